@@ -1,1 +1,1 @@
-"""Plugin."""
+"""The workflow type and its composite S, as a plugin of Tallystick (workflow.txt)."""

@@ -1,0 +1,215 @@
+"""A named formula, a named requirement, and how an author declares them.
+
+A formula is written as a function of its parameters that returns a tree; the decorator of its kind
+runs it once and keeps the tree. A released formula never changes: a change is a new version.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from fractions import Fraction
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.tree import Node, Operand, const, leaves, names, param
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+
+FormulaKind = Literal["axis", "composite", "factor", "emission", "threshold"]
+
+Bounds = tuple["int | Fraction | Decimal", "int | Fraction | Decimal"]
+"""The closed range of a parameter or of a formula."""
+
+UNIT: Bounds = (0, 1)
+"""The range [0, 1]."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*@[1-9][0-9]*")
+_REQUIREMENT = re.compile(r"([a-z0-9][a-z0-9-]*/)?[a-z0-9][a-z0-9-]*")
+
+
+class Parameters:
+    """What an author's function receives: an attribute for each declared parameter."""
+
+    def __init__(self, declared: Mapping[str, Bounds]) -> None:
+        self._declared = declared
+
+    def __getattr__(self, name: str) -> Node:
+        if name.startswith("_") or name not in self._declared:
+            raise FormulaError(
+                f"found the parameter {name!r}, expected one that the decorator declares: "
+                f"{', '.join(sorted(self._declared)) or 'none'}"
+            )
+        return param(name)
+
+
+@attrs.frozen(eq=False)
+class Formula:
+    """A formula under its name.
+
+    Attributes:
+        name: ``namespace/name@version``.
+        kind: what it computes and may read.
+        symbol: the sign that documents use, such as α.
+        summary: the first line of the author's docstring.
+        parameters: the closed range of each parameter.
+        sums_to_one: parameters whose values must add up to exactly 1.
+        tree: the expression.
+        low: the smallest value that it may have.
+        high: the largest value that it may have.
+        applies: the condition under which a factor is published; elsewhere it counts as 1.
+    """
+
+    name: str
+    kind: FormulaKind
+    symbol: str
+    summary: str
+    parameters: Mapping[str, tuple[Fraction, Fraction]]
+    sums_to_one: tuple[str, ...]
+    tree: Node
+    low: Fraction
+    high: Fraction
+    applies: Node | None = None
+
+    @property
+    def digest(self) -> str:
+        """The identity of the meaning: ``sha256:`` and the Merkle hash of the tree."""
+        if self.applies is None:
+            return f"sha256:{self.tree.digest}"
+        return f"sha256:{Node('applies', (self.applies, self.tree)).digest}"
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The names of the published values that it reads."""
+        return names(self.tree, "published")
+
+    @property
+    def facts(self) -> list[Node]:
+        """The facts that it reads, each once."""
+        trees = [self.tree] if self.applies is None else [self.applies, self.tree]
+        return list({f.digest: f for tree in trees for f in leaves(tree, "fact")}.values())
+
+
+@attrs.frozen(eq=False)
+class Requirement:
+    """A named condition on records; a record that breaks it is rejected with its name as the code.
+
+    Attributes:
+        name: the code, such as ``timing-window``; a rule set may name it as ``namespace/name``.
+        condition: what must hold.
+        path: the place to show in an error.
+        expected: what was expected, and what to do, for people.
+    """
+
+    name: str
+    condition: Node
+    path: str
+    expected: str
+
+    @property
+    def digest(self) -> str:
+        """The identity of the condition."""
+        return f"sha256:{self.condition.digest}"
+
+    @property
+    def code(self) -> str:
+        """The error code of a record that breaks it: the name without its namespace."""
+        return self.name.rpartition("/")[2]
+
+
+def require(condition: Node, name: str, *, path: str, expected: str) -> Requirement:
+    """A named condition on records."""
+    if not _REQUIREMENT.fullmatch(name):
+        raise FormulaError(f"found the requirement name {name!r}, expected words-with-hyphens")
+    return Requirement(name, condition, path, expected)
+
+
+def axis(
+    name: str, *, symbol: str = "", sums_to_one: tuple[str, ...] = (), **parameters: Bounds
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare an axis: a value in [0, 1] over facts and other published axes."""
+    return _declare(name, "axis", symbol, UNIT, parameters, sums_to_one)
+
+
+def composite(
+    name: str, *, symbol: str = "", sums_to_one: tuple[str, ...] = (), **parameters: Bounds
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare a composite: a value in [0, 1] over published axes."""
+    return _declare(name, "composite", symbol, UNIT, parameters, sums_to_one)
+
+
+def factor(
+    name: str,
+    *,
+    within: Bounds,
+    applies: Node | None = None,
+    sums_to_one: tuple[str, ...] = (),
+    **parameters: Bounds,
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare an emission factor; where ``applies`` does not hold it is null and counts as 1."""
+    return _declare(name, "factor", "", within, parameters, sums_to_one, applies)
+
+
+def emission(
+    name: str, *, within: Bounds, **parameters: Bounds
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare an emission over the published quality, base weight, tier multiplier and factors."""
+    return _declare(name, "emission", "", within, parameters, ())
+
+
+def threshold(
+    name: str, *, within: Bounds, **parameters: Bounds
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare a tier threshold over published thresholds."""
+    return _declare(name, "threshold", "", within, parameters, ())
+
+
+def formulas_in(*modules: ModuleType) -> tuple[Formula, ...]:
+    """Every formula that the modules define, in name order."""
+    found = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
+    return tuple(sorted(found.values(), key=lambda formula: formula.name))
+
+
+def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a formula come together
+    name: str,
+    kind: FormulaKind,
+    symbol: str,
+    within: Bounds,
+    parameters: Mapping[str, Bounds],
+    sums_to_one: tuple[str, ...],
+    applies: Node | None = None,
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    if not _NAME.fullmatch(name):
+        raise FormulaError(f"found the formula name {name!r}, expected namespace/name@version")
+    ranges = {key: (Fraction(low), Fraction(high)) for key, (low, high) in parameters.items()}
+
+    def declare(function: Callable[[Parameters], Operand]) -> Formula:
+        tree = const(function(Parameters(parameters)))
+        _check(name, kind, tree, ranges)
+        return Formula(
+            name=name,
+            kind=kind,
+            symbol=symbol,
+            summary=(inspect.getdoc(function) or "").partition("\n")[0],
+            parameters=ranges,
+            sums_to_one=sums_to_one,
+            tree=tree,
+            low=Fraction(within[0]),
+            high=Fraction(within[1]),
+            applies=applies,
+        )
+
+    return declare
+
+
+def _check(name: str, kind: FormulaKind, tree: Node, ranges: Mapping[str, object]) -> None:
+    unused = sorted(set(ranges) - set(names(tree, "param")))
+    if unused:
+        raise FormulaError(f"found that {name} never reads its parameters {', '.join(unused)}")
+    if kind in ("composite", "emission", "threshold") and leaves(tree, "fact"):
+        raise FormulaError(f"found a fact in {name}, expected published values only in a {kind}")

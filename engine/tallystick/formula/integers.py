@@ -1,0 +1,74 @@
+"""The lowered form as one generated Python function of integers, of any size.
+
+It scores a single record fast, and it is the fallback of ``columns`` where a value cannot be proved
+to fit 64 bits. Its source is made from polynomials and atom numbers only, never from text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
+from tallystick.formula.polynomial import Polynomial
+from tallystick.formula.program import Cell, Piece, Program
+from tallystick.numbers.nano import NANO
+
+IntegerFunction = Callable[..., int]
+"""Takes the integer of each input of the program, in order; returns nano."""
+
+
+def compile_integers(program: Program) -> IntegerFunction:
+    """The function; its arguments are ``program.inputs``, published values in nano."""
+    namespace: dict[str, IntegerFunction] = {}
+    exec(source_of(program), namespace)  # noqa: S102  # made of integers and atom numbers only
+    return namespace["value"]
+
+
+def source_of(program: Program) -> str:
+    """The source of the function."""
+    names = ", ".join(f"x{index}" for index, _ in program.inputs)
+    lines = [f"def value({names}):"]
+    lines += [f"    x{i} //= {a.unit}" for i, a in program.inputs if a.unit != 1]
+    lines += [f"    x{index} = {_cell(cell)}" for index, cell in program.cells]
+    for piece in program.pieces[:-1]:
+        lines.append(f"    if {_condition(piece.when)}:")
+        lines += [f"        {line}" for line in _rounded(piece)]
+    lines += [f"    {line}" for line in _rounded(program.pieces[-1])]
+    return "\n".join(lines)
+
+
+def _rounded(piece: Piece) -> list[str]:
+    divisor = _polynomial(piece.denominator)
+    return [
+        f"d = {divisor}",
+        f"q, r = divmod(({_polynomial(piece.numerator)}) * {NANO}, d)",
+        "r += r",
+        "return q + (r > d or (r == d and q & 1))",
+    ]
+
+
+def _cell(cell: Cell) -> str:
+    *first, last = [_polynomial(getattr(piece, cell.part)) for piece in cell.pieces]
+    conditions = [_condition(piece.when) for piece in cell.pieces]
+    arms = [f"({v}) if {c} else " for v, c in zip(first, conditions, strict=False)]
+    return "".join(arms) + f"({last})"
+
+
+def _polynomial(polynomial: Polynomial) -> str:
+    terms = ["*".join([str(c), *(f"x{i}" for i in m)]) for m, c in polynomial.items()]
+    return " + ".join(terms) or "0"
+
+
+def _condition(condition: Condition) -> str:
+    match condition:
+        case Always(holds):
+            return str(holds)
+        case Opposite(inner):
+            return f"not ({_condition(inner)})"
+        case Both(first, second):
+            return f"({_condition(first)} and {_condition(second)})"
+        case Either(first, second):
+            return f"({_condition(first)} or {_condition(second)})"
+        case Compare(polynomial, relation):
+            sign = "==" if relation == "=" else relation
+            return f"({_polynomial(polynomial)} {sign} 0)"

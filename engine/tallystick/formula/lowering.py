@@ -1,0 +1,329 @@
+"""The bounds reader: lowers a tree to guarded ratios of integer polynomials, and proves them.
+
+Each arm of a formula becomes one ratio of two integer polynomials over atoms (facts, published
+values), cancelled. The divisor of every ratio is proved positive where the arm is reached, from the
+ranges of the facts, the requirements on records, what facts count, and the guards of the arms
+before it; a formula where that fails is refused. The ranges also say how large the integers get,
+which is what ``columns`` chooses its arithmetic by.
+
+A piecewise value inside an expression (``min``, ``|x|``, ``cases``) becomes a *cell*: an atom with
+arms of its own, evaluated before the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import gcd, lcm
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.condition import (
+    TRUE,
+    Always,
+    Both,
+    Compare,
+    Condition,
+    Either,
+    Opposite,
+    compare,
+)
+from tallystick.formula.domain import Domain, relations
+from tallystick.formula.facts import scale_of
+from tallystick.formula.knowledge import Interval, Knowledge
+from tallystick.formula.polynomial import (
+    ONE,
+    ZERO,
+    Polynomial,
+    add,
+    atom,
+    common,
+    constant,
+    content,
+    divide,
+    is_constant,
+    multiply,
+    scale,
+    strip,
+)
+from tallystick.formula.program import Cell, Input, Piece, Program, reached
+from tallystick.formula.text import render
+from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
+from tallystick.numbers.nano import NANO
+
+Ratio = tuple[Polynomial, Polynomial]
+"""Numerator and positive denominator."""
+
+Arm = tuple[Callable[[Knowledge], Condition], Callable[[Knowledge], list[Piece]]]
+"""How to ask for the condition of an arm, and how to take its value, where something is known."""
+
+
+def lower(
+    tree: Node,
+    facts: Mapping[str, Domain],
+    published: Mapping[str, Domain],
+    requirements: Sequence[Node] = (),
+) -> Program:
+    """Lower a tree whose parameters are bound.
+
+    Args:
+        tree: the formula.
+        facts: the range of each fact of the tree and of the requirements, by digest.
+        published: the range of each published value, by name.
+        requirements: conditions that hold for every valid record.
+
+    Raises:
+        FormulaError: a division that can be by zero, or a formula too large to prove.
+    """
+    return _Lowering(facts, published).program(tree, requirements)
+
+
+class _Lowering:
+    def __init__(self, facts: Mapping[str, Domain], published: Mapping[str, Domain]) -> None:
+        self.facts, self.published = facts, published
+        self.atoms: list[Input | Cell] = []
+        self.born: dict[int, Interval] = {}
+        self.index: dict[str, int] = {}
+
+    def program(self, tree: Node, requirements: Sequence[Node]) -> Program:
+        trees = (tree, *requirements)
+        everywhere = [f for t in trees for f in leaves(t, "fact")]
+        for node in (*everywhere, *leaves(tree, "published")):
+            self.input(node)
+        known = self._known(everywhere, requirements)
+        pieces = self.pieces(tree, known)
+        bounds = [piece.bounds() for piece in pieces]
+        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        atoms = tuple(self.atoms)
+        return Program(atoms, reached(pieces, atoms), tuple(pieces), low, high)
+
+    def _known(self, facts: list[Node], requirements: Sequence[Node]) -> Knowledge:
+        known = Knowledge(self.born)
+        distinct = list({f.digest: f for f in facts}.values())
+        for small, large in relations(distinct):
+            gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
+            known.at_most(gap, 0)
+        for requirement in requirements:
+            known.assume(self.condition(requirement, known))
+        return known
+
+    def input(self, node: Node) -> int:
+        if node.digest in self.index:
+            return self.index[node.digest]
+        published = node.op == "published"
+        domain = self.published[str(node.data[0])] if published else self.facts[node.digest]
+        self.index[node.digest] = self.atom(
+            Input(node, domain.unit), (domain.low // domain.unit, domain.high // domain.unit)
+        )
+        return self.index[node.digest]
+
+    def atom(self, what: Input | Cell, interval: Interval) -> int:
+        self.atoms.append(what)
+        self.born[len(self.atoms) - 1] = interval
+        return len(self.atoms) - 1
+
+    def pieces(self, node: Node, known: Knowledge) -> list[Piece]:
+        """The arms of a node, where ``known`` holds."""
+        if node.op in ("label", "rank"):
+            return self.pieces(node.args[0], known)
+        if node.kind is Kind.TRUTH and node.op != "fact":
+            holds = _given(self.condition(node, known))
+            return self.split([(holds, _value(ONE)), _last(_value(ZERO))], known)
+        if node.op == "cases":
+            return self.split(self._arms(node), known)
+        if node.op in ("min", "max", "abs"):
+            return self._choice(node, known)
+        return [_piece(*self._single(node, known), known)]
+
+    def _single(self, node: Node, known: Knowledge) -> Ratio:
+        match node.op:
+            case "const":
+                value = value_of(node)
+                return constant(value.numerator), constant(value.denominator)
+            case "fact":
+                return atom(self.index[node.digest]), constant(scale_of(node))
+            case "published":
+                return self._published(node)
+            case "add" | "sub" | "mul" | "div":
+                return self._arithmetic(node, known)
+        raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
+
+    def _published(self, node: Node) -> Ratio:
+        domain, index = self.published[str(node.data[0])], self.index[node.digest]
+        if domain.low == domain.high:
+            return constant(domain.low), constant(NANO)
+        return atom(index, domain.unit), constant(NANO)
+
+    def _arithmetic(self, node: Node, known: Knowledge) -> Ratio:
+        left, right = (self.ratio(argument, known) for argument in node.args)
+        (n, d), (m, e) = left, right
+        if node.op == "mul":
+            return multiply(n, m), multiply(d, e)
+        if node.op == "div":
+            return self._division(node, left, right, known)
+        sign = 1 if node.op == "add" else -1
+        if d == e:
+            return add(n, m, sign), d
+        return add(multiply(n, e), multiply(m, d), sign), multiply(d, e)
+
+    def _division(self, node: Node, left: Ratio, right: Ratio, known: Knowledge) -> Ratio:
+        (n, d), (m, e) = left, right
+        sign = _sign(m, known)
+        if not sign:
+            low, high = known.range(m)
+            raise FormulaError(
+                f"found a division by {render(node.args[1])}, which can be 0 where it is reached "
+                f"(range {low} to {high}): put the zero in an earlier case, or require it of the "
+                "record"
+            )
+        return scale(multiply(n, e), sign), scale(multiply(d, m), sign)
+
+    def _arms(self, node: Node) -> list[Arm]:
+        arms, otherwise = arms_of(node)
+        found: list[Arm] = [(self._asks(c), self._takes(v)) for c, v in arms]
+        return [*found, _last(self._takes(otherwise))]
+
+    def _asks(self, node: Node) -> Callable[[Knowledge], Condition]:
+        return lambda known: self.condition(node, known)
+
+    def _takes(self, node: Node) -> Callable[[Knowledge], list[Piece]]:
+        return lambda known: self.pieces(node, known)
+
+    def _choice(self, node: Node, known: Knowledge) -> list[Piece]:
+        n, d = self.ratio(node.args[0], known)
+        if node.op == "abs":
+            negative = _given(compare(n, "<"))
+            return self.split([(negative, _value(scale(n, -1), d)), _last(_value(n, d))], known)
+        m, e = self.ratio(node.args[1], known)
+        at_most = _given(compare(add(multiply(n, e), multiply(m, d), -1), "<="))
+        small, large = _value(n, d), _value(m, e)
+        if node.op == "max":
+            small, large = large, small
+        return self.split([(at_most, small), _last(large)], known)
+
+    def split(self, arms: list[Arm], known: Knowledge) -> list[Piece]:
+        """First match wins: an arm knows its condition and the failure of all before it."""
+        scope, found = known.copy(), list[Piece]()
+        for ask, take in arms:
+            condition = ask(scope)
+            inside = scope.copy()
+            inside.assume(condition)
+            if inside.possible:
+                found += self._arm(condition, take(inside), inside, scope.copy())
+            scope.assume(condition, holds=False)
+            if not scope.possible:
+                break
+        found[-1] = attrs.evolve(found[-1], when=TRUE)
+        return found
+
+    def _arm(
+        self, condition: Condition, inner: list[Piece], inside: Knowledge, scope: Knowledge
+    ) -> list[Piece]:
+        if condition == TRUE:
+            return inner
+        numerator, denominator = self._joined(inner)
+        known = inner[0].known if len(inner) == 1 else inside
+        return [Piece(condition, numerator, denominator, known, scope)]
+
+    def ratio(self, node: Node, known: Knowledge) -> Ratio:
+        """One ratio for a node; a piecewise value becomes a cell."""
+        return self._joined(self.pieces(node, known))
+
+    def _joined(self, pieces: list[Piece]) -> Ratio:
+        if len(pieces) == 1:
+            return pieces[0].numerator, pieces[0].denominator
+        if all(is_constant(p.denominator) for p in pieces):
+            return self._whole_cell(pieces)
+        numerators = [p.known.range(p.numerator) for p in pieces]
+        denominators = [p.known.range(p.denominator) for p in pieces]
+        positive = [(max(low, 1), max(high, 1)) for low, high in denominators]
+        top = self.atom(Cell(tuple(pieces), "numerator"), _hull(numerators))
+        bottom = self.atom(Cell(tuple(pieces), "denominator"), _hull(positive))
+        return atom(top), atom(bottom)
+
+    def _whole_cell(self, pieces: list[Piece]) -> Ratio:
+        shared = lcm(*(p.denominator[()] for p in pieces))
+        scaled = tuple(
+            attrs.evolve(
+                p, numerator=scale(p.numerator, shared // p.denominator[()]), denominator=ONE
+            )
+            for p in pieces
+        )
+        interval = _hull([p.known.range(p.numerator) for p in scaled])
+        return atom(self.atom(Cell(scaled, "numerator"), interval)), constant(shared)
+
+    def condition(self, node: Node, known: Knowledge) -> Condition:
+        """A condition of the tree, lowered where ``known`` holds."""
+        match node.op:
+            case "fact":
+                return Opposite(Compare(atom(self.index[node.digest]), "="))
+            case "label":
+                return self.condition(node.args[0], known)
+            case "not":
+                return Opposite(self.condition(node.args[0], known))
+            case "and" | "or":
+                return self._connective(node, known)
+        (n, d), (m, e) = (self.ratio(argument, known) for argument in node.args)
+        gap = add(multiply(n, e), multiply(m, d), -1)
+        return compare(gap, "<" if node.op == "lt" else "<=" if node.op == "le" else "=")
+
+    def _connective(self, node: Node, known: Knowledge) -> Condition:
+        both = node.op == "and"
+        first = self.condition(node.args[0], known)
+        after = known.copy()
+        after.assume(first, holds=both)
+        if not after.possible:
+            return first
+        second = self.condition(node.args[1], after)
+        return Both(first, second) if both else Either(first, second)
+
+
+def _given(condition: Condition) -> Callable[[Knowledge], Condition]:
+    return lambda _: condition
+
+
+def _last(take: Callable[[Knowledge], list[Piece]]) -> Arm:
+    return _given(Always(holds=True)), take
+
+
+def _value(
+    numerator: Polynomial, denominator: Polynomial = ONE
+) -> Callable[[Knowledge], list[Piece]]:
+    return lambda known: [_piece(numerator, denominator, known)]
+
+
+def _piece(numerator: Polynomial, denominator: Polynomial, known: Knowledge) -> Piece:
+    n, d = _cancelled(numerator, denominator)
+    return Piece(TRUE, n, d, known, known)
+
+
+def _cancelled(numerator: Polynomial, denominator: Polynomial) -> Ratio:
+    """Without what both share; a shared monomial divides a divisor proved not to be zero."""
+    if not numerator:
+        return ZERO, ONE
+    shared = gcd(content(numerator), content(denominator))
+    n, d = divide(numerator, shared), divide(denominator, shared)
+    rest, cancelled = list(common(d)), list[int]()
+    for index in common(n):
+        if index in rest:
+            rest.remove(index)
+            cancelled.append(index)
+    return strip(n, cancelled), strip(d, cancelled)
+
+
+def _sign(polynomial: Polynomial, known: Knowledge) -> int:
+    """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
+    if not polynomial:
+        return 0
+    sign, monomial = 1, common(polynomial)
+    for index in monomial:
+        low, high = known.interval(index)
+        if low <= 0 <= high:
+            return 0
+        sign *= 1 if low > 0 else -1
+    low, high = known.range(strip(polynomial, monomial))
+    return sign if low > 0 else -sign if high < 0 else 0
+
+
+def _hull(intervals: list[Interval]) -> Interval:
+    return min(i[0] for i in intervals), max(i[1] for i in intervals)

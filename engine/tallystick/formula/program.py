@@ -1,0 +1,140 @@
+"""A formula in lowered form: guarded ratios of integer polynomials over numbered atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import gcd
+from typing import Literal
+
+import attrs
+
+from tallystick.formula.condition import Compare, Condition, parts
+from tallystick.formula.domain import Domain
+from tallystick.formula.knowledge import Knowledge
+from tallystick.formula.polynomial import Polynomial, add, is_constant
+from tallystick.formula.tree import Node
+from tallystick.numbers.nano import publish
+
+
+@attrs.frozen(eq=False)
+class Piece:
+    """One arm: where ``when`` holds, and no earlier arm does, the value is the ratio.
+
+    Attributes:
+        when: the condition of the arm.
+        numerator: of the ratio.
+        denominator: of the ratio; proved positive where the arm is reached.
+        known: what holds where the arm is reached.
+        scope: what holds where its condition is asked.
+    """
+
+    when: Condition
+    numerator: Polynomial
+    denominator: Polynomial
+    known: Knowledge
+    scope: Knowledge
+
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The range of the ratio.
+
+        The numerator is compared with multiples of the denominator, so that what binds them to
+        each other is not lost.
+        """
+        (low, high), (small, large) = map(self.known.range, (self.numerator, self.denominator))
+        small, large = max(small, 1), max(large, 1)
+        least = Fraction(low, small if low < 0 else large)
+        most = Fraction(high, small if high > 0 else large)
+        for level in (0, 1):
+            below, above = self.known.range(add(self.numerator, self.denominator, -level))
+            least = max(least, Fraction(level)) if below >= 0 else least
+            most = min(most, Fraction(level)) if above <= 0 else most
+        return least, most
+
+
+@attrs.frozen(eq=False)
+class Input:
+    """An atom that is given: a fact by its digest, or a published value by its name.
+
+    Attributes:
+        node: the fact or the published value.
+        unit: a published value enters as nano over this unit.
+    """
+
+    node: Node
+    unit: int = 1
+
+
+@attrs.frozen(eq=False)
+class Cell:
+    """An atom that is computed: the numerator or the denominator of a piecewise value."""
+
+    pieces: tuple[Piece, ...]
+    part: Literal["numerator", "denominator"]
+
+
+@attrs.frozen(eq=False)
+class Program:
+    """A formula in lowered form.
+
+    Attributes:
+        atoms: every atom by its number, cells after the atoms that they read.
+        used: the numbers of the atoms that the pieces need, in order of evaluation.
+        pieces: the arms; the last holds wherever the others do not.
+        low: the smallest value for any valid record, or less.
+        high: the largest value for any valid record, or more.
+    """
+
+    atoms: tuple[Input | Cell, ...]
+    used: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    low: Fraction
+    high: Fraction
+
+    @property
+    def inputs(self) -> tuple[tuple[int, Input], ...]:
+        """The inputs that the formula reads, with their numbers."""
+        return tuple((i, a) for i in self.used if isinstance(a := self.atoms[i], Input))
+
+    @property
+    def cells(self) -> tuple[tuple[int, Cell], ...]:
+        """The cells with their numbers, in order of evaluation."""
+        return tuple((i, a) for i in self.used if isinstance(a := self.atoms[i], Cell))
+
+    @property
+    def domain(self) -> Domain:
+        """The range of the value as published; the unit is known when the values are few."""
+        low, high = publish(self.low), publish(self.high)
+        if not all(is_constant(p.numerator) and is_constant(p.denominator) for p in self.pieces):
+            return Domain(low, high)
+        values = [publish(Fraction(p.numerator.get((), 0), p.denominator[()])) for p in self.pieces]
+        return Domain(low, high, gcd(*values) or 1)
+
+
+def reached(pieces: Iterable[Piece], atoms: Sequence[Input | Cell]) -> tuple[int, ...]:
+    """The numbers of the atoms that the pieces need, cells after what they read."""
+    found: set[int] = set()
+    pending = list(_read_by(pieces))
+    while pending:
+        index = pending.pop()
+        if index in found:
+            continue
+        found.add(index)
+        what = atoms[index]
+        if isinstance(what, Cell):
+            pending += _read_by(what.pieces)
+    return tuple(sorted(found))
+
+
+def _read_by(pieces: Iterable[Piece]) -> Iterator[int]:
+    for piece in pieces:
+        for polynomial in (piece.numerator, piece.denominator, *_compared(piece.when)):
+            for monomial in polynomial:
+                yield from monomial
+
+
+def _compared(condition: Condition) -> Iterator[Polynomial]:
+    if isinstance(condition, Compare):
+        yield condition.polynomial
+    for part in parts(condition):
+        yield from _compared(part)

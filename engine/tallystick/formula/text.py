@@ -1,0 +1,159 @@
+"""The text reader: a tree as people write it.
+
+``render`` gives one expression; ``lines`` gives a formula with each of its labels on a line of its
+own, so that it reads like the document it comes from::
+
+    precision = |shared ∩ …| / |…|
+    π = { … }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.tree import Kind, Node, arms_of, value_of
+
+_PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
+_PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
+_SIGNS = {"or": "or", "and": "and", "lt": "<", "le": "≤", "eq": "="}
+_SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
+
+Leaf = Callable[[Node], str]
+"""How a fact, a parameter or a published value is shown."""
+
+
+def decimal_text(value: Fraction) -> str:
+    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``2/3``."""
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        places = max(places, power)
+    if rest != 1:
+        return f"{value.numerator}/{value.denominator}".replace("-", "−")
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    whole = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return ("−" if value < 0 else "") + whole
+
+
+def fact_text(fact: Node) -> str:
+    """A fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``."""
+    name, rest = _last(path_of(fact)), arguments_of(fact)
+    match reader_of(fact):
+        case "count":
+            return f"|{name}|"
+        case "distinct":
+            return f"|distinct {name}|"
+        case "overlap":
+            return f"|{name} ∩ {_last(rest[0])}|"
+        case "total":
+            return f"Σ {name}"
+        case "excess":
+            return f"Σ max(0, {name} − {_last(rest[0])})"
+        case "given":
+            return f"{name} given"
+        case "itemised":
+            return f"{name} itemised"
+        case "equal":
+            return f"{name} = {_last(rest[0])}"
+        case "matches":
+            return f"{name} fits /{rest[0]}/"
+        case _:
+            return name
+
+
+def leaf_text(node: Node) -> str:
+    """A fact, a parameter or a published value by its name."""
+    return fact_text(node) if node.op == "fact" else str(node.data[0])
+
+
+def render(node: Node, leaf: Leaf = leaf_text) -> str:
+    """One expression, with labels shown by name below the top."""
+    top = node.args[0] if node.op == "label" else node
+    return _Writer(leaf).write(top, 0)
+
+
+def lines(name: str, node: Node, leaf: Leaf = leaf_text) -> list[str]:
+    """The formula under a name, after the labels that it uses."""
+    found: dict[str, str] = {}
+    _collect(node, leaf, found)
+    found[name] = render(node, leaf)
+    return [f"{label} = {text}" for label, text in found.items()]
+
+
+def _collect(node: Node, leaf: Leaf, found: dict[str, str]) -> None:
+    for argument in node.args:
+        _collect(argument, leaf, found)
+    if node.op == "label":
+        found.setdefault(str(node.data[0]), render(node, leaf))
+
+
+class _Writer:
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+
+    def write(self, node: Node, outer: int) -> str:
+        if node.op in _SIGNS:
+            text = self._binary(node)
+            return f"({text})" if _PRECEDENCE[node.op] < outer else text
+        return self._other(node, outer)
+
+    def _other(self, node: Node, outer: int) -> str:
+        first = node.args[0] if node.args else node
+        match node.op:
+            case "const":
+                return decimal_text(value_of(node))
+            case "label":
+                return str(node.data[0])
+            case "rank":
+                return f"rank({self.leaf(first)})" if outer else self.leaf(first)
+            case "min" | "max":
+                return f"{node.op}({', '.join(self.write(a, 0) for a in node.args)})"
+            case "abs":
+                return f"|{self.write(first, 0)}|"
+            case "not":
+                return self._not(first)
+            case "cases":
+                return self._cases(node)
+            case _:
+                return self.leaf(node)
+
+    def _binary(self, node: Node) -> str:
+        left, right = node.args
+        if node.op == "eq" and left.op == "rank":
+            return self._choice(left, "=", right)
+        strength = _PRECEDENCE[node.op]
+        inner = strength + (node.op in ("sub", "div"))
+        return f"{self.write(left, strength)} {_SIGNS[node.op]} {self.write(right, inner)}"
+
+    def _not(self, node: Node) -> str:
+        if node.op == "eq" and node.args[0].op == "rank":
+            return self._choice(node.args[0], "≠", node.args[1])
+        return f"not {self.write(node, _PRECEDENCE['not'] + 1)}"
+
+    def _choice(self, left: Node, sign: str, right: Node) -> str:
+        choice = left.args[0]
+        if right.op == "const" and choice.kind is Kind.CHOICE:
+            option = arguments_of(choice)[int(value_of(right))]
+            return f"{self.leaf(choice)} {sign} {option}"
+        return f"{self.leaf(choice)} {sign} {self.write(right, 0)}"
+
+    def _cases(self, node: Node) -> str:
+        arms, otherwise = arms_of(node)
+        rows = [f"{self.write(v, 0)} if {self.write(c, 0)}" for c, v in arms]
+        return "{ " + "; ".join([*rows, f"{self.write(otherwise, 0)} otherwise"]) + " }"
+
+
+def _last(path: str) -> str:
+    head, bracket, tail = path.rpartition("[")
+    if not bracket:
+        return path.rsplit(".", maxsplit=1)[-1]
+    return f"{head.split('.')[-1]}[{tail}"
+
+
+def substituted(values: Mapping[str, str]) -> Leaf:
+    """A leaf that shows the given texts, by digest of the leaf, in place of names."""
+    return lambda node: values.get(node.digest) or leaf_text(node)

@@ -1,0 +1,360 @@
+"""The expression tree: one immutable node type, built with ordinary operators.
+
+A node is an operator, its arguments and its data. Its identity is the sha256 of those (a Merkle
+hash); a label is documentation and has the identity of what it labels. Comparing two nodes builds a
+condition, so a node has no truth value and is no dictionary key: use ``digest``.
+
+Operators and their meaning, over exact rational numbers (a condition counts as 0 or 1):
+
+========== ===================================== ==============================================
+operator   arguments; data                       meaning
+========== ===================================== ==============================================
+const      ; numerator, denominator              a number
+fact       ; reader, path, arguments, scale      an integer read from the record, over its scale
+param      ; name                                a parameter of the formula
+published  ; name                                a value as published, in nano
+label      x; name                               x, named in traces and in text
+rank       choice                                the position of the chosen option, from 0
+add … div  x, y                                  x + y, x − y, x · y, x / y
+min, max   x, y                                  the smaller, the larger
+abs        x                                     |x|
+lt, le, eq x, y                                  x < y, x ≤ y, x = y
+and, or    c, d                                  left to right; d is not read if c decides
+not        c                                     the opposite of c
+cases      c₁, x₁, c₂, x₂ …, otherwise           the x of the first condition that holds
+========== ===================================== ==============================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import FormulaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+MAX_NODES = 4096
+"""The largest formula; a subtree counts as often as it is used."""
+MAX_DEPTH = 100
+"""The deepest formula."""
+MAX_POWER = 8
+"""The largest exponent of ``**``."""
+
+Data = tuple["str | int | Data", ...]
+
+
+class Kind(StrEnum):
+    """What a node stands for."""
+
+    NUMBER = "number"
+    TRUTH = "truth"
+    CHOICE = "choice"
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Node:
+    """One operator with its arguments.
+
+    Attributes:
+        op: the operator, as in the table of this module.
+        args: the arguments.
+        data: text and whole numbers that belong to the operator.
+        kind: number, truth or choice.
+        function: the Python function of an opaque fact; not part of the identity, its source is.
+    """
+
+    op: str
+    args: tuple[Node, ...] = ()
+    data: Data = ()
+    kind: Kind = Kind.NUMBER
+    function: Callable[[Mapping[str, Any]], int] | None = None
+    nodes: int = attrs.field(init=False)
+    depth: int = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Count the nodes, and refuse a tree that is too large to analyse."""
+        nodes = 1 + sum(a.nodes for a in self.args)
+        depth = 1 + max((a.depth for a in self.args), default=0)
+        if nodes > MAX_NODES or depth > MAX_DEPTH:
+            raise FormulaError(
+                f"found a formula of {nodes} nodes and depth {depth}, expected at most "
+                f"{MAX_NODES} and {MAX_DEPTH}: split it into several axes or facts"
+            )
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "depth", depth)
+
+    @cached_property
+    def digest(self) -> str:
+        """64 hexadecimal digits: the identity of the tree below this node."""
+        if self.op == "label":
+            return self.args[0].digest
+        form = [self.op, _listed(self.data), [a.digest for a in self.args]]
+        return hashlib.sha256(canonical_bytes(form)).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.op} {self.data!r} {self.digest[:12]}>"
+
+    __hash__ = None  # type: ignore[assignment]  # == builds a condition, so no node is a key
+
+    def __bool__(self) -> NoReturn:
+        raise FormulaError(
+            "a formula has no truth value while it is being written: "
+            "use &, |, ~ and cases() in place of and, or, not and if"
+        )
+
+    def __float__(self) -> NoReturn:
+        raise FormulaError("a formula is not a float: write numbers as int, Fraction or Decimal")
+
+    def __iter__(self) -> NoReturn:
+        raise FormulaError("a formula cannot be iterated: use count(), distinct() or total()")
+
+    def __add__(self, other: Operand) -> Node:
+        return _number("add", self, other)
+
+    def __radd__(self, other: Operand) -> Node:
+        return _number("add", other, self)
+
+    def __sub__(self, other: Operand) -> Node:
+        return _number("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Node:
+        return _number("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Node:
+        return _number("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Node:
+        return _number("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Node:
+        return _number("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Node:
+        return _number("div", other, self)
+
+    def __neg__(self) -> Node:
+        return _number("sub", 0, self)
+
+    def __pow__(self, exponent: int) -> Node:
+        if type(exponent) is not int or not 1 <= exponent <= MAX_POWER:
+            raise FormulaError(
+                f"found the exponent {exponent!r}, expected a whole number from 1 to {MAX_POWER}"
+            )
+        power = self
+        for _ in range(exponent - 1):
+            power = power * self
+        return power
+
+    def __lt__(self, other: Operand) -> Node:
+        return _comparison("lt", self, other)
+
+    def __le__(self, other: Operand) -> Node:
+        return _comparison("le", self, other)
+
+    def __gt__(self, other: Operand) -> Node:
+        return _comparison("lt", other, self)
+
+    def __ge__(self, other: Operand) -> Node:
+        return _comparison("le", other, self)
+
+    def __eq__(self, other: Operand | str) -> Node:  # type: ignore[override]  # builds a condition
+        return _equality(self, other)
+
+    def __ne__(self, other: Operand | str) -> Node:  # type: ignore[override]  # builds a condition
+        return ~_equality(self, other)
+
+    def __and__(self, other: Node) -> Node:
+        return Node("and", (_condition(self), _condition(other)), kind=Kind.TRUTH)
+
+    def __or__(self, other: Node) -> Node:
+        return Node("or", (_condition(self), _condition(other)), kind=Kind.TRUTH)
+
+    def __invert__(self) -> Node:
+        return Node("not", (_condition(self),), kind=Kind.TRUTH)
+
+
+Operand = Node | int | Fraction | Decimal
+
+
+def const(value: Operand) -> Node:
+    """A number in a formula: int, Fraction or Decimal; floats and truths are refused."""
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
+        raise FormulaError(f"found {value!r} in a formula, expected an int, Fraction or Decimal")
+    exact = Fraction(value)
+    return Node("const", (), (str(exact.numerator), str(exact.denominator)))
+
+
+def value_of(node: Node) -> Fraction:
+    """The number that a ``const`` node holds."""
+    numerator, denominator = node.data
+    return Fraction(int(str(numerator)), int(str(denominator)))
+
+
+def param(name: str) -> Node:
+    """A parameter, to which the rule set gives a value."""
+    return Node("param", (), (name,))
+
+
+def published(name: str) -> Node:
+    """Another value of the same record as published: an axis, a factor, a threshold."""
+    return Node("published", (), (name,))
+
+
+def label(name: str, value: Operand) -> Node:
+    """The same value under a name that traces and text show; no part of the meaning."""
+    node = const(value)
+    return Node("label", (node,), (name,), node.kind)
+
+
+def rank(choice: Node) -> Node:
+    """The position of the chosen option, from 0."""
+    if choice.kind is not Kind.CHOICE:
+        raise FormulaError("rank() takes a choice, found a number or a condition")
+    return Node("rank", (choice,))
+
+
+def minimum(first: Operand, second: Operand) -> Node:
+    """The smaller of two numbers."""
+    return _number("min", first, second)
+
+
+def maximum(first: Operand, second: Operand) -> Node:
+    """The larger of two numbers."""
+    return _number("max", first, second)
+
+
+def absolute(value: Operand) -> Node:
+    """The number without its sign."""
+    return _number("abs", value)
+
+
+def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
+    """The number, moved into [low, high]."""
+    return minimum(maximum(value, low), high)
+
+
+def summed(terms: Iterable[Operand]) -> Node:
+    """The sum of the terms, from left to right; 0 without any."""
+    first, *rest = [*terms] or [0]
+    total = const(first)
+    for term in rest:
+        total = total + term
+    return total
+
+
+def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
+    """The value of the first condition that holds; later arms are not read."""
+    flat: list[Node] = []
+    for condition, value in arms:
+        flat += [_condition(condition), _numeric(value)]
+    return Node("cases", (*flat, _numeric(otherwise)))
+
+
+def arms_of(node: Node) -> tuple[list[tuple[Node, Node]], Node]:
+    """The (condition, value) pairs of a ``cases`` node, and its otherwise."""
+    return list(zip(node.args[:-1:2], node.args[1:-1:2], strict=True)), node.args[-1]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Every node below and with this one, first uses first, each identity once."""
+    seen: set[str] = set()
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.op != "label":  # a label shares the identity of what it labels
+            if current.digest in seen:
+                continue
+            seen.add(current.digest)
+        yield current
+        pending.extend(reversed(current.args))
+
+
+def leaves(node: Node, op: str) -> list[Node]:
+    """The distinct nodes of one operator, in order of first use."""
+    return [n for n in walk(node) if n.op == op]
+
+
+def names(node: Node, op: str) -> tuple[str, ...]:
+    """The distinct names that nodes of one operator carry: ``param`` or ``published``."""
+    return tuple(str(n.data[0]) for n in leaves(node, op))
+
+
+def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
+    """The tree with every parameter replaced by its value.
+
+    Raises:
+        FormulaError: a parameter has no value.
+    """
+    missing = [name for name in names(node, "param") if name not in values]
+    if missing:
+        raise FormulaError(f"found no value for the parameters {', '.join(missing)}")
+    return _bound(node, values, {})
+
+
+def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) -> Node:
+    if id(node) not in done:
+        done[id(node)] = (
+            const(values[str(node.data[0])])
+            if node.op == "param"
+            else attrs.evolve(node, args=tuple(_bound(a, values, done) for a in node.args))
+            if node.args
+            else node
+        )
+    return done[id(node)]
+
+
+def _number(op: str, *operands: Operand) -> Node:
+    return Node(op, tuple(map(_numeric, operands)))
+
+
+def _numeric(operand: Operand) -> Node:
+    node = const(operand)
+    if node.kind is Kind.CHOICE:
+        raise FormulaError("a choice is not a number: compare it, or use rank()")
+    return node
+
+
+def _comparison(op: str, left: Operand, right: Operand) -> Node:
+    return Node(op, (_numeric(left), _numeric(right)), kind=Kind.TRUTH)
+
+
+def _condition(node: object) -> Node:
+    if not isinstance(node, Node) or node.kind is not Kind.TRUTH:
+        raise FormulaError(f"found {node!r}, expected a condition: compare two values")
+    return node
+
+
+def _equality(left: Node, right: Operand | str) -> Node:
+    if isinstance(right, Node) and right.kind is Kind.CHOICE and left.kind is not Kind.CHOICE:
+        left, right = right, left
+    if left.kind is not Kind.CHOICE:
+        if isinstance(right, str):
+            raise FormulaError(f"found a number compared with the text {right!r}: use choice()")
+        return _comparison("eq", left, right)
+    return Node("eq", (rank(left), _option(left, right)), kind=Kind.TRUTH)
+
+
+def _option(choice: Node, other: Operand | str) -> Node:
+    options = choice.data[2]
+    if isinstance(other, str) and isinstance(options, tuple):
+        if other not in options:
+            raise FormulaError(f"found the option {other!r}, expected one of {options}")
+        return const(options.index(other))
+    if not isinstance(other, Node) or other.kind is not Kind.CHOICE or other.data[2] != options:
+        raise FormulaError(f"found {other!r}, expected one of the options {options}")
+    return rank(other)
+
+
+def _listed(data: Data) -> list[Any]:
+    return [_listed(d) if isinstance(d, tuple) else d for d in data]

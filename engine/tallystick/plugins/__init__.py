@@ -1,0 +1,1 @@
+"""Plugins: the hooks, discovery, and what an author writes with."""

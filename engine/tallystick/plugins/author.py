@@ -1,0 +1,93 @@
+"""What an author of a plugin writes with, in one place.
+
+::
+
+    from tallystick.plugins.author import axis, choice, cases
+
+See ``tallystick.formula.tree`` for the operators, ``tallystick.formula.facts`` for the facts.
+"""
+
+from tallystick.formula.facts import (
+    choice,
+    count,
+    distinct,
+    equal,
+    excess,
+    flag,
+    given,
+    integer,
+    itemised,
+    matches,
+    number,
+    opaque,
+    overlap,
+    total,
+)
+from tallystick.formula.formula import (
+    UNIT,
+    Formula,
+    Parameters,
+    Requirement,
+    axis,
+    composite,
+    emission,
+    factor,
+    formulas_in,
+    require,
+    threshold,
+)
+from tallystick.formula.tree import (
+    Node,
+    absolute,
+    cases,
+    clip,
+    label,
+    maximum,
+    minimum,
+    published,
+    rank,
+    summed,
+)
+from tallystick.plugins.skill_type import SkillType
+from tallystick.plugins.spec import API_VERSION, hookimpl
+
+__all__ = [
+    "API_VERSION",
+    "UNIT",
+    "Formula",
+    "Node",
+    "Parameters",
+    "Requirement",
+    "SkillType",
+    "absolute",
+    "axis",
+    "cases",
+    "choice",
+    "clip",
+    "composite",
+    "count",
+    "distinct",
+    "emission",
+    "equal",
+    "excess",
+    "factor",
+    "flag",
+    "formulas_in",
+    "given",
+    "hookimpl",
+    "integer",
+    "itemised",
+    "label",
+    "matches",
+    "maximum",
+    "minimum",
+    "number",
+    "opaque",
+    "overlap",
+    "published",
+    "rank",
+    "require",
+    "summed",
+    "threshold",
+    "total",
+]

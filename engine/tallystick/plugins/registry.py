@@ -1,0 +1,182 @@
+"""What the installed plugins offer together, found by entry points.
+
+The plugins of the engine's own distribution come first, the others in name order. A plugin that
+cannot be imported, declares another API version, has the name of another, or offers a name that is
+taken is refused by name with the reason; the rest keep working.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+import pluggy
+
+from tallystick.errors import PluginError
+from tallystick.formula.formula import Formula, Requirement
+from tallystick.plugins import spec
+from tallystick.plugins.skill_type import SkillType
+
+_Offer = TypeVar("_Offer")
+
+GROUP = "tallystick.plugins"
+"""The entry-point group of plugins."""
+ALLOWED = "TALLYSTICK_PLUGINS"
+"""The environment variable that names the only plugins to load, separated by commas."""
+
+
+@attrs.frozen
+class Plugin:
+    """One plugin and what it offers."""
+
+    name: str
+    distribution: str
+    version: str
+    formulas: tuple[Formula, ...] = ()
+    skill_types: tuple[SkillType, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    rule_sets: tuple[Path, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Registry:
+    """Everything that rule sets can name.
+
+    Attributes:
+        plugins: the plugins in use, by name.
+        refused: why each other plugin is not in use, by name.
+        formulas: by ``namespace/name@version``.
+        skill_types: by name.
+        requirements: by name.
+        rule_set_folders: where to look for rule sets.
+    """
+
+    plugins: Mapping[str, Plugin]
+    refused: Mapping[str, str]
+    formulas: Mapping[str, Formula]
+    skill_types: Mapping[str, SkillType]
+    requirements: Mapping[str, Requirement]
+    rule_set_folders: tuple[Path, ...]
+
+
+@lru_cache(maxsize=1)
+def installed() -> Registry:
+    """The registry of the installed plugins that the environment allows."""
+    return registry(entry_points(group=GROUP), _allowed(os.environ.get(ALLOWED)))
+
+
+def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> Registry:
+    """The registry of some entry points.
+
+    Args:
+        found: the entry points, in any order.
+        allowed: the only names to load; None loads all.
+    """
+    plugins: dict[str, Plugin] = {}
+    refused: dict[str, str] = {}
+    for entry in _in_order(found, allowed):
+        try:
+            _add(_load(entry), plugins)
+        except PluginError as error:
+            refused.setdefault(entry.name, str(error))
+    for name in sorted((allowed or frozenset()) - plugins.keys() - refused.keys()):
+        refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
+    return _registry(plugins, refused)
+
+
+def _allowed(names: str | None) -> frozenset[str] | None:
+    if names is None or not names.strip():
+        return None
+    return frozenset(name.strip() for name in names.split(",") if name.strip())
+
+
+def _in_order(found: Iterable[EntryPoint], allowed: frozenset[str] | None) -> list[EntryPoint]:
+    wanted = [entry for entry in found if allowed is None or entry.name in allowed]
+    return sorted(wanted, key=lambda e: (not _is_own(e), e.name, _distribution(e), e.value))
+
+
+def _is_own(entry: EntryPoint) -> bool:
+    return _distribution(entry) == spec.PROJECT
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else ""
+
+
+def _load(entry: EntryPoint) -> Plugin:
+    try:
+        module = entry.load()
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"its import failed: {type(error).__name__}: {error}") from error
+    api = getattr(module, "tallystick_api", None)
+    if api != spec.API_VERSION:
+        raise PluginError(
+            f"found tallystick_api = {api!r} in {entry.value}, expected {spec.API_VERSION}: "
+            "install a version of the plugin for this engine"
+        )
+    return _offered(entry, module)
+
+
+def _offered(entry: EntryPoint, module: object) -> Plugin:
+    manager = pluggy.PluginManager(spec.PROJECT)
+    manager.add_hookspecs(spec)
+    try:
+        manager.register(module, entry.name)
+        manager.check_pending()
+        return Plugin(
+            name=entry.name,
+            distribution=_distribution(entry),
+            version=entry.dist.version if entry.dist else "",
+            formulas=_answer(manager.hook.tallystick_formulas(), Formula),
+            skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
+            requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
+            rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
+        )
+    except PluginError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"one of its hooks failed: {type(error).__name__}: {error}") from error
+
+
+def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...]:
+    offers = [offer for answer in answers for offer in answer]
+    for offer in offers:
+        if not isinstance(offer, expected):
+            raise PluginError(f"found {offer!r} in a hook's answer, expected {expected.__name__}")
+    return tuple(offers)
+
+
+def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
+    if plugin.name in plugins:
+        other = plugins[plugin.name].distribution
+        raise PluginError(
+            f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
+            "name, and only the first is used: uninstall one"
+        )
+    for kind in ("formulas", "skill_types", "requirements"):
+        names = [offer.name for offer in getattr(plugin, kind)]
+        taken = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        clash = [f"{name} (of the plugin {taken[name]})" for name in names if name in taken]
+        if twice or clash:
+            what = kind.replace("_", " ")
+            raise PluginError(f"its {what} have names that are taken: {', '.join(twice + clash)}")
+    plugins[plugin.name] = plugin
+
+
+def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Registry:
+    every = plugins.values()
+    return Registry(
+        plugins=plugins,
+        refused=refused,
+        formulas={f.name: f for p in every for f in p.formulas},
+        skill_types={t.name: t for p in every for t in p.skill_types},
+        requirements={r.name: r for p in every for r in p.requirements},
+        rule_set_folders=tuple(folder for p in every for folder in p.rule_sets),
+    )

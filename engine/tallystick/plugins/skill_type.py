@@ -1,0 +1,29 @@
+"""A skill type: the shape of its records, and what must hold for each of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from tallystick.formula.formula import Requirement
+
+
+@attrs.frozen(eq=False)
+class SkillType:
+    """What a plugin offers for the records of one ``skill_type``.
+
+    Attributes:
+        name: the value of ``skill_type`` in a record.
+        schema: the JSON Schema file of its records, closed; it may refer to the common
+            definitions as ``record-1.schema.json#/$defs/…``.
+        summary: one line for people.
+        requirements: conditions that every record meets; one that does not is rejected.
+        examples: a JSONL file of example records, or None.
+    """
+
+    name: str
+    schema: Path
+    summary: str = ""
+    requirements: tuple[Requirement, ...] = ()
+    examples: Path | None = None

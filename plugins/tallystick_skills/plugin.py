@@ -1,0 +1,61 @@
+"""The entry point: what this plugin offers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
+from tallystick.resources import folder
+from tallystick_skills import (
+    detection,
+    efficiency,
+    emission,
+    evidence,
+    manifest,
+    policy,
+    recall,
+    risk,
+    thresholds,
+)
+from tallystick_skills.record import timing_window
+
+tallystick_api = 1
+
+_HERE = Path(__file__).parent
+
+_TYPES = {
+    "rag_knowledge": "Retrieval knowledge; injected canaries are to be found",
+    "declarative": "Declarative skills; a reference classifier gives a risk",
+    "executable_python": "Python skills; the four base axes alone",
+    "executable_script": "Shell scripts; tainted commands are to be covered",
+    "mcp_server": "MCP servers; the manifest and poisoned tools",
+    "agent_composition": "Compositions of agents; the aggregate risk",
+}
+
+
+@hookimpl
+def tallystick_formulas() -> Sequence[Formula]:
+    """Every axis, factor, threshold and emission of the six types."""
+    return formulas_in(
+        detection, efficiency, emission, evidence, manifest, policy, recall, risk, thresholds
+    )
+
+
+@hookimpl
+def tallystick_skill_types() -> Sequence[SkillType]:
+    """The six skill types of scoring.txt."""
+    return [
+        SkillType(
+            name=name,
+            schema=_HERE / "schemas" / f"{name}.schema.json",
+            summary=summary,
+            requirements=(timing_window,),
+            examples=_HERE / "examples.jsonl",
+        )
+        for name, summary in _TYPES.items()
+    ]
+
+
+@hookimpl
+def tallystick_rule_sets() -> Sequence[Path]:
+    """The folder of every rule set that ships with the engine."""
+    return [folder("rules")]

@@ -1,0 +1,22 @@
+"""Facts and conditions that several axes share."""
+
+from tallystick.plugins.author import choice, integer, number, require
+
+VERDICTS = "ALLOW", "REVIEW", "BLOCK"
+"""From lax to strict, so that a rank is a strictness (SPEC.md E2)."""
+
+verdict = choice("submission.verdict", *VERDICTS)
+ground_truth = choice("task.ground_truth", *VERDICTS)
+risk = number("submission.risk_score")
+
+latency = integer("submission.latency_ms")
+earliest = 1000 * number("task.t_min_s")
+deadline = 1000 * number("task.deadline_s")
+
+timing_window = require(
+    deadline > earliest,
+    "timing-window",
+    path="task.deadline_s",
+    expected="a deadline after t_min_s",
+)
+"""SPEC.md E13: a window that is empty or negative makes the record invalid."""

@@ -1,0 +1,37 @@
+"""The entry point: what this plugin offers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
+from tallystick_workflow import axes
+
+tallystick_api = 1
+
+_HERE = Path(__file__).parent
+
+
+@hookimpl
+def tallystick_formulas() -> Sequence[Formula]:
+    """The dimensions of S, in every version."""
+    return formulas_in(axes)
+
+
+@hookimpl
+def tallystick_skill_types() -> Sequence[SkillType]:
+    """The workflow type."""
+    return [
+        SkillType(
+            name="workflow",
+            schema=_HERE / "schemas" / "workflow.schema.json",
+            summary="A workflow run against a budget and a time limit",
+            requirements=(axes.completed_within_total,),
+            examples=_HERE / "examples.jsonl",
+        )
+    ]
+
+
+@hookimpl
+def tallystick_requirements() -> Sequence[Requirement]:
+    """Requirements that a rule set may ask for (E46)."""
+    return [axes.budget_positive, axes.latency_limit_positive]
