@@ -1,0 +1,160 @@
+"""Records fit their description or have exactly the planted defect, and reach every edge."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from oracle import refusals, score
+
+from generators import SKILL_TYPES, defects, lines, record
+from generators.description import description
+
+Record = dict[str, Any]
+
+FITS = {name: Draft202012Validator(description(name)) for name in SKILL_TYPES}
+SEEDED = {
+    name: [record(Random(f"{name}-{seed}"), name) for seed in range(400)] for name in SKILL_TYPES
+}
+PRINTED = dict.fromkeys(SKILL_TYPES, "skills@1.0.0") | {"workflow": "workflow@1.0.0"}
+
+
+@pytest.mark.parametrize("skill_type", SKILL_TYPES)
+def test_valid_records_fit(skill_type: str) -> None:
+    faults = [error.message for whole in SEEDED[skill_type] for error in errors_of(whole)]
+    assert faults == []
+
+
+def errors_of(whole: Record) -> list[Any]:
+    return list(FITS[whole["skill_type"]].iter_errors(whole))
+
+
+@pytest.mark.parametrize("skill_type", SKILL_TYPES)
+def test_valid_records_are_scored_as_printed(skill_type: str) -> None:
+    scored = [score(whole, PRINTED[skill_type])["quality"] for whole in SEEDED[skill_type]]
+    assert len(set(scored)) > 50
+
+
+@pytest.mark.parametrize("skill_type", SKILL_TYPES)
+def test_each_defect_alone_makes_a_record_unfit(skill_type: str) -> None:
+    of_type = defects.OF_WORKFLOWS if skill_type == "workflow" else defects.OF_SKILLS
+    for name, plant in (defects.OF_EVERY_TYPE | of_type).items():
+        for seed in range(12):
+            random = Random(f"{name}-{seed}")
+            whole = record(random, skill_type)
+            if "submission" in whole and "checks" in whole:
+                plant(random, whole)
+                assert is_unfit(whole, skill_type), name
+
+
+def is_unfit(whole: Record, skill_type: str) -> bool:
+    schema_refuses = not FITS[skill_type].is_valid(whole)
+    return schema_refuses or bool(refusals(whole, PRINTED[skill_type]))
+
+
+@pytest.mark.parametrize("skill_type", SKILL_TYPES)
+def test_records_asked_to_be_unfit_are(skill_type: str) -> None:
+    for seed in range(60):
+        assert is_unfit(record(Random(seed), skill_type, valid=False), skill_type)
+
+
+def test_equal_seeds_give_equal_bytes() -> None:
+    assert list(lines(7, 40)) == list(lines(7, 40)) != list(lines(8, 40))
+
+
+def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
+    assert list(lines(7, 40))[:10] == list(lines(7, 10))
+
+
+def test_lines_are_one_record_each_of_the_types_asked_for() -> None:
+    written = list(lines(3, 300, ("mcp_server", "workflow")))
+    assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in written)
+    types = Counter(json.loads(line)["skill_type"] for line in written)
+    assert set(types) == {"mcp_server", "workflow"}
+    assert types.total() == 300
+
+
+def test_a_line_is_about_a_kilobyte_and_never_over_a_mebibyte() -> None:
+    sizes = sorted(len(line) for line in lines(1, 3000))
+    assert 600 < sizes[len(sizes) // 2] < 1500
+    assert sizes[-1] < 2**20
+
+
+def part(name: str, field: str) -> Callable[[Record], Any]:
+    return lambda whole: whole.get(name, {}).get(field)
+
+
+def lacks(whole: Record, name: str, field: str) -> bool:
+    """Whether a part that is there leaves out a field that skill types have."""
+    return whole["skill_type"] != "workflow" and name in whole and field not in whole[name]
+
+
+def at_a_quarter_point(whole: Record) -> bool:
+    if "submission" not in whole or "t_min_s" not in whole["task"]:
+        return False
+    t_min, deadline = whole["task"]["t_min_s"], whole["task"]["deadline_s"]
+    where = (whole["submission"]["latency_ms"] / 1000 - t_min) / (deadline - t_min)
+    return where in {0.25, 0.5, 0.75}
+
+
+EDGES: dict[str, Callable[[Record], bool]] = {
+    "latency at a quarter point": at_a_quarter_point,
+    "decimal start of the window": lambda r: r["task"].get("t_min_s", 0) % 1 != 0,
+    "risk 0": lambda r: part("submission", "risk_score")(r) == 0,
+    "risk 1": lambda r: part("submission", "risk_score")(r) == 1,
+    "risk 0.5": lambda r: part("submission", "risk_score")(r) == 0.5,
+    "risk of many digits": lambda r: len(repr(part("submission", "risk_score")(r))) > 14,
+    "empty policy": lambda r: part("submission", "recommended_policy")(r) == [],
+    "no policy": lambda r: lacks(r, "submission", "recommended_policy"),
+    "empty findings": lambda r: part("submission", "findings")(r) == [],
+    "no findings": lambda r: lacks(r, "submission", "findings"),
+    "no check flag": lambda r: lacks(r, "checks", "findings_cited"),
+    "as many findings as may be": lambda r: len(findings_of(r)) == 1000,
+    "no consensus": lambda r: "consensus" not in r,
+    "consensus number": lambda r: isinstance(r.get("consensus"), float),
+    "consensus object": lambda r: isinstance(r.get("consensus"), dict),
+    "several events": lambda r: len(r.get("events", [])) > 1,
+    "epoch 0": lambda r: r["epoch"] == 0,
+    "epoch 29": lambda r: r["epoch"] == 29,
+    "epoch 30": lambda r: r["epoch"] == 30,
+    "no submission": lambda r: "submission" not in r,
+    "no checks": lambda r: "checks" not in r,
+    "null tool": lambda r: any(f.get("tool", 0) is None for f in findings_of(r)),
+    "null canary": lambda r: any(f.get("canary_id", 0) is None for f in findings_of(r)),
+    "null hash": lambda r: r["task"].get("expected_manifest_hash", 0) is None,
+    "no hash": lambda r: (
+        r["skill_type"] == "mcp_server" and "expected_manifest_hash" not in r["task"]
+    ),
+    "twice the same rule": lambda r: has_repeats(part("submission", "recommended_policy")(r)),
+    "twice the same canary": lambda r: has_repeats(r["task"].get("injected_canaries")),
+    "no steps": lambda r: part("checks", "total_steps")(r) == 0,
+    "no budget": lambda r: r["task"].get("max_budget_tao") == 0,
+    "budget exactly spent": lambda r: (
+        "max_budget_tao" in r["task"]
+        and part("checks", "actual_tao")(r) == r["task"]["max_budget_tao"]
+    ),
+    "gate of 0.875 x 0.8": lambda r: (
+        [part("checks", name)(r) for name in ("output_quality", "steps_completed", "total_steps")]
+        == [0.875, 4, 5]
+    ),
+    "retries in total": lambda r: isinstance(part("checks", "actual_retries")(r), int),
+    "retries by step": lambda r: isinstance(part("checks", "actual_retries")(r), dict),
+}
+
+
+def findings_of(whole: Record) -> list[Record]:
+    findings: list[Record] = whole.get("submission", {}).get("findings", [])
+    return findings
+
+
+def has_repeats(items: list[Any] | None) -> bool:
+    texts = [json.dumps(item) for item in items or []]
+    return len(texts) > len(set(texts))
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_the_records_reach_the_edge(edge: str) -> None:
+    assert any(EDGES[edge](whole) for records in SEEDED.values() for whole in records)

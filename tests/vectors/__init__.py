@@ -1,0 +1,1 @@
+"""Portable test vectors, and the records that their rows stand for."""
