@@ -62,7 +62,11 @@ def evidence(record: Record) -> Fraction:
 def evidence_corrected(record: Record) -> Fraction:
     """ε as earned points over the points of the checks that the record has (E9)."""
     applicable = sum(
-        (points for check, points in _EVIDENCE_POINTS.items() if check in record["checks"]),
+        (
+            points
+            for check, points in _EVIDENCE_POINTS.items()
+            if record["checks"].get(check) is not None
+        ),
         Fraction(0),
     )
     return evidence(record) / applicable if applicable else Fraction(0)

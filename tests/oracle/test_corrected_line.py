@@ -60,9 +60,9 @@ def test_a_check_that_is_left_out_is_not_counted(checks: Row, printed: str, corr
     assert [axis(record, "evidence", name) for name in SKILLS] == [printed, corrected]
 
 
-def test_citation_holds_of_no_findings_where_it_is_checked() -> None:
+def test_the_record_says_whether_citations_hold_also_without_findings() -> None:
     record = python_record()
-    record["checks"] = {"findings_cited": False}
+    record["checks"] = {"findings_cited": True}
     assert [axis(record, "evidence", name) for name in SKILLS] == ["0.200000000", "1.000000000"]
     record["checks"] = {}
     assert [axis(record, "evidence", name) for name in SKILLS] == ["0.000000000", "0.000000000"]

@@ -8,6 +8,7 @@ holds for every valid record that reaches the branch; it may be wider than need 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, floor, prod
 
@@ -35,6 +36,7 @@ class Knowledge:
         self._born = born
         self._learnt: dict[int, Interval] = {}
         self._forms: dict[Key, tuple[int | None, int | None]] = {}
+        self._known_gaps: Mapping[tuple[Monomial, Monomial], int] | None = None
         self.possible = True
 
     def copy(self) -> Knowledge:
@@ -93,6 +95,7 @@ class Knowledge:
         else:
             low = ceil(limit) if low is None else max(low, ceil(limit))
         self._forms[key] = low, high
+        self._known_gaps = None
         self._spread()
 
     def _become(self, other: Knowledge) -> None:
@@ -175,7 +178,7 @@ class Knowledge:
         return low, high
 
     def _chased(self, polynomial: Polynomial) -> int:
-        """A lower bound after spending known forms ``y − x ≥ k`` on the negative terms."""
+        """A lower bound after spending known gaps ``y − x ≥ k`` on the negative terms."""
         return max(self._spent(linear) for linear in self._stand_ins(polynomial))
 
     def _stand_ins(self, polynomial: Polynomial) -> list[Polynomial]:
@@ -198,19 +201,35 @@ class Knowledge:
 
     def _spent(self, polynomial: Polynomial) -> int:
         low = 0
-        for key, ends in self._forms.items():
+        for (larger, smaller), gap in self._gaps().items():
+            times = min(polynomial.get(larger, 0), -polynomial.get(smaller, 0))
+            if times > 0:
+                polynomial = add(polynomial, {larger: 1, smaller: -1}, -times)
+                low += times * gap
+        return low + self._plain(polynomial)[0]
+
+    def _gaps(self) -> Mapping[tuple[Monomial, Monomial], int]:
+        """The largest known k with ``y − x ≥ k`` for pairs (y, x), also through a third."""
+        if self._known_gaps is None:
+            gaps = self._direct_gaps()
+            for (y, x), first in list(gaps.items()):
+                for (z, w), second in list(gaps.items()):
+                    if x == z and y != w:
+                        gaps[y, w] = max(first + second, gaps.get((y, w), first + second))
+            self._known_gaps = gaps
+        return self._known_gaps
+
+    def _direct_gaps(self) -> dict[tuple[Monomial, Monomial], int]:
+        gaps = {}
+        for key, (low, high) in self._forms.items():
             if len(key) != 2 or {coefficient for _, coefficient in key} != {-1, 1}:
                 continue
-            for sign, end in zip((1, -1), ends, strict=True):
-                if end is None:
-                    continue
-                form = {m: c * sign for m, c in key}
-                larger, smaller = sorted(form, key=lambda m: form[m], reverse=True)
-                times = min(-polynomial.get(smaller, 0), polynomial.get(larger, 0))
-                if times > 0:
-                    polynomial = add(polynomial, form, -times)
-                    low += times * sign * end
-        return low + self._plain(polynomial)[0]
+            larger, smaller = sorted(dict(key), key=lambda m: dict(key)[m], reverse=True)
+            if low is not None:
+                gaps[larger, smaller] = low
+            if high is not None:
+                gaps[smaller, larger] = -high
+        return gaps
 
 
 def _product(intervals: list[Interval]) -> Interval:

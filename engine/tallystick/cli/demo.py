@@ -1,0 +1,77 @@
+"""``tallystick demo``: the bundled examples of every skill type under every rule set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.shown import as_json, console, print_json
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from pathlib import Path
+
+    from tallystick.plugins.registry import Registry
+    from tallystick.scoring.result import Result
+    from tallystick.scoring.scorer import Scorer
+
+
+@click.command()
+@as_json
+def demo(as_json: bool) -> None:
+    """Score the bundled example records under every installed rule set."""
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.rules.resolution import shipped  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    registry = installed()
+    scorers = [load(name) for name in shipped(registry)]
+    if as_json:
+        print_json({"rule_sets": [_plain(scorer, registry) for scorer in scorers]})
+    for scorer in [] if as_json else scorers:
+        _show(scorer, registry)
+
+
+def _results(scorer: Scorer, registry: Registry) -> list[Result]:
+    """The results of the examples of the rule set's types."""
+    from tallystick.records.rejects import Reject  # noqa: PLC0415  # heavy
+
+    files: dict[Path, None] = dict.fromkeys(
+        path for name in scorer.types if (path := registry.skill_types[name].examples) is not None
+    )
+    lines = [line for path in files for line in path.read_bytes().splitlines()]
+    return [r for r in scorer.score_many(lines) if not isinstance(r, Reject)]
+
+
+def _plain(scorer: Scorer, registry: Registry) -> dict[str, Any]:
+    return {
+        "rule_set": scorer.rule_set.reference,
+        "digest": scorer.digest,
+        "results": [result.to_dict() for result in _results(scorer, registry)],
+    }
+
+
+def _show(scorer: Scorer, registry: Registry) -> None:
+    from rich.table import Table  # noqa: PLC0415  # heavy
+
+    table = Table(title=f"{scorer.rule_set.reference}\n{scorer.digest}", title_justify="left")
+    for name in ("skill type", "axes", "quality", "tier", "emission"):
+        table.add_column(name, justify="right" if name in ("quality", "emission") else "left")
+    for result in _results(scorer, registry):
+        emission = "–" if result.emission is None else f"{result.emission:f}"
+        quality = "–" if result.quality is None else f"{result.quality:f}"
+        axes = _axes(scorer, result)
+        table.add_row(result.skill_type, axes, quality, result.tier or "–", emission)
+    console().print(table)
+
+
+def _axes(scorer: Scorer, result: Result) -> str:
+    axes = scorer.types[result.skill_type].axes
+    symbols = {axis.name: axis.formula.symbol or axis.name for axis in axes}
+    shown = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
+    return "  ".join(shown) or "no submission"
+
+
+def _short(value: Decimal) -> str:
+    return f"{value:f}".rstrip("0").rstrip(".") or "0"

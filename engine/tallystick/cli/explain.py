@@ -1,0 +1,43 @@
+"""``tallystick explain``: every step behind the score of one record."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.errors import InputError
+
+
+@click.command()
+@click.argument("records", type=click.Path(path_type=Path))
+@rules_option
+@click.option("--line", "number", default=1, type=click.IntRange(min=1), help="The record's line.")
+@as_json
+def explain(records: Path, reference: str, number: int, as_json: bool) -> None:
+    """Explain the score of one record of the file RECORDS.
+
+    Shows the facts, each axis with its formula, the values put in, the exact value and the
+    published one; the composite, its gates and tier with the distance to each edge; and every
+    emission factor.
+    """
+    from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    explanation = load(reference).explain(_record(records, number), line=number)
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        click.echo(text_of(explanation))
+
+
+def _record(path: Path, number: int) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
+    from tallystick.scoring.sources import source_of  # noqa: PLC0415  # heavy
+
+    found = next(islice(source_of(path).items(), number - 1, None), None)
+    if found is None:
+        raise InputError(f"{path}: found fewer than {number} records, expected one at that line")
+    return found

@@ -1,0 +1,71 @@
+"""An explanation as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tallystick.scoring.explanation import Cliff, CompositeStep, Explanation, Step, TierStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_INDENT = "    "
+
+
+def text_of(explanation: Explanation) -> str:
+    """The explanation, section by section."""
+    result = explanation.result
+    miner = f"miner {result.miner_uid} {result.miner_hotkey}, {result.role}"
+    lines = [
+        f"record {result.record}: {result.skill_type}, task {result.task_id}, {miner}",
+        f"rule set {explanation.rule_set} {explanation.digest}",
+    ]
+    if explanation.composite is None:
+        return "\n".join([*lines, "", "no submission: nothing is scored"])
+    lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
+    lines += ["", "axes", *_steps(explanation.axes)]
+    lines += ["", *_composite(explanation.composite)]
+    if explanation.tier is not None:
+        lines += ["", *_tier(explanation.tier)]
+    if explanation.emission is not None:
+        lines += ["", "emission factors", *_steps(explanation.factors)]
+        lines += ["", "emission", *_step(explanation.emission)]
+    return "\n".join(lines)
+
+
+def _steps(steps: Iterable[Step]) -> list[str]:
+    return [line for step in steps for line in _step(step)]
+
+
+def _step(step: Step) -> list[str]:
+    name = f"{step.symbol} {step.name}".strip()
+    value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
+    rows = [f"{_INDENT}{name} = {value}    [{step.formula}]"]
+    rows += [f"{_INDENT * 2}{line}" for line in step.text]
+    rows += [f"{_INDENT * 2}= {step.values}"]
+    rows += [f"{_INDENT * 2}{label} = {value}" for label, value in step.intermediates.items()]
+    rows += [f"{_INDENT * 2}= {step.exact} exactly"]
+    return rows + [_cliff(cliff, "holds", "does not hold") for cliff in step.cliffs]
+
+
+def _composite(step: CompositeStep) -> list[str]:
+    return [
+        f"composite = {step.quality:f}    [{step.kind}]",
+        f"{_INDENT}{step.text}",
+        f"{_INDENT}= {step.ungated:f} before gates",
+        *(_cliff(gate, "passes", "fails") for gate in step.gates),
+    ]
+
+
+def _tier(step: TierStep) -> list[str]:
+    return [
+        f"tier = {step.name}, multiplier {step.multiplier:f}",
+        *(_cliff(threshold, "reached", "not reached") for threshold in step.thresholds),
+    ]
+
+
+def _cliff(cliff: Cliff, passed: str, failed: str) -> str:
+    return (
+        f"{_INDENT}{cliff.name}: {cliff.value:f} against {cliff.edge:f}, "
+        f"distance {cliff.distance:+f}, {passed if cliff.passed else failed}"
+    )

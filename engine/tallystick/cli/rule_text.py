@@ -1,0 +1,69 @@
+"""A rule set as text for people: each skill type with its weights, gates, tiers and formulas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tallystick.formula.text import decimal_text, lines
+from tallystick.numbers.nano import to_decimal, to_fraction
+
+if TYPE_CHECKING:
+    from tallystick.scoring.binding import BoundType, Value
+    from tallystick.scoring.scorer import Scorer
+
+_INDENT = "    "
+
+
+def text_of(scorer: Scorer) -> str:
+    """The rule set of a scorer."""
+    header = scorer.rule_set.rule_set
+    found = [f"{scorer.rule_set.reference}  {scorer.digest}", header.summary]
+    found += [f"after {header.source}"] if header.source else []
+    found += ["", "formulas", *_formulas(scorer)]
+    for bound in scorer.types.values():
+        found += ["", *_type(bound)]
+    return "\n".join(found)
+
+
+def _formulas(scorer: Scorer) -> list[str]:
+    values = {v.name: v for bound in scorer.types.values() for v in (*bound.axes, *bound.factors)}
+    return [line for value in values.values() for line in _formula(value)]
+
+
+def _formula(value: Value) -> list[str]:
+    formula = value.formula
+    name = f"{value.name}: {formula.name}  {formula.digest}"
+    text = lines(formula.symbol or value.name, value.compiled.tree)
+    return [_INDENT + name, *(_INDENT * 2 + line for line in text)]
+
+
+def _type(bound: BoundType) -> list[str]:
+    found = [bound.name, f"{_INDENT}composite: {bound.composite.kind}", *_weights(bound)]
+    for gate in bound.composite.gates:
+        below, then = to_fraction(gate.below), to_fraction(gate.composite)
+        edge = f"{gate.axis} < {decimal_text(below)}: composite {decimal_text(then)}"
+        found.append(f"{_INDENT}gate: {edge}")
+    if bound.base_weight is not None:
+        found.append(f"{_INDENT}base weight: {decimal_text(to_fraction(bound.base_weight))}")
+    names = ", ".join(requirement.name for requirement, _ in bound.requirements)
+    return [*found, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
+
+
+def _weights(bound: BoundType) -> list[str]:
+    weights = bound.composite.weights
+    if weights is None:
+        return []
+    shares = zip(weights.kept, weights.numerators, strict=True)
+    parts = [f"{bound.composite.axes[i]} {n}/{weights.denominator}" for i, n in shares]
+    return [f"{_INDENT}weights: {', '.join(parts)}"]
+
+
+def _tiers(bound: BoundType) -> list[str]:
+    if bound.tiers is None:
+        return []
+    edges = ["", *(f" from {to_decimal(bound.seeds[name]):f}" for name in bound.tiers.cuts)]
+    rows = zip(bound.tiers.levels, bound.tiers.multipliers, edges, strict=True)
+    return [
+        f"{_INDENT}tier {level}: multiplier {decimal_text(to_fraction(multiplier))}{edge}"
+        for level, multiplier, edge in rows
+    ]

@@ -1,0 +1,111 @@
+"""``tallystick rules``: list, show, check and digest rule sets."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.shown import as_json, error_dict, print_json
+from tallystick.errors import RuleSetError, TallystickError
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
+
+argument = click.argument("reference", metavar="RULES")
+
+
+@click.group()
+def rules() -> None:
+    """Rule sets: list, show, check, digest.
+
+    RULES is name@version, a path, or a sha256: digest; the first two can be pinned to a digest
+    with @sha256:….
+    """
+
+
+@rules.command("list")
+@as_json
+def list_command(as_json: bool) -> None:
+    """The rule sets that are installed, with their digests; exit status 1 if one does not load."""
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.rules.resolution import shipped  # noqa: PLC0415  # heavy
+
+    registry = installed()
+    rows = [_listed(name, registry) for name in shipped(registry)]
+    if as_json:
+        print_json({"rule_sets": rows})
+    for row in [] if as_json else rows:
+        click.echo(f"{row['name']:16} {row.get('digest') or 'error: ' + row['error']}")
+        if "summary" in row:
+            click.echo(f"{'':16} {row['summary']}")
+    sys.exit(1 if any("error" in row for row in rows) else 0)
+
+
+@rules.command("show")
+@argument
+@as_json
+def show_command(reference: str, as_json: bool) -> None:
+    """The rule set with the formulas that it uses, as text; its canonical form with --json."""
+    from tallystick.cli.rule_text import text_of  # noqa: PLC0415  # heavy
+    from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    scorer = load(reference)
+    if as_json:
+        form = canonical_form(scorer.rule_set, scorer.registry)
+        print_json({"digest": scorer.digest, "canonical": form})
+    else:
+        click.echo(text_of(scorer))
+
+
+@rules.command("check")
+@argument
+@as_json
+def check_command(reference: str, as_json: bool) -> None:
+    """Load RULES and prove its formulas; exit status 1 with every problem that was found."""
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.rules.resolution import find  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    find(reference, installed())
+    try:
+        scorer = load(reference)
+    except RuleSetError as error:
+        if as_json:
+            print_json({"valid": False, **error_dict(error)})
+        else:
+            click.echo(f"{error}", err=True)
+        sys.exit(1)
+    found = {"valid": True, "rule_set": scorer.rule_set.reference, "digest": scorer.digest}
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"{found['rule_set']} is valid\n{scorer.digest}")
+
+
+@rules.command("digest")
+@argument
+@as_json
+def digest_command(reference: str, as_json: bool) -> None:
+    """The digest of what RULES means: its values and its formulas, not its spelling."""
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+
+    loaded = load(reference, installed())
+    if as_json:
+        print_json({"rule_set": loaded.rule_set.reference, "digest": loaded.digest})
+    else:
+        click.echo(loaded.digest)
+
+
+def _listed(name: str, registry: Registry) -> dict[str, Any]:
+    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+
+    try:
+        loaded = load(name, registry)
+    except TallystickError as error:
+        return {"name": name, "error": str(error)}
+    summary = loaded.rule_set.rule_set.summary
+    return {"name": name, "digest": loaded.digest, "summary": summary, "path": str(loaded.path)}

@@ -1,0 +1,48 @@
+"""What commands share in showing values: JSON for machines, tables for people."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from tallystick.errors import RecordError, RuleSetError, TallystickError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+"""The option that every command has."""
+rules_option = click.option(
+    "--rules",
+    "reference",
+    required=True,
+    metavar="RULES",
+    help="name@version, a path or a digest; pin one with @sha256:…",
+)
+"""The option that names a rule set."""
+
+
+def print_json(value: object) -> None:
+    """Print a JSON value, indented, in UTF-8."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def error_dict(error: TallystickError) -> dict[str, Any]:
+    """An error as JSON values."""
+    found: dict[str, Any] = {"error": type(error).__name__, "message": str(error)}
+    if isinstance(error, RuleSetError):
+        found["problems"] = [attrs.asdict(problem) for problem in error.problems]
+    if isinstance(error, RecordError):
+        found |= {name: getattr(error, name) for name in ("code", "path", "value", "expected")}
+    return found
+
+
+def console() -> Console:
+    """A console as wide as the terminal, and wide enough for tables where there is none."""
+    from rich.console import Console  # noqa: PLC0415  # 17 ms that not every command needs
+
+    found = Console(highlight=False, markup=False)
+    return found if found.is_terminal else Console(highlight=False, markup=False, width=120)

@@ -1,0 +1,112 @@
+"""Nano integers: every published value is a whole count of 1e-9.
+
+A value is *published* by rounding it half-even, once, to nine decimals. JSON numbers are IEEE
+doubles and become nano by ``rint(x * 1e9)``; TOML numbers are exact decimals and must already have
+at most nine places. Source: SPEC.md, section "Numbers".
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal, Inexact
+from fractions import Fraction
+
+from tallystick.errors import NumberError
+
+NANO = 10**9
+
+# Nothing that is scored comes near it, and a decimal such as 1e999999999 must not fill the memory.
+_WHOLE_DIGITS = 30
+# the caller's context may be too narrow; this one holds every value or raises
+_EXACT = Context(prec=100, traps=[Inexact])
+_TEXT = re.compile(rf"(-?)([0-9]{{1,{_WHOLE_DIGITS}}})(?:\.([0-9]{{1,9}}))?")
+
+
+def round_half_even(numerator: int, denominator: int) -> int:
+    """The integer nearest to ``numerator / denominator``; of two equally near, the even one.
+
+    Args:
+        numerator: any integer.
+        denominator: a positive integer.
+    """
+    quotient, remainder = divmod(numerator, denominator)
+    excess = 2 * remainder - denominator
+    return quotient + (excess > 0 or (excess == 0 and quotient & 1))
+
+
+def publish(value: Fraction) -> int:
+    """The nano of an exact value, rounded half-even once."""
+    return round_half_even(value.numerator * NANO, value.denominator)
+
+
+def from_decimal(value: Decimal | int) -> int:
+    """The nano of an exact decimal.
+
+    Raises:
+        NumberError: the value is not finite, has more than nine decimal places that count, more
+            than thirty digits before the point, or is neither an integer nor a decimal.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+        raise NumberError(f"found {value!r}, expected an integer or a decimal")
+    number = Decimal(value)
+    if not number.is_finite():
+        raise NumberError(f"found {value}, expected a finite number")
+    magnitude = _magnitude(number)
+    return -magnitude if number.is_signed() else magnitude
+
+
+def _magnitude(number: Decimal) -> int:
+    """The nano of a finite decimal without its sign, free of the decimal context."""
+    _, digits, exponent = number.as_tuple()
+    written = "".join(map(str, digits))
+    significant = written.rstrip("0")
+    power = int(exponent) + len(written) - len(significant)
+    if not significant:
+        return 0
+    if power < -9:
+        raise NumberError(f"found {number!s:.60}, expected at most nine decimal places")
+    if len(significant) + power > _WHOLE_DIGITS:
+        raise NumberError(f"found {number!s:.60}, expected fewer than {_WHOLE_DIGITS + 1} digits")
+    return int(significant + "0" * (power + 9))
+
+
+def from_double(x: float) -> int:
+    """The nano of an IEEE double, ``rint(x * 1e9)``.
+
+    Raises:
+        NumberError: ``x * 1e9`` is not finite.
+    """
+    try:
+        return round(x * 1e9)
+    except (OverflowError, ValueError):
+        raise NumberError(f"found {x}, expected a finite number below 1e299") from None
+
+
+def to_fraction(nano: int) -> Fraction:
+    """The exact value of a nano."""
+    return Fraction(nano, NANO)
+
+
+def to_decimal(nano: int) -> Decimal:
+    """The exact value of a nano, always with nine decimal places."""
+    return _EXACT.scaleb(nano, -9)
+
+
+def to_text(nano: int) -> str:
+    """The value of a nano with nine decimal places, such as ``0.766438904``."""
+    whole, part = divmod(abs(nano), NANO)
+    return f"{'-' if nano < 0 else ''}{whole}.{part:09d}"
+
+
+def from_text(text: str) -> int:
+    """The nano of a decimal written as text: digits, and up to nine more after a point.
+
+    Raises:
+        NumberError: the text is not written so.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise NumberError(f"found {text[:60]!r}, expected a decimal such as '0.766438904'")
+    sign, whole, part = match.groups()
+    nano = int(whole) * NANO + int((part or "").ljust(9, "0"))
+    return -nano if sign else nano

@@ -1,0 +1,94 @@
+"""Weights: exact shares of one.
+
+Weights have at most three decimals, so they are integers over a denominator D that divides 1000.
+In lowest terms D is as small as it can be, and D is what an exact weighted mean costs.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import NumberError
+from tallystick.numbers.nano import NANO, from_decimal, to_fraction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FINEST = 1000
+
+
+@attrs.frozen(cache_hash=True)
+class Weights:
+    """Weights in lowest terms that sum to exactly one; made by `Weights.of`.
+
+    Attributes:
+        count: how many weights were given, zeros included.
+        kept: the indices of the weights that are not zero, ascending. A weight of zero takes no
+            part, also when its value is zero: x**0 is 1.
+        numerators: the kept weights times `denominator`, each at least 1.
+        denominator: the least common denominator D, a divisor of 1000.
+    """
+
+    count: int
+    kept: tuple[int, ...]
+    numerators: tuple[int, ...]
+    denominator: int
+
+    @classmethod
+    def of(cls, values: Sequence[Fraction | Decimal | int]) -> Weights:
+        """The weights with the given exact values, one for each axis.
+
+        Raises:
+            NumberError: a weight is a float, negative, or has more than three decimals; or the
+                weights do not sum to exactly one.
+        """
+        exact = [_exact(index, value) for index, value in enumerate(values)]
+        total = sum(exact)
+        if total != 1:
+            raise NumberError(f"found weights that sum to {_text(total)}, expected exactly 1")
+        kept = tuple(index for index, weight in enumerate(exact) if weight)
+        denominator = math.lcm(*(weight.denominator for weight in exact))
+        numerators = tuple(int(exact[index] * denominator) for index in kept)
+        return cls(len(exact), kept, numerators, denominator)
+
+
+def check_values(values: Sequence[int], weights: Weights) -> None:
+    """Refuse values that weights cannot weigh.
+
+    Raises:
+        NumberError: a value is outside [0, 1e9] nano, or there are more or fewer than weights.
+    """
+    if len(values) != weights.count:
+        raise NumberError(f"found {len(values)} values, expected {weights.count}")
+    for index, value in enumerate(values):
+        if not 0 <= value <= NANO:
+            raise NumberError(f"value {index}: found {value}, expected nano from 0 to {NANO}")
+
+
+def _exact(index: int, value: Fraction | Decimal | int) -> Fraction:
+    weight = value if isinstance(value, Fraction) else _from_decimal(index, value)
+    if weight < 0:
+        raise NumberError(f"weight {index}: found {_text(weight)}, expected at least 0")
+    if _FINEST % weight.denominator:
+        raise NumberError(f"weight {index}: found {_text(weight)}, expected at most three decimals")
+    return weight
+
+
+def _from_decimal(index: int, value: Decimal | int) -> Fraction:
+    try:
+        return to_fraction(from_decimal(value))
+    except NumberError as error:
+        raise NumberError(f"weight {index}: {error}") from None
+
+
+def _text(value: Fraction | int) -> str:
+    """The value as a decimal when nine places hold it, else as a fraction."""
+    exact = Fraction(value)
+    if 10**9 % exact.denominator:
+        return str(exact)
+    return format(Decimal(exact.numerator) / Decimal(exact.denominator), "f")

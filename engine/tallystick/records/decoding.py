@@ -1,0 +1,203 @@
+"""Decoding: from one line, or one Python object, to a record or a reject.
+
+A record is accepted if and only if its skill type's JSON Schema accepts it. The fast type decides
+nearly always; what it refuses, the schema judges. Both ways lead to the same values, and nothing
+that a record holds makes the decoder raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Union
+
+import attrs
+import msgspec
+
+from tallystick.errors import RecordError, SchemaError
+from tallystick.records.judge import Judge
+from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.records.rejects import Reject
+from tallystick.records.schema import Schema, skill_type_of
+from tallystick.records.types import ANSWER, Record, fast_type, shape_type
+from tallystick.records.values import check, parse, whole
+from tallystick.records.wording import NOTHING, shown
+
+MISSED = "missed_deadline"
+"""The event that lets a record be without submission and checks."""
+
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@attrs.frozen
+class MissedDeadline:
+    """A valid record without submission or checks: nothing of it is scored.
+
+    Attributes:
+        skill_type: the record's skill type.
+        task_id: the task that was not answered.
+        round: the round in which the task was dispatched.
+        epoch: the epoch whose snapshot the round used.
+        validator: hotkey of the validator that recorded it.
+        miner_uid: the miner's slot in the subnet.
+        miner_hotkey: the miner's hotkey.
+        role: ``primary`` or ``auditor``.
+        events: reputation events, ``missed_deadline`` among them.
+    """
+
+    skill_type: str
+    task_id: str
+    round: int
+    epoch: int
+    validator: str
+    miner_uid: int
+    miner_hotkey: str
+    role: str
+    events: tuple[str, ...]
+
+
+class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
+    """Accepts nothing; with it the fast types are a union, which never lets the tag be absent."""
+
+    never: Annotated[int, msgspec.Meta(ge=1, le=0)]
+
+
+@attrs.define
+class _Known:
+    """What is known of one skill type; what only bad records need is made when one comes."""
+
+    name: str
+    schema: Schema
+    fast: type[Record] | None
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.schema)
+
+    @cached_property
+    def shape(self) -> type[Record]:
+        return shape_type(self.name, self.schema)
+
+    def hold(self, accepted: Mapping[str, Any]) -> Record:
+        """The record that the schema accepted, of the fast type wherever that can hold it."""
+        for kind in self._kinds():
+            try:
+                return msgspec.convert(accepted, kind)
+            except _REFUSALS:
+                continue
+        raise RecordError("invalid-record", "", shown(accepted), "values that a record can hold")
+
+    def _kinds(self) -> Iterator[type[Record]]:
+        if self.fast is not None:
+            yield self.fast
+        yield self.shape
+
+    @cached_property
+    def answer(self) -> tuple[str, ...]:
+        return tuple(name for name in ANSWER if name in self.schema["properties"])
+
+
+class Decoder:
+    """Decodes the records of some skill types.
+
+    Args:
+        schemas: the self-contained schema of each skill type; records of other types are rejected.
+
+    Raises:
+        SchemaError: a schema describes another skill type than the one it is given for.
+    """
+
+    def __init__(self, schemas: Mapping[str, Schema]) -> None:
+        for name, schema in schemas.items():
+            if skill_type_of(schema) != name:
+                raise SchemaError(
+                    f"found the schema of {skill_type_of(schema)!r}, expected that of {name!r}"
+                )
+        self._known = {
+            name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
+        }
+        made = (known.fast for known in self._known.values())
+        self._fast = Union[(_Never, *(kind for kind in made if kind is not None))]
+        self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
+
+    def decode(self, line: bytes, number: int) -> Record | MissedDeadline | Reject:
+        """What one line holds.
+
+        Args:
+            line: the bytes of the line; a line end is white space.
+            number: the line's number, from 1, for the reject.
+        """
+        if len(line) <= MAX_LINE_BYTES:
+            try:
+                return self._decode(line)
+            except _REFUSALS:
+                pass
+        try:
+            return self._judged(_parsed(line))
+        except RecordError as error:
+            return _reject(error, number)
+
+    def convert(self, record: Mapping[str, Any], number: int) -> Record | MissedDeadline | Reject:
+        """What one Python object holds, judged as the line that it would be.
+
+        Args:
+            record: a ``dict`` of JSON values as in ``values``; anything else is rejected.
+            number: the record's number, from 1, for the reject.
+        """
+        try:
+            check(record)
+            try:
+                return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
+            except _REFUSALS:
+                return self._judged(record)
+        except RecordError as error:
+            return _reject(error, number)
+
+    def _judged(self, value: object) -> Record | MissedDeadline:
+        if not isinstance(value, dict):
+            raise RecordError("not-an-object", "", shown(value), "a JSON object")
+        known = self._type_of(value)
+        known.judge.check(value)
+        if missing := [name for name in known.answer if name not in value]:
+            return _missed(value, missing[0])
+        return known.hold(whole(value))
+
+    def _type_of(self, record: Mapping[str, Any]) -> _Known:
+        names = "one of " + ", ".join(sorted(self._known))
+        if "skill_type" not in record:
+            raise RecordError("missing-field", "skill_type", NOTHING, names)
+        name = record["skill_type"]
+        if not isinstance(name, str):
+            raise RecordError("wrong-type", "skill_type", shown(name), names)
+        if name not in self._known:
+            raise RecordError("unknown-skill-type", "skill_type", shown(name), names)
+        return self._known[name]
+
+
+def _parsed(line: bytes) -> object:
+    if len(line) > MAX_LINE_BYTES:
+        found = shown(line[:100].decode("utf-8", "backslashreplace"))
+        expected = f"a line of at most {MAX_LINE_BYTES} bytes"
+        raise RecordError("line-too-long", "", found, expected)
+    return parse(line)
+
+
+def _missed(record: Mapping[str, Any], missing: str) -> MissedDeadline:
+    events = tuple(record.get("events", ()))
+    if MISSED not in events:
+        raise RecordError("missing-field", missing, NOTHING, f"the field, or the event {MISSED}")
+    return MissedDeadline(
+        skill_type=record["skill_type"],
+        task_id=record["task_id"],
+        round=int(record["round"]),
+        epoch=int(record["epoch"]),
+        validator=record["validator"],
+        miner_uid=int(record["miner"]["uid"]),
+        miner_hotkey=record["miner"]["hotkey"],
+        role=record["role"],
+        events=events,
+    )
+
+
+def _reject(error: RecordError, number: int) -> Reject:
+    return Reject(number, error.code, error.path, error.value, error.expected)

@@ -1,0 +1,230 @@
+"""From a decoded record to its facts: one generated function for the facts of a skill type.
+
+The source is made from paths and options, which are names, and from texts written as literals; a
+value that several facts read is read once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tallystick.errors import RecordError
+from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
+from tallystick.formula.path import Step, steps
+from tallystick.formula.place import Place, Schema, alternatives_of, place_of, type_of
+from tallystick.formula.tree import Node
+from tallystick.records.types import Record, attribute_name
+
+FactsOf = Callable[[Record], tuple[int, ...]]
+"""Takes the facts of one record, in the order in which they were asked for."""
+
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_OBJECTS = (msgspec.Struct, dict)
+
+
+def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
+    """The function for some facts of records of one schema.
+
+    The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
+    """
+    return _Source(schema).compile(facts)
+
+
+class _Source:
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.lines: list[str] = []
+        self.variables: dict[str, str] = {}
+        self.constants: dict[str, object] = {"OBJECTS": _OBJECTS, "excess": _excess, "fold": _fold}
+
+    def compile(self, facts: Sequence[Node]) -> FactsOf:
+        values = [getattr(self, f"_{reader_of(fact)}")(fact) for fact in facts]
+        body = [*self.lines, f"return ({', '.join(values)}{',' if values else ''})"]
+        source = "\n".join(["def facts_of(r):", *(f"    {line}" for line in body)])
+        namespace: dict[str, Any] = dict(self.constants)
+        exec(source, namespace)  # noqa: S102  # made of names and literals, see the module docstring
+        function: FactsOf = namespace["facts_of"]
+        return function
+
+    def variable(self, expression: str) -> str:
+        """A variable that holds an expression, computed once."""
+        if expression not in self.variables:
+            self.variables[expression] = f"v{len(self.variables)}"
+            self.lines.append(f"{self.variables[expression]} = {expression}")
+        return self.variables[expression]
+
+    def constant(self, value: object) -> str:
+        name = f"C{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def read(self, path: str) -> str:
+        """A variable with the value at a path; a list of values for a path of many."""
+        current, walked = "r", list[str]()
+        chain = steps(path)
+        for position, step in enumerate(chain):
+            if step.name == "*":
+                return self._projected(f"{current}.values()", step, chain[position + 1 :])
+            parent = place_of(".".join(walked), self.schema) if walked else Place((self.schema,))
+            current = self.variable(f"{self._object(current, parent)}.{attribute_name(step.name)}")
+            walked.append(step.name)
+            if step.field is not None:
+                return self._projected(current, step, chain[position + 1 :])
+        return current
+
+    def _object(self, value: str, place: Place) -> str:
+        """The value where it is sure to be an object; else one whose fields may all be None."""
+        if not place.optional and all(type_of(a) == "object" for a in place.alternatives):
+            return value
+        fields = {name for a in place.of_type("object") for name in a.get("properties", {})}
+        absent = self.constant(_absent(frozenset(fields)))
+        return self.variable(f"{value} if isinstance({value}, OBJECTS) else {absent}")
+
+    def _projected(self, items: str, step: Step, rest: Sequence[Step]) -> str:
+        keep = ""
+        if step.field is not None:
+            keep = f" if x.{attribute_name(step.field)} == {step.value!r}"
+        value = "".join(["x", *(f".{attribute_name(s.name)}" for s in rest)])
+        if not rest:
+            return self.variable(f"[x for x in {items}{keep}]")
+        present = f"{keep} and" if keep else " if"
+        return self.variable(f"[y for x in {items}{present} (y := {value}) is not None]")
+
+    def listed(self, path: str) -> str:
+        """A variable with a list; a list that is left out is empty."""
+        value = self.read(path)
+        parent = path.rpartition(".")[0]
+        plain = not parent or not place_of(parent, self.schema).optional
+        many = place_of(path, self.schema).many
+        return value if many or plain else self.variable(f"{value} or ()")
+
+    def items(self, path: str) -> str:
+        """A variable with the set of the items of a list."""
+        listed, fields = self.listed(path), self._fields(place_of(path, self.schema))
+        if not fields:
+            return self.variable(f"set({listed})")
+        return self.variable(f"{{({', '.join(f'x.{f}' for f in fields)},) for x in {listed}}}")
+
+    def _fields(self, place: Place) -> list[str]:
+        found = place.alternatives
+        if not place.many:
+            arrays = place.of_type("array")
+            found = tuple(
+                s for a in arrays for s in alternatives_of(a.get("items", {}), self.schema)[0]
+            )
+        objects = [s for s in found if type_of(s) == "object"]
+        return sorted({attribute_name(n) for s in objects for n in s.get("properties", {})})
+
+    def _number(self, fact: Node) -> str:
+        value = self.read(path_of(fact))
+        nano = f"round({value} * 1e9)"
+        return _or_missing(fact, nano, f"{value}.__class__ is float")
+
+    def _integer(self, fact: Node) -> str:
+        value = self.read(path_of(fact))
+        return _or_missing(fact, value, f"{value}.__class__ is int")
+
+    def _count(self, fact: Node) -> str:
+        return f"len({self.listed(path_of(fact))})"
+
+    def _distinct(self, fact: Node) -> str:
+        return f"len({self.items(path_of(fact))})"
+
+    def _overlap(self, fact: Node) -> str:
+        return f"len({self.items(path_of(fact))} & {self.items(arguments_of(fact)[0])})"
+
+    def _total(self, fact: Node) -> str:
+        value = self.read(path_of(fact))
+        if place_of(path_of(fact), self.schema).many:
+            return f"sum({value})"
+        whole, mapped = f"{value}.__class__ is int", f"{value}.__class__ is dict"
+        return f"({value} if {whole} else sum({value}.values() if {mapped} else {value} or ()))"
+
+    def _excess(self, fact: Node) -> str:
+        allowance = arguments_of(fact)[0]
+        base, _, field = allowance.partition(".*")
+        name = field.removeprefix(".")
+        reader = self.constant(_field_reader(attribute_name(name)) if name else _whole)
+        return f"excess({self.read(path_of(fact))}, {self.read(base)}, {reader})"
+
+    def _flag(self, fact: Node) -> str:
+        return f"(1 if {self.read(path_of(fact))} else 0)"
+
+    def _given(self, fact: Node) -> str:
+        return f"(0 if {self.read(path_of(fact))} is None else 1)"
+
+    def _itemised(self, fact: Node) -> str:
+        return f"(1 if isinstance({self.read(path_of(fact))}, OBJECTS) else 0)"
+
+    def _equal(self, fact: Node) -> str:
+        other, *options = arguments_of(fact)
+        first, second = self.read(path_of(fact)), self.read(other)
+        same = f"fold({first}) == fold({second})" if options else f"{first} == {second}"
+        return f"(1 if {first} is not None and {second} is not None and {same} else 0)"
+
+    def _matches(self, fact: Node) -> str:
+        value = self.read(path_of(fact))
+        pattern = self.constant(re.compile(arguments_of(fact)[0], re.ASCII).fullmatch)
+        return f"(1 if {value} is not None and {pattern}({value}) else 0)"
+
+    def _choice(self, fact: Node) -> str:
+        options = self.constant({o: i for i, o in enumerate(arguments_of(fact))})
+        return f"{options}[{self.read(path_of(fact))}]"
+
+    def _opaque(self, fact: Node) -> str:
+        return f"{self.constant(_guarded(fact))}(r)"
+
+
+def _or_missing(fact: Node, read: str, present: str) -> str:
+    missing = arguments_of(fact)
+    return f"({read} if {present} else {missing[0]})" if missing else read
+
+
+def _absent(fields: frozenset[str]) -> object:
+    """An object that has each field, and None in it."""
+    return type("Absent", (), {attribute_name(name): None for name in fields})()
+
+
+def _guarded(fact: Node) -> Callable[[Record], int]:
+    """An opaque fact that answers with an integer of its range, or raises RecordError."""
+    function, (_, low, high) = fact.function, arguments_of(fact)
+
+    def guarded(record: Record) -> int:
+        plain: Mapping[str, Any] = msgspec.to_builtins(record)
+        try:
+            value = function(plain) if function else None
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise RecordError("fact-failed", path_of(fact), found, "an integer") from error
+        if type(value) is not int or not low <= value <= high:
+            expected = f"an integer from {low} to {high}, over {scale_of(fact)}"
+            raise RecordError("fact-failed", path_of(fact), repr(value)[:80], expected)
+        return value
+
+    return guarded
+
+
+def _excess(values: object, allowed: object, allowance: Callable[[Any], int | None]) -> int:
+    if not isinstance(values, dict):
+        return 0
+    limits = allowed if isinstance(allowed, dict) else {}
+    return sum(
+        max(0, value - ((allowance(limits[key]) or 0) if key in limits else 0))
+        for key, value in values.items()
+    )
+
+
+def _field_reader(name: str) -> Callable[[Any], int | None]:
+    return lambda item: getattr(item, name, None)
+
+
+def _whole(item: int | None) -> int | None:
+    return item
+
+
+def _fold(text: object) -> object:
+    return text.translate(_LOWER) if isinstance(text, str) else text

@@ -1,0 +1,123 @@
+"""Lines: a file of records, read in batches with bounded memory.
+
+Invariants of a reader:
+
+- the batches, joined by line ends, are the file, but for the rest of lines that are too long;
+- the digest covers every byte that was read, also of lines that were cut;
+- it holds at most one chunk and one line of the limit at a time, however long the lines are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import attrs
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import InputError
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+MAX_LINE_BYTES = 2**20
+"""The longest line that a record may have, without its line end. Source: DESIGN.md, "Records"."""
+
+_CHUNK_BYTES = 2**17
+
+
+@attrs.frozen
+class Batch:
+    """Consecutive lines without their line ends.
+
+    A line that is too long is cut to one byte more than a record may have, by which it is known.
+
+    Attributes:
+        first: the number of the first line, from 1.
+        lines: at least one line.
+    """
+
+    first: int
+    lines: list[bytes]
+
+
+@attrs.define
+class LineReader:
+    """Reads a file once, from start to end.
+
+    Attributes:
+        path: the file.
+        chunk_bytes: how much is read at a time.
+        limit: the longest line that is kept whole, in bytes.
+        bytes_read: how much has been read so far.
+        lines_read: how many lines have been given out so far.
+    """
+
+    path: Path = attrs.field(converter=Path)
+    chunk_bytes: int = _CHUNK_BYTES
+    limit: int = MAX_LINE_BYTES
+    bytes_read: int = attrs.field(default=0, init=False)
+    lines_read: int = attrs.field(default=0, init=False)
+    _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the hexadecimal digest of what has been read so far."""
+        return PREFIX + self._hash.hexdigest()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The lines, in batches; the last line needs no line end.
+
+        Raises:
+            InputError: the file cannot be opened or read, or has no line.
+        """
+        start = b""
+        for chunk in self._chunks():
+            # several times as fast as bytes.split, which looks at one byte after the other
+            pieces = io.BytesIO(chunk).readlines()
+            end = b"" if chunk.endswith(b"\n") else pieces.pop()
+            if pieces:
+                lines = [piece[:-1] for piece in pieces]
+                lines[0] = (start + lines[0])[: self.limit + 1]
+                yield self._batch(lines)
+                start = b""
+            start = (start + end)[: self.limit + 1]
+        if start:
+            yield self._batch([start])
+        if not self.lines_read:
+            raise InputError(f"{self.path}: the file is empty, expected one JSON record a line")
+
+    def _batch(self, lines: list[bytes]) -> Batch:
+        first = self.lines_read + 1
+        self.lines_read += len(lines)
+        return Batch(first, lines)
+
+    def _chunks(self) -> Iterator[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                yield from self._read(file)
+        except FileNotFoundError as error:
+            raise InputError(f"{self.path}: no such file: check the name") from error
+        except IsADirectoryError as error:
+            raise InputError(
+                f"{self.path}: a folder, expected a file: name one file of records in it"
+            ) from error
+        except PermissionError as error:
+            raise InputError(
+                f"{self.path}: the file may not be read: check its permissions"
+            ) from error
+        except OSError as error:
+            read = f"after {self.bytes_read} bytes and {self.lines_read} lines"
+            raise InputError(
+                f"{self.path}: the file cannot be read {read} ({error.strerror or error}): "
+                "check the disk and run again"
+            ) from error
+
+    def _read(self, file: BinaryIO) -> Iterator[bytes]:
+        while chunk := file.read(self.chunk_bytes):
+            self._hash.update(chunk)
+            self.bytes_read += len(chunk)
+            yield chunk

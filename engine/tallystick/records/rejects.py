@@ -1,0 +1,63 @@
+"""Rejects: what is said about a record that is not scored.
+
+Source: DESIGN.md, section "Records".
+"""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "byte-order-mark": "the line starts with a byte order mark",
+        "empty-line": "the line holds nothing but white space",
+        "invalid-json": "the line is not one JSON value",
+        "invalid-record": "the record breaks another rule of its schema",
+        "invalid-utf8": "the text is not UTF-8, or has a lone surrogate",
+        "line-too-long": "the line has more bytes than a record may have",
+        "missing-field": "a field that every such record has is not there",
+        "not-allowed": "the value is not one of those that are listed",
+        "not-an-object": "the line is JSON, but not an object",
+        "not-finite": "the number is NaN, infinite, or too large for a double",
+        "out-of-range": "the number is too small or too large",
+        "too-deep": "lists and objects are nested too deeply",
+        "too-long": "the text has too many characters",
+        "too-many": "the list or the map has too many entries",
+        "too-short": "the text has too few characters",
+        "unknown-field": "the schema has no such field",
+        "unknown-skill-type": "the rule set has no such skill type",
+        "wrong-type": "the value has another JSON type than its field",
+    }
+)
+"""Every code that the engine gives, and what it means; requirements of plugins add their own."""
+
+
+@attrs.frozen
+class Reject:
+    """One record that is not scored, and why.
+
+    Attributes:
+        line: the record's line, from 1.
+        code: a key of ``CODES``, or the name of a requirement such as ``timing-window``.
+        path: where, such as ``submission.findings[2].tool``; empty for the record as a whole.
+        value: what was found: JSON text, cut to 80 characters, or ``nothing``.
+        expected: what was expected, as a fragment such as ``a number from 0 to 1``.
+    """
+
+    line: int
+    code: str
+    path: str
+    value: str
+    expected: str
+
+    def to_json(self) -> bytes:
+        """One line of the rejects file: a JSON object in UTF-8, keys in order, no line end."""
+        text = json.dumps(attrs.asdict(self), ensure_ascii=False, separators=(",", ":"))
+        return text.encode()

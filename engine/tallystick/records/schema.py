@@ -1,0 +1,261 @@
+"""Record schemas: JSON Schema 2020-12 files, made self-contained.
+
+The schema of a skill type may refer to ``record-1.schema.json#/$defs/NAME``. What it refers to is
+copied into its own ``$defs`` under ``record-1.NAME``, so that one document says everything and one
+digest covers it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import attrs
+import jsonschema_rs
+import rfc8785
+
+from tallystick.canonical import digest
+from tallystick.errors import SchemaError
+from tallystick.resources import schema_path
+
+Schema = Mapping[str, Any]
+"""A JSON Schema, or a part of one, as read from its file."""
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_COMMON = "record-1"
+_COMMON_REFERENCE = f"{_COMMON}.schema.json#/$defs/"
+_LOCAL_REFERENCE = "#/$defs/"
+_ANNOTATIONS = ("description", "title", "$comment")
+_UNSUPPORTED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor")
+_HOLDS_ONE = frozenset(
+    (
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    )
+)
+_HOLDS_LIST = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
+_HOLDS_NAMED = frozenset(("$defs", "dependentSchemas", "patternProperties", "properties"))
+
+
+@functools.cache
+def load_schema(path: Path) -> Schema:
+    """The self-contained schema of a skill type; read once, and not to be changed.
+
+    Raises:
+        SchemaError: the file is missing, is not JSON or not a 2020-12 schema, refers to what is not
+            there, or does not declare the fields that every record has.
+    """
+    document = _read(path)
+    _check_schema(document, path)
+    bundled = _bundle(document, path)
+    _check_references(bundled, path)
+    _check_common_fields(bundled, path)
+    return bundled
+
+
+def schema_digest(schema: Schema) -> str:
+    """The digest of what a self-contained schema demands, without descriptions and comments.
+
+    Raises:
+        SchemaError: a number of the schema has no canonical form.
+    """
+    meaning = _map_schemas(schema, _without_annotations)
+    try:
+        return digest(meaning)
+    except rfc8785.CanonicalizationError as error:
+        raise SchemaError(
+            f"found a number without canonical form, expected whole numbers below 2^53: {error}"
+        ) from error
+
+
+def skill_type_of(schema: Schema) -> str:
+    """The skill type that a self-contained schema describes.
+
+    Raises:
+        SchemaError: the field ``skill_type`` is not a ``const`` text.
+    """
+    declared = schema.get("properties", {}).get("skill_type", {})
+    name = declared.get("const") if isinstance(declared, Mapping) else None
+    if not isinstance(name, str) or not name:
+        raise SchemaError('found no skill type, expected "skill_type": {"const": NAME}')
+    return name
+
+
+def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean
+    """The part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
+
+    Raises:
+        SchemaError: there is no such part.
+    """
+    part: Any = schema
+    for step in unquote(reference.removeprefix("#")).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        try:
+            part = part[int(name)] if isinstance(part, list) else part[name]
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"found the reference {reference!r}, which leads nowhere in its schema"
+            ) from error
+    return part
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise SchemaError(
+            f"{path}: the schema cannot be read, expected a file ({error.strerror})"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"{path}: the schema is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise SchemaError(f"{path}: found {type(document).__name__}, expected a JSON object")
+    return document
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"found {name}, expected a number")
+
+
+def _check_schema(document: Schema, path: Path) -> None:
+    if document.get("$schema", DRAFT) != DRAFT:
+        raise SchemaError(f'{path}: found "$schema" {document["$schema"]!r}, expected {DRAFT!r}')
+    try:
+        jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
+    except ValueError as error:
+        place = "/".join(map(str, getattr(error, "instance_path", ())))
+        message = getattr(error, "message", str(error))
+        raise SchemaError(
+            f"{path}: found what no JSON Schema 2020-12 may hold at {place or 'the top'}: {message}"
+        ) from error
+
+
+def _bundle(document: Schema, path: Path) -> dict[str, Any]:
+    bundler = _Bundler(path, _read(schema_path(_COMMON))["$defs"])
+    own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, bundler.rewrite)
+    copied = {f"{_COMMON}.{name}": bundler.copied[name] for name in sorted(bundler.copied)}
+    if taken := copied.keys() & own.get("$defs", {}).keys():
+        raise SchemaError(f"{path}: found the definition {min(taken)!r}, expected another name")
+    return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **copied}}
+
+
+@attrs.frozen
+class _Bundler:
+    """Copies what one schema refers to.
+
+    Attributes:
+        path: the file of the schema, for messages.
+        shared: the definitions of ``record-1``.
+        copied: those of them that are referred to so far, rewritten.
+    """
+
+    path: Path
+    shared: Mapping[str, Any]
+    copied: dict[str, Any] = attrs.field(factory=dict)
+
+    def rewrite(self, part: dict[str, Any]) -> dict[str, Any]:
+        """A part of the schema itself, with its reference into this schema."""
+        for word in _UNSUPPORTED:
+            if word in part:
+                raise SchemaError(f"{self.path}: found {word!r}, expected $ref and $defs alone")
+        return _with_reference(part, self._reference)
+
+    def _reference(self, old: str) -> str:
+        if old.startswith(_COMMON_REFERENCE):
+            return self._copy(old.removeprefix(_COMMON_REFERENCE))
+        if old == "#" or old.startswith("#/"):
+            return old
+        raise SchemaError(
+            f"{self.path}: found the reference {old!r}, "
+            f"expected {_LOCAL_REFERENCE}NAME or {_COMMON_REFERENCE}NAME"
+        )
+
+    def _copy(self, name: str) -> str:
+        if name not in self.shared:
+            known = ", ".join(sorted(self.shared))
+            raise SchemaError(
+                f"{self.path}: found the reference {_COMMON_REFERENCE + name!r}, "
+                f"expected one of {known}"
+            )
+        if name not in self.copied:
+            self.copied[name] = None  # marks it as begun, should it refer to itself
+            self.copied[name] = _map_schemas(self.shared[name], self._rewrite_shared)
+        return f"{_LOCAL_REFERENCE}{_COMMON}.{name}"
+
+    def _rewrite_shared(self, part: dict[str, Any]) -> dict[str, Any]:
+        return _with_reference(part, lambda old: self._copy(old.removeprefix(_LOCAL_REFERENCE)))
+
+
+def _with_reference(part: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    return {**part, "$ref": change(part["$ref"])} if "$ref" in part else part
+
+
+def _without_annotations(part: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in part.items() if k not in _ANNOTATIONS}
+
+
+def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:  # noqa: ANN401  # a schema can be a boolean
+    """The schema with every schema in it changed, inner ones first; constants stay as they are."""
+    if not isinstance(schema, Mapping):
+        return schema
+    return change({k: _map_inside(k, v, change) for k, v in schema.items()})
+
+
+def _map_inside(
+    keyword: str,
+    value: Any,  # noqa: ANN401  # whatever the keyword holds
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Any:  # noqa: ANN401  # as above
+    if keyword in _HOLDS_ONE:
+        return _map_schemas(value, change)
+    if keyword in _HOLDS_LIST:
+        return [_map_schemas(item, change) for item in value]
+    if keyword in _HOLDS_NAMED:
+        return {name: _map_schemas(item, change) for name, item in value.items()}
+    return value
+
+
+def _check_references(schema: Schema, path: Path) -> None:
+    try:
+        jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
+    except ValueError as error:
+        message = getattr(error, "message", str(error))
+        raise SchemaError(f"{path}: the schema cannot be used: {message}") from error
+
+
+def _check_common_fields(schema: Schema, path: Path) -> None:
+    """What the engine reads of every record must be there, in its own definition."""
+    common = _read(schema_path(_COMMON))
+    properties = schema.get("properties", {})
+    for name in common["required"]:
+        if name not in schema.get("required", ()):
+            raise SchemaError(f"{path}: found {name!r} not required, expected it under required")
+    for name, declared in common["properties"].items():
+        if "$ref" not in declared:
+            continue
+        kind = declared["$ref"].removeprefix(_LOCAL_REFERENCE)
+        found = properties.get(name)
+        reference = found.get("$ref") if isinstance(found, Mapping) else None
+        if reference != f"{_LOCAL_REFERENCE}{_COMMON}.{kind}":
+            raise SchemaError(
+                f"{path}: found another definition of the field {name!r}, or none, "
+                f'expected {{"$ref": "{_COMMON_REFERENCE}{kind}"}}'
+            )
+    try:
+        skill_type_of(schema)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {error}") from error

@@ -1,0 +1,179 @@
+"""The cross checks of a rule set: what no schema of one file can say.
+
+Every formula that is named exists, is of the kind that belongs there and is given its parameters;
+what a formula reads is there to be read; weights are shares of one; names lead somewhere. Whether
+a formula stays in its range for every valid record is proved later, when the rule set is bound.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.rules.cycles import find_cycle
+from tallystick.rules.findings import Finding, fraction_text, nearest, one_of, shown
+from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
+from tallystick.rules.section_checks import check_sections
+from tallystick.rules.tier_checks import check_emission, check_tiers
+from tallystick.rules.uses import Use, check_use, formula_of, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.positions import KeyPath
+    from tallystick.rules.salvage import Declared
+
+# weights are whole thousandths, which keeps an exact weighted mean affordable
+_FINEST_WEIGHT = 1000
+
+
+def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Finding]:
+    """What is wrong with a rule set that the schema accepts, or with what is left of a faulty one.
+
+    Args:
+        rule_set: the values.
+        declared: the names that the document declares.
+        registry: the formulas, skill types and requirements of the installed plugins.
+    """
+    return [
+        *_check_axes(rule_set, registry),
+        *_check_skill_types(rule_set, declared, registry),
+        *check_tiers(rule_set, registry),
+        *check_emission(rule_set, declared, registry),
+        *check_sections(rule_set, declared),
+    ]
+
+
+def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
+    reads = {}
+    for name, use in _axis_uses(rule_set).items():
+        yield from check_use(use, registry)
+        formula = formula_of(use, registry)
+        reads[name] = formula.published if formula else ()
+    cycle = find_cycle(reads)
+    if cycle:
+        chain = " → ".join(cycle)
+        yield Finding(("axes", cycle[0]), chain, "axes that do not read themselves in a circle")
+
+
+def _axis_uses(rule_set: RuleSet) -> dict[str, Use]:
+    return {
+        name: Use(("axes", name), ("axes", name, "formula"), axis.formula, "axis", axis.parameters)
+        for name, axis in rule_set.axes.items()
+    }
+
+
+def _check_skill_types(
+    rule_set: RuleSet, declared: Declared, registry: Registry
+) -> Iterator[Finding]:
+    for name in rule_set.skill_types:
+        if name not in registry.skill_types:
+            hint = (
+                nearest(name, registry.skill_types) or f": {one_of(sorted(registry.skill_types))}"
+            )
+            expected = f"a skill type of an installed plugin{hint}{refused(registry)}"
+            yield Finding(("skill_types", name), shown(name), expected)
+        yield from _SkillTypeCheck(name, rule_set, declared, registry).findings()
+
+
+@attrs.frozen
+class _SkillTypeCheck:
+    name: str
+    rule_set: RuleSet
+    declared: Declared
+    registry: Registry
+
+    @property
+    def rules(self) -> SkillTypeRules:
+        return self.rule_set.skill_types[self.name]
+
+    @property
+    def path(self) -> KeyPath:
+        return ("skill_types", self.name)
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._axes_exist()
+        if self.rules.composite in BUILT_IN_COMPOSITES:
+            yield from self._weights()
+        else:
+            yield from self._composite_formula()
+        yield from self._axes_read()
+        yield from self._gates()
+        yield from self._requirements()
+
+    def _axes_exist(self) -> Iterator[Finding]:
+        listed: dict[str, KeyPath] = {
+            axis: ("axes", place) for place, axis in enumerate(self.rules.axes)
+        }
+        weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in self.rules.weights}
+        for axis, place in {**listed, **weighed}.items():
+            if axis not in self.declared.axes:
+                expected = f"an axis of [axes]{nearest(axis, self.declared.axes)}"
+                yield Finding((*self.path, *place), shown(axis), expected)
+
+    def _weights(self) -> Iterator[Finding]:
+        path = (*self.path, "weights")
+        shares = {axis: Fraction(weight) for axis, weight in self.rules.weights.items()}
+        for axis, share in shares.items():
+            if _FINEST_WEIGHT % share.denominator:
+                yield Finding((*path, axis), fraction_text(share), "at most three decimal places")
+        total = sum(shares.values(), Fraction(0))
+        if total != 1:
+            found = f"a sum of {fraction_text(total)}" if shares else ""
+            yield Finding(path, found, "weights of the axes that sum to exactly 1")
+        for parameter, value in self.rules.parameters.items():
+            place = (*self.path, "parameters", parameter)
+            expected = f"no parameters: the composite {self.rules.composite} has none"
+            yield Finding(place, shown(value), expected)
+
+    def _composite_formula(self) -> Iterator[Finding]:
+        use = self._composite_use()
+        yield from check_use(use, self.registry)
+        if self.rules.weights:
+            expected = (
+                f"no weights: {use.formula} weighs by its parameters; list the axes in `axes`"
+            )
+            yield Finding((*self.path, "weights"), "a table", expected)
+        formula = formula_of(use, self.registry)
+        if formula is not None:
+            yield from self._read_by(use.formula, formula.published, use.key)
+
+    def _composite_use(self) -> Use:
+        rules = self.rules
+        return Use(
+            (*self.path, "parameters"),
+            (*self.path, "composite"),
+            rules.composite,
+            "composite",
+            rules.parameters,
+        )
+
+    def _axes_read(self) -> Iterator[Finding]:
+        uses = _axis_uses(self.rule_set)
+        for axis in self.rules.all_axes:
+            formula = formula_of(uses[axis], self.registry) if axis in uses else None
+            if formula is not None:
+                yield from self._read_by(f"its axis {axis}", formula.published, self.path)
+
+    def _read_by(self, reader: str, names: tuple[str, ...], path: KeyPath) -> Iterator[Finding]:
+        for name in names:
+            if name not in self.rules.all_axes:
+                expected = f"the axis {name} in weights or axes, because {reader} reads it"
+                yield Finding(path, f"the axes {one_of(self.rules.all_axes)}", expected)
+
+    def _gates(self) -> Iterator[Finding]:
+        for place, gate in enumerate(self.rules.gates):
+            if gate.axis not in self.rules.all_axes:
+                expected = f"an axis of the type: {one_of(self.rules.all_axes)}"
+                yield Finding((*self.path, "gates", place, "axis"), shown(gate.axis), expected)
+
+    def _requirements(self) -> Iterator[Finding]:
+        known = self.registry.requirements
+        for place, name in enumerate(self.rules.requires):
+            if name not in known:
+                hint = nearest(name, known) or f": {one_of(sorted(known))}"
+                expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
+                yield Finding((*self.path, "requires", place), shown(name), expected)

@@ -1,0 +1,57 @@
+"""The digest of a rule set: what it says and what its formulas mean, not how it is written.
+
+It covers the canonical form (RFC 8785) of the values of the file, with decimals as the shortest
+text and defaults left out, and the digests of every formula and requirement that takes part.
+Comments, spacing, the order of keys, and 0.5 against 0.50 do not change it; any value does, and so
+does any formula.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tallystick import canonical
+from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
+from tallystick.rules.structure import unstructure
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
+
+
+def digest(rule_set: RuleSet, registry: Registry) -> str:
+    """``sha256:`` and 64 hexadecimal digits of the canonical form."""
+    return canonical.digest(canonical_form(rule_set, registry))
+
+
+def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
+    """What the digest covers, as a JSON value; the registry knows every name of the rule set."""
+    types = {name: registry.skill_types[name] for name in rule_set.skill_types}
+    named = [registry.requirements[name] for name in used_requirements(rule_set)]
+    own = [requirement for skill_type in types.values() for requirement in skill_type.requirements]
+    return {
+        "document": unstructure(rule_set),
+        "formulas": {name: registry.formulas[name].digest for name in used_formulas(rule_set)},
+        "requirements": {requirement.name: requirement.digest for requirement in (*own, *named)},
+        "skill_types": {
+            name: sorted(requirement.name for requirement in skill_type.requirements)
+            for name, skill_type in types.items()
+        },
+    }
+
+
+def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
+    """The names of every formula that the rule set names, each once, in name order."""
+    names = {axis.formula for axis in rule_set.axes.values()}
+    names |= {rules.composite for rules in rule_set.skill_types.values()}
+    if rule_set.tiers is not None:
+        names |= {threshold.formula or "" for threshold in rule_set.tiers.thresholds.values()}
+    if rule_set.emission is not None:
+        names.add(rule_set.emission.formula)
+        names |= {factor.formula for factor in rule_set.emission.factors.values()}
+    return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
+
+
+def used_requirements(rule_set: RuleSet) -> tuple[str, ...]:
+    """The names of the requirements that the rule set asks for, each once, in name order."""
+    asked = {name for rules in rule_set.skill_types.values() for name in rules.requires}
+    return tuple(sorted(asked))

@@ -1,0 +1,101 @@
+"""What is wrong with a rule-set document, before its place in the file is looked up."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.errors import Problem
+from tallystick.rules.decimals import UnusableNumber, decimal_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tallystick.rules.positions import KeyPath, Positions
+
+_LONGEST = 60
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@attrs.frozen
+class Finding:
+    """One thing that is wrong.
+
+    Attributes:
+        path: the keys and indices that lead to the value, also where it is missing.
+        value: what was found, as text; empty when something is missing.
+        expected: what was expected, and where it helps what to do.
+    """
+
+    path: KeyPath
+    value: str
+    expected: str
+
+
+def problems(findings: Iterable[Finding], file: str, positions: Positions) -> tuple[Problem, ...]:
+    """The findings with their lines, in the order of the file."""
+    placed = [
+        Problem(file, positions.line(f.path), dotted(f.path), f.value, f.expected) for f in findings
+    ]
+    return tuple(sorted(placed, key=lambda p: (p.line, p.path, p.expected)))
+
+
+def dotted(path: KeyPath) -> str:
+    """The path as people write it, such as ``tiers.levels[2].multiplier``."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def shown(value: object) -> str:
+    """A value of a document as short text: strings in quotes, tables and arrays by their kind."""
+    text = _text(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for the nearest known word, or nothing."""
+    close = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def one_of(words: Iterable[str]) -> str:
+    """The words as a list for a message, or ``none``."""
+    return ", ".join(words) or "none"
+
+
+def _key(part: str) -> str:
+    return part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case Decimal():
+            return decimal_text(value)
+        case Fraction():
+            return fraction_text(value)
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return "an array"
+        case UnusableNumber():
+            return value.text
+        case dt.date() | dt.time():
+            return value.isoformat()
+    return str(value)
+
+
+def fraction_text(value: Fraction) -> str:
+    """The value as a decimal when nine places hold it, else as a fraction."""
+    if 10**9 % value.denominator:
+        return str(value)
+    return decimal_text(Decimal(value.numerator) / Decimal(value.denominator))

@@ -1,0 +1,155 @@
+"""A rule set as a value: what one file of ``rule-set-1.schema.json`` says.
+
+Numbers are exact decimals of at most nine places. What a file leaves out has its default here, so
+two files that say the same are equal. The attributes are the keys of the file; a table whose keys
+are parameters has them in ``parameters``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Literal
+
+import attrs
+
+from tallystick.rules.sections import Aggregation, Epochs, Groups, Reputation, Role, Window
+
+Parameters = Mapping[str, Decimal]
+"""The values of a formula's parameters, by name."""
+
+BUILT_IN_COMPOSITES = ("geometric", "arithmetic")
+"""The composites that weigh axes; any other composite is the name of a formula."""
+
+
+@attrs.frozen
+class Header:
+    """What the rule set is called.
+
+    Attributes:
+        name: the line of rule sets, such as ``skills``.
+        version: the release in that line, such as ``1.0.0``.
+        format: the version of the file format.
+        summary: one sentence for people.
+        source: the documents that it follows.
+    """
+
+    name: str
+    version: str
+    format: Literal[1]
+    summary: str = ""
+    source: str = ""
+
+
+@attrs.frozen
+class Axis:
+    """The formula of an axis and the values of its parameters."""
+
+    formula: str
+    parameters: Parameters = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Gate:
+    """The composite becomes ``composite`` when the published ``axis`` is below ``below``."""
+
+    axis: str
+    below: Decimal
+    composite: Decimal
+
+
+@attrs.frozen
+class SkillTypeRules:
+    """How one skill type is scored.
+
+    Attributes:
+        composite: ``geometric``, ``arithmetic``, or the name of a composite formula.
+        weights: the share of each weighed axis; they sum to exactly 1.
+        parameters: the values of the parameters of a composite formula.
+        axes: axes that are computed and read but not weighed.
+        base_weight: the base weight in the emission; without it the type has no emission.
+        baseline: the seed of the tier baseline, in [0, 1]; without it the type has no tier.
+        gates: applied to the composite in this order.
+        requires: names of requirements beside those of the skill type itself.
+    """
+
+    composite: str
+    weights: Mapping[str, Decimal] = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict)
+    axes: tuple[str, ...] = ()
+    base_weight: Decimal | None = None
+    baseline: Decimal | None = None
+    gates: tuple[Gate, ...] = ()
+    requires: tuple[str, ...] = ()
+
+    @property
+    def all_axes(self) -> tuple[str, ...]:
+        """Every axis of the type once: the weighed ones, then the others."""
+        return tuple(dict.fromkeys((*self.weights, *self.axes)))
+
+
+@attrs.frozen
+class Threshold:
+    """A tier threshold: of a formula, or without one the tracked baseline of the type."""
+
+    formula: str | None = None
+    parameters: Parameters = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Level:
+    """A tier: reached from the threshold ``threshold`` on, which the file calls ``from``.
+
+    The lowest level has no threshold. ``multiplier`` is the factor in the emission, at least 0.
+    """
+
+    name: str
+    multiplier: Decimal
+    threshold: str | None = None
+
+
+@attrs.frozen
+class Tiers:
+    """The thresholds by name, and the levels from the lowest to the highest."""
+
+    thresholds: Mapping[str, Threshold]
+    levels: tuple[Level, ...]
+
+
+@attrs.frozen
+class Factor:
+    """An emission factor; it counts as 1 for types outside ``skill_types``, when that is given."""
+
+    formula: str
+    parameters: Parameters = attrs.field(factory=dict)
+    skill_types: tuple[str, ...] | None = None
+
+
+@attrs.frozen
+class Emission:
+    """The emission formula, its parameters, and the factors that it reads."""
+
+    formula: str
+    parameters: Parameters = attrs.field(factory=dict)
+    factors: Mapping[str, Factor] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class RuleSet:
+    """One rule set; a section that the file leaves out is None, or empty for ``windows``."""
+
+    rule_set: Header
+    axes: Mapping[str, Axis]
+    skill_types: Mapping[str, SkillTypeRules]
+    tiers: Tiers | None = None
+    emission: Emission | None = None
+    reputation: Reputation | None = None
+    epochs: Epochs | None = None
+    groups: Groups | None = None
+    aggregation: Aggregation | None = None
+    windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
+
+    @property
+    def reference(self) -> str:
+        """``name@version``."""
+        return f"{self.rule_set.name}@{self.rule_set.version}"

@@ -1,0 +1,103 @@
+"""Reading one rule-set file: from its bytes to a value that every check has passed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import Problem, RuleSetError
+from tallystick.rules.checks import check
+from tallystick.rules.digest import digest
+from tallystick.rules.findings import Finding, dotted, problems
+from tallystick.rules.model import RuleSet
+from tallystick.rules.positions import KeyPath, Positions
+from tallystick.rules.salvage import Declared, salvage
+from tallystick.rules.schema import judge
+from tallystick.rules.structure import structure
+from tallystick.rules.toml import Document, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from tallystick.plugins.registry import Registry
+
+LARGEST = 1024 * 1024
+"""The largest rule-set file in bytes."""
+
+
+@attrs.frozen
+class LoadedRuleSet:
+    """A rule set and where it comes from.
+
+    Attributes:
+        rule_set: the value.
+        path: the file.
+        text: what the file says.
+        positions: the line of every key, for what is found later.
+        digest: ``sha256:`` and 64 hexadecimal digits, of meaning rather than of text.
+    """
+
+    rule_set: RuleSet
+    path: Path
+    text: str = attrs.field(repr=False)
+    positions: Positions = attrs.field(repr=False)
+    digest: str
+
+    def problem(self, path: KeyPath, value: str, expected: str) -> Problem:
+        """A problem of the file that was found after it was loaded, with its line."""
+        return Problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
+
+
+def read(path: Path, registry: Registry) -> LoadedRuleSet:
+    """The rule set in a file.
+
+    Raises:
+        RuleSetError: the file cannot be read, or something in it is wrong; ``problems`` holds all
+            that was found, in the order of the file.
+    """
+    text = _read_text(path)
+    document = parse(text, str(path))
+    rule_set, findings = _judge(document, registry)
+    if rule_set is None or findings:
+        raise RuleSetError(problems(findings, str(path), document.positions))
+    return LoadedRuleSet(rule_set, path, text, document.positions, digest(rule_set, registry))
+
+
+def _judge(document: Document, registry: Registry) -> tuple[RuleSet | None, list[Finding]]:
+    judgement = judge(document.data)
+    unusable = [finding.path for finding in document.findings]
+    findings = _and_further(document.findings, judgement.findings)
+    sound = salvage(document.data, judgement.unknown, {*judgement.broken, *unusable})
+    if sound is None:
+        return None, findings
+    rule_set = structure(sound)
+    further = check(rule_set, Declared.of(document.data), registry)
+    return rule_set, _and_further(findings, further)
+
+
+def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> list[Finding]:
+    """The findings, and the further ones of other paths: one is enough for a value."""
+    known = {finding.path for finding in findings}
+    return [*findings, *(finding for finding in further if finding.path not in known)]
+
+
+def _read_text(path: Path) -> str:
+    try:
+        data = path.read_bytes() if path.stat().st_size <= LARGEST else None
+    except OSError as error:
+        expected = f"a rule-set file that can be read ({(error.strerror or '').lower()})"
+        raise _refusal(path, "", expected) from None
+    if data is None:
+        raise _refusal(path, f"{path.stat().st_size} bytes", f"at most {LARGEST} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"the byte 0x{data[error.start]:02x}"
+        raise _refusal(path, found, "text in UTF-8", line) from None
+
+
+def _refusal(path: Path, value: str, expected: str, line: int = 0) -> RuleSetError:
+    return RuleSetError([Problem(str(path), line, "", value, expected)])

@@ -1,0 +1,370 @@
+"""The sections of a rule set that rule between records: reputation, epochs, groups, aggregation.
+
+Every mode is a word, also where only one is known yet, so that a file says what it means and a
+later format can add another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Literal
+
+import attrs
+
+Role = Literal["primary", "auditor"]
+Roles = tuple[Role, ...]
+
+
+@attrs.frozen
+class Damping:
+    """How the mean delta of an epoch moves a reputation.
+
+    ``replace``: ``keep · reputation + apply · mean``; ``drift``: ``reputation + apply · mean``.
+    """
+
+    mode: Literal["replace", "drift"]
+    apply: Decimal
+    keep: Decimal | None = None
+
+
+@attrs.frozen
+class Band:
+    """A band of consensus values: at least ``at_least`` and below ``below``, each if given."""
+
+    at_least: Decimal | None = None
+    below: Decimal | None = None
+
+
+@attrs.frozen
+class ReputationEvent:
+    """What one event does to a reputation.
+
+    Attributes:
+        add: added to the reputation.
+        multiply: the factor f of a multiplicative event, whose delta is ``reputation · (f − 1)``.
+        consensus: the event arises from a consensus in this band; otherwise records report it.
+        in_mean: whether a record with this event takes part in the mean of the epoch.
+    """
+
+    add: Decimal | None = None
+    multiply: Decimal | None = None
+    consensus: Band | None = None
+    in_mean: bool = True
+
+
+@attrs.frozen
+class CollusionDetection:
+    """When a miner is flagged.
+
+    Over ``rounds`` rounds with at least ``minimum_samples`` samples it agrees with primaries above
+    the one bound and with auditors below the other.
+    """
+
+    rounds: int
+    minimum_samples: int
+    primaries_above: Decimal
+    auditors_below: Decimal
+
+
+@attrs.frozen
+class Collusion:
+    """What collusion flags do.
+
+    Attributes:
+        eject_at: so many flags eject a miner from every group.
+        flags_per: what flags are counted by.
+        applies_to: which reputations the event changes.
+        ejected_until: when an ejected miner returns.
+        flag_window_resets: whether a flag starts the window of detection anew.
+        detection: when a flag is given; reference for whoever detects.
+    """
+
+    eject_at: int
+    flags_per: Literal["hotkey"]
+    applies_to: Literal["flagged_type"]
+    ejected_until: Literal["cleared"]
+    flag_window_resets: bool
+    detection: CollusionDetection
+
+
+@attrs.frozen
+class Visibility:
+    """What miners and the public may see.
+
+    Attributes:
+        own: what a miner sees of itself.
+        public: what everyone sees.
+        window_hours: dispatches are counted over so many hours.
+        window_start: whether the instant that many hours ago belongs to the window.
+        window_end: whether this instant belongs to the window.
+        rank: how ties share a rank.
+        rank_pool: among whom a miner is ranked.
+    """
+
+    own: tuple[Literal["reputation", "rank", "dispatched_rounds"], ...]
+    public: tuple[Literal["leaderboards"], ...]
+    window_hours: int
+    window_start: Literal["inclusive", "exclusive"]
+    window_end: Literal["inclusive", "exclusive"]
+    rank: Literal["competition"]
+    rank_pool: Literal["selectable"]
+
+
+@attrs.frozen
+class Reputation:
+    """How reputations, one a skill type in [floor, ceiling], come about.
+
+    Attributes:
+        initial: of a newcomer, for every type that it declared.
+        floor: the lowest reputation.
+        ceiling: the highest reputation.
+        scope: what a reputation belongs to.
+        new_hotkey: what a miner that registers again begins with.
+        delta_base: the reputation that multiplicative events multiply.
+        combination: how several events of one record combine:
+            ``reputation · Π multiply + Σ add − reputation``.
+        clamp: when floor and ceiling are applied.
+        mean: the mean of an epoch is over all records, or over each validator's own mean.
+        no_records: what an epoch without records does.
+        unlisted_event: what an event does that ``events`` does not list.
+        damping: how the mean moves the reputation.
+        events: by name.
+        collusion: what flags do.
+        visibility: what may be seen.
+    """
+
+    initial: Decimal
+    floor: Decimal
+    ceiling: Decimal
+    scope: Literal["skill_type"]
+    new_hotkey: Literal["initial"]
+    delta_base: Literal["round_snapshot"]
+    combination: Literal["multiply_then_add"]
+    clamp: Literal["after_damping"]
+    mean: Literal["records", "validators"]
+    no_records: Literal["unchanged"]
+    unlisted_event: Literal["unchanged"]
+    damping: Damping
+    events: Mapping[str, ReputationEvent]
+    collusion: Collusion | None = None
+    visibility: Visibility | None = None
+
+
+@attrs.frozen
+class BaselineTracking:
+    """Where the tier baseline of a type comes from.
+
+    ``median_quality``: the median quality of the epoch's scored records of ``roles``, seeded from
+    the type's ``baseline``; ``published``: that seed, always.
+    """
+
+    mode: Literal["median_quality", "published"]
+    roles: Roles = ()
+    empty_epoch: Literal["keep"] | None = None
+
+
+@attrs.frozen
+class ThresholdTracking:
+    """How a tier threshold follows the epoch's best results.
+
+    Attributes:
+        statistic: of the best results.
+        best: how many results, counted from the best, take part.
+        minimum: with fewer results the old threshold stays.
+        per_miner: whether only the best result of each miner counts.
+        roles: whose results count.
+        new: the share of the new statistic in the smoothed threshold.
+        old: the share of the old threshold; with ``new`` it sums to 1.
+        too_few: what fewer than ``minimum`` results do.
+        floor: the lowest value that it may have: that of its own formula in ``tiers``.
+        floor_baseline: which baseline that formula reads.
+    """
+
+    statistic: Literal["median"]
+    best: int
+    minimum: int
+    per_miner: bool
+    roles: Roles
+    new: Decimal
+    old: Decimal
+    too_few: Literal["keep"]
+    floor: Literal["formula"]
+    floor_baseline: Literal["new"]
+
+
+Step = Literal[
+    "aggregate_deltas",
+    "update_reputations",
+    "recompute_baselines",
+    "recompute_thresholds",
+    "persist",
+]
+
+
+@attrs.frozen
+class Epochs:
+    """When an epoch ends and what happens then.
+
+    Attributes:
+        blocks: the length of an epoch.
+        nominal_minutes: about how long that takes; for people.
+        snapshot: when the state that a round works with is taken.
+        snapshot_pin: what pins it for the whole round.
+        takes_effect: when a new state is picked up.
+        steps: in this order.
+        baseline: where the tier baseline comes from.
+        thresholds: by name, those that follow the epoch's results.
+    """
+
+    blocks: int
+    nominal_minutes: int
+    snapshot: Literal["round_start"]
+    snapshot_pin: Literal["epoch_id"]
+    takes_effect: Literal["next_round"]
+    steps: tuple[Step, ...]
+    baseline: BaselineTracking | None = None
+    thresholds: Mapping[str, ThresholdTracking] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class GroupConsensus:
+    """Below either number consensus is off: whoever records leaves it out."""
+
+    minimum_members: int
+    minimum_submissions: int
+
+
+@attrs.frozen
+class Rotation:
+    """After ``auditor_rounds`` consecutive rounds as auditor a miner takes a primary's slot."""
+
+    enabled: bool
+    auditor_rounds: int
+    counted_per: Literal["round"]
+    demotes: Literal["lowest_primary"]
+
+
+@attrs.frozen
+class Recovery:
+    """The auditor slot, from 1, that goes to a miner of ``pool``, if there is one."""
+
+    enabled: bool
+    auditor_slot: int
+    pool: Literal["below_minimum_reputation"]
+
+
+@attrs.frozen
+class Groups:
+    """How the group of a dispatch is selected.
+
+    Attributes:
+        primaries: how many primaries.
+        auditors: how many auditors.
+        minimum_reputation: whoever is below is not in the pool.
+        ejected: what becomes of a miner that collusion flags eject.
+        order: of the pool.
+        ties: ``hotkey``: ascending; ``round_and_hotkey_digest``: the SHA-256 of the round, as 8
+            bytes big-endian, and of the hotkey in UTF-8, ascending.
+        primary_pick: how primaries are picked from the ordered pool.
+        auditor_draw: how auditors are drawn from the rest.
+        short_pool: who is served first when the pool is too small.
+        consensus: when it is off.
+        rotation: of auditors.
+        recovery: of miners below the minimum.
+    """
+
+    primaries: int
+    auditors: int
+    minimum_reputation: Decimal
+    ejected: Literal["excluded"]
+    order: Literal["reputation_descending"]
+    ties: Literal["hotkey", "round_and_hotkey_digest"]
+    primary_pick: Literal["top"]
+    auditor_draw: Literal["uniform"]
+    short_pool: Literal["primaries_first"]
+    consensus: GroupConsensus
+    rotation: Rotation
+    recovery: Recovery
+
+
+@attrs.frozen
+class RoundAggregation:
+    """The round score of a miner: a mean of its emissions weighted by reputation.
+
+    ``twice``: Σ(emission · base weight · reputation) / Σ(base weight · reputation), where the
+    emission holds the base weight already; ``once``: Σ(emission · reputation) / Σ base weight.
+    """
+
+    base_weight: Literal["twice", "once"]
+    no_tasks: Decimal
+    missed_deadline: Literal["excluded", "zero"]
+
+
+@attrs.frozen
+class WindowAggregation:
+    """The mean over the last ``tasks`` tasks of a miner, or over those there are."""
+
+    tasks: int
+    weighting: Literal["equal"]
+    short: Literal["available"]
+
+
+@attrs.frozen
+class Cap:
+    """No weight exceeds ``share``, or 1/n for n miners when that is more."""
+
+    share: Decimal
+    lowest_share: Literal["one_over_miners"]
+    excess: Literal["water_filling"]
+
+
+@attrs.frozen
+class WarmUp:
+    """While a miner is immune its score counts min(1, tasks done / ``tasks``)."""
+
+    enabled: bool
+    tasks: int
+
+
+@attrs.frozen
+class ZeroAverage:
+    """An average of at most ``at_most`` counts as 0."""
+
+    enabled: bool
+    at_most: Decimal
+
+
+@attrs.frozen
+class BudgetAbort:
+    """A task that was aborted over its budget has the axis ``cost`` at this value."""
+
+    enabled: bool
+    cost: Decimal
+
+
+@attrs.frozen
+class AggregationOptions:
+    """What a network may switch on."""
+
+    warm_up: WarmUp | None = None
+    zero_average: ZeroAverage | None = None
+    budget_abort: BudgetAbort | None = None
+
+
+@attrs.frozen
+class Aggregation:
+    """How results become the weights of miners; every part is optional."""
+
+    round: RoundAggregation | None = None
+    window: WindowAggregation | None = None
+    cap: Cap | None = None
+    options: AggregationOptions | None = None
+
+
+@attrs.frozen
+class Window:
+    """The timing window of a role, in seconds; reference for whoever dispatches tasks."""
+
+    t_min_s: Decimal
+    deadline_s: Decimal

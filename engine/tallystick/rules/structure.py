@@ -1,0 +1,122 @@
+"""From the tables of a document to the frozen values of the model, and back.
+
+The schema has judged the document before, with lines and readable expectations. This is the second
+net: exact types (no ``5`` for ``"5"``, no ``1`` for ``true``), no unknown keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import cache
+from typing import Any, TypeVar
+
+import attrs
+import cattrs
+from cattrs.cols import homogenous_tuple_structure_factory
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from tallystick.errors import Problem, RuleSetError
+from tallystick.rules.decimals import decimal_text
+from tallystick.rules.model import Axis, Emission, Factor, Level, RuleSet, Threshold
+
+# a class stands after those that it holds: its hook is made of theirs
+_WITH_PARAMETERS = (Axis, Factor, Threshold, Emission)
+_T = TypeVar("_T")
+
+
+def structure(data: Mapping[str, Any]) -> RuleSet:
+    """The rule set that the tables of a document say.
+
+    Raises:
+        RuleSetError: a type is wrong or a key is missing or unknown; without lines.
+    """
+    try:
+        return _converter().structure(data, RuleSet)
+    except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
+        found = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
+        raise RuleSetError(
+            [Problem("", 0, path.removeprefix("."), "", reason) for reason, _, path in found]
+        ) from None
+
+
+def unstructure(rule_set: RuleSet) -> dict[str, Any]:
+    """The tables that say the rule set, as JSON: decimals as text, defaults left out."""
+    document: dict[str, Any] = _converter().unstructure(rule_set)
+    return document
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True, omit_if_default=True)
+    for exact in (int, str, bool):
+        converter.register_structure_hook(exact, _exactly(exact))
+    converter.register_structure_hook(Decimal, _decimal)
+    converter.register_unstructure_hook(Decimal, decimal_text)
+    converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
+    _rename_threshold(converter)
+    for cls in _WITH_PARAMETERS:
+        _spread_parameters(converter, cls)
+    return converter
+
+
+def _exactly(expected: type[_T]) -> Callable[[Any, Any], _T]:
+    def hook(value: Any, _: Any) -> _T:  # noqa: ANN401  # any value of a document
+        if type(value) is not expected:
+            raise ValueError(f"expected {expected.__name__}, found {type(value).__name__}")
+        return value
+
+    return hook
+
+
+def _decimal(value: Any, _: Any) -> Decimal:  # noqa: ANN401  # any value of a document
+    if type(value) not in (int, Decimal):
+        raise ValueError(f"expected a number, found {type(value).__name__}")
+    return Decimal(decimal_text(Decimal(value)))
+
+
+def _is_tuple(target: Any) -> bool:  # noqa: ANN401  # a type form
+    return getattr(target, "__origin__", None) is tuple
+
+
+def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any], Any]:  # noqa: ANN401  # a type form
+    items = homogenous_tuple_structure_factory(target, converter)
+
+    def hook(value: Any, of: Any) -> Any:  # noqa: ANN401  # any value of a document
+        # a text is iterable too, and would become a tuple of its letters
+        return items(_exactly(list)(value, list), of)
+
+    return hook
+
+
+def _rename_threshold(converter: cattrs.Converter) -> None:
+    # `from` is a word of Python
+    named = override(rename="from")
+    converter.register_structure_hook(
+        Level,
+        make_dict_structure_fn(Level, converter, threshold=named),
+    )
+    converter.register_unstructure_hook(
+        Level,
+        make_dict_unstructure_fn(Level, converter, _cattrs_omit_if_default=True, threshold=named),
+    )
+
+
+def _spread_parameters(converter: cattrs.Converter, cls: type[Any]) -> None:
+    """Let every key of the table that is no attribute be a parameter."""
+    own = {field.name for field in attrs.fields(cls)} - {"parameters"}
+    read = make_dict_structure_fn(cls, converter)
+    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True)
+
+    def structure_hook(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
+        table = dict(_exactly(dict)(value, dict))
+        parameters = {key: table.pop(key) for key in list(table) if key not in own}
+        return read({**table, "parameters": parameters}, cls)
+
+    def unstructure_hook(value: Any) -> dict[str, Any]:  # noqa: ANN401  # one of the classes
+        table = write(value)
+        parameters = table.pop("parameters", {})
+        return {**table, **parameters}
+
+    converter.register_structure_hook(cls, structure_hook)
+    converter.register_unstructure_hook(cls, unstructure_hook)

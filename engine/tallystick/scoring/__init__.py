@@ -1,0 +1,1 @@
+"""From facts to axes, composite, tier and emission: for one record, and for columns of them."""

@@ -1,0 +1,357 @@
+"""Binding: a rule set and the plugins that it names, proved and made ready to score.
+
+Everything that can be wrong between a rule set, its formulas and the record schemas shows here,
+before the first record: an axis that can leave [0, 1], a division that can be by zero, a fact that
+the schema does not have.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import gcd
+
+import attrs
+
+from tallystick.errors import FormulaError, Problem, RuleSetError
+from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.formula import Formula, Requirement
+from tallystick.formula.place import Schema
+from tallystick.formula.text import decimal_text, fact_text
+from tallystick.formula.tree import Node, bind, leaves
+from tallystick.numbers.nano import NANO, from_decimal, to_text
+from tallystick.numbers.weights import Weights
+from tallystick.plugins.registry import Registry
+from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.records.schema import load_schema
+from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
+from tallystick.rules.positions import KeyPath
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.composite import Composite, Gate
+from tallystick.scoring.tiers import Thresholds, Tiers
+
+UNIT = Domain(0, NANO)
+"""The range of an axis, a composite and a consensus, in nano."""
+ONE = Domain(NANO, NANO, NANO)
+"""The range of a factor that does not apply."""
+_INT64 = 1 << 63
+
+
+@attrs.frozen(eq=False)
+class Value:
+    """A published value: an axis or a factor.
+
+    Attributes:
+        name: the name under which it is published.
+        formula: the formula under its name.
+        compiled: the formula with its parameters bound.
+        applies: where it is published at all; None is everywhere.
+        domain: the range of what other formulas read, 1 where it does not apply.
+    """
+
+    name: str
+    formula: Formula
+    compiled: Compiled
+    applies: Compiled | None
+    domain: Domain
+
+
+@attrs.frozen(eq=False, slots=False)
+class BoundType:
+    """Everything that scores the records of one skill type.
+
+    Attributes:
+        name: the skill type.
+        schema: the self-contained record schema.
+        facts: the facts that the formulas read.
+        domains: the range of each fact, by digest, in the order of ``facts``.
+        requirements: what every record must meet.
+        axes: in an order in which each reads only earlier ones.
+        axis_order: the names of the axes in the order of the rule set, in which they are shown.
+        composite: how the axes become the quality.
+        base_weight: nano, or None without an emission.
+        baseline: the seed of the tier baseline, nano, or None without tiers.
+        tiers: the levels, or None.
+        factors: the emission factors.
+        absent: factors of the rule set that do not apply to this type and count as 1.
+        emission: the compiled emission, or None.
+    """
+
+    name: str
+    schema: Schema
+    facts: tuple[Node, ...]
+    domains: Mapping[str, Domain]
+    requirements: tuple[tuple[Requirement, Compiled], ...]
+    axes: tuple[Value, ...]
+    axis_order: tuple[str, ...]
+    composite: Composite
+    base_weight: int | None
+    baseline: int | None
+    tiers: Tiers | None
+    factors: tuple[Value, ...]
+    absent: tuple[str, ...]
+    emission: Compiled | None
+
+    @cached_property
+    def facts_of(self) -> FactsOf:
+        """Takes the facts of one record."""
+        return compile_extraction(self.facts, self.schema)
+
+    @cached_property
+    def pack(self) -> Callable[..., bytes]:
+        """Packs the facts of one record as 64-bit integers, the fastest way into a column."""
+        return struct.Struct(f"={len(self.facts)}q").pack
+
+    @cached_property
+    def seeds(self) -> Thresholds:
+        """The thresholds without a state: those of the seed baseline."""
+        if self.tiers is None or self.baseline is None:
+            return {}
+        return self.tiers.thresholds({"baseline": self.baseline})
+
+
+def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
+    """Every skill type of a rule set, ready to score.
+
+    Raises:
+        RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
+            of a type are out of order at its seed.
+    """
+    tiers = _tiers(loaded.rule_set, registry)
+    bound = {
+        name: _Binding(loaded, registry, name, rules).bound(tiers)
+        for name, rules in loaded.rule_set.skill_types.items()
+    }
+    problems = [problem for each in bound.values() for problem in _disorder(each, loaded)]
+    if problems:
+        raise RuleSetError(problems)
+    return bound
+
+
+def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Problem]:
+    """Thresholds of the levels that are below an earlier one at the seed of the type."""
+    names = bound.tiers.cuts if bound.tiers is not None else ()
+    return [
+        loaded.problem(
+            ("tiers", "thresholds", high),
+            f"{to_text(bound.seeds[high])} for {bound.name}",
+            f"at least {low}, which is {to_text(bound.seeds[low])}: order the thresholds",
+        )
+        for low, high in pairwise(names)
+        if bound.seeds[high] < bound.seeds[low]
+    ]
+
+
+def _tiers(rule_set: RuleSet, registry: Registry) -> Tiers | None:
+    if rule_set.tiers is None:
+        return None
+    levels = rule_set.tiers.levels
+    return Tiers(
+        levels=tuple(level.name for level in levels),
+        multipliers=tuple(from_decimal(level.multiplier) for level in levels),
+        cuts=tuple(level.threshold for level in levels if level.threshold is not None),
+        formulas={
+            name: bind(registry.formulas[t.formula].tree, _exact(t.parameters))
+            for name, t in rule_set.tiers.thresholds.items()
+            if t.formula is not None
+        },
+    )
+
+
+class _Binding:
+    def __init__(
+        self, loaded: LoadedRuleSet, registry: Registry, name: str, rules: SkillTypeRules
+    ) -> None:
+        self.loaded, self.registry, self.name, self.rules = loaded, registry, name, rules
+        self.rule_set = loaded.rule_set
+        self.skill_type = registry.skill_types[name]
+        self.schema = load_schema(self.skill_type.schema)
+        self.requirements = (
+            *self.skill_type.requirements,
+            *(registry.requirements[required] for required in rules.requires),
+        )
+        self.conditions = [requirement.condition for requirement in self.requirements]
+        self.domains: dict[str, Domain] = {}
+        self.facts: list[Node] = []
+
+    def bound(self, tiers: Tiers | None) -> BoundType:
+        for path, formula in self._formulas():
+            self._gather(path, formula)
+        published: dict[str, Domain] = {}
+        axes = self._axes(published)
+        composite = self._composite(published)
+        has_tiers = tiers if self.rules.baseline is not None else None
+        factors, absent, emission = self._emission(has_tiers)
+        return BoundType(
+            name=self.name,
+            schema=self.schema,
+            facts=tuple(self.facts),
+            domains=self.domains,
+            requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
+            axes=axes,
+            axis_order=tuple(n for n in self.rule_set.axes if n in self.rules.all_axes),
+            composite=composite,
+            base_weight=_nano(self.rules.base_weight),
+            baseline=_nano(self.rules.baseline),
+            tiers=has_tiers,
+            factors=factors,
+            absent=absent,
+            emission=emission,
+        )
+
+    def _formulas(self) -> list[tuple[KeyPath, Formula]]:
+        """Every formula that reads facts of this type, and where the rule set names it."""
+        named = [(("axes", axis), self.rule_set.axes[axis].formula) for axis in self.rules.all_axes]
+        emission, found = self.rule_set.emission, list[tuple[KeyPath, str]](named)
+        if emission is not None and self.rules.base_weight is not None:
+            factors = emission.factors.items()
+            found += [(("emission", "factors", name), f.formula) for name, f in factors]
+        return [(path, self.registry.formulas[name]) for path, name in found]
+
+    def _gather(self, path: KeyPath, formula: Formula) -> None:
+        """The facts of a formula and of the requirements, each once, with their ranges."""
+        trees = [t for t in (*self.conditions, formula.tree, formula.applies) if t is not None]
+        with self._placed(path, formula):
+            for fact in (f for tree in trees for f in leaves(tree, "fact")):
+                if fact.digest not in self.domains:
+                    self.domains[fact.digest] = _narrow(fact, domain_of(fact, self.schema))
+                    self.facts.append(fact)
+
+    @contextmanager
+    def _placed(self, path: KeyPath, formula: Formula) -> Iterator[None]:
+        """Say where in the rule set a formula is named that cannot be used."""
+        try:
+            yield
+        except FormulaError as error:
+            expected = f"a formula that is safe for every record of {self.name}; {error}"
+            raise RuleSetError([self.loaded.problem(path, formula.name, expected)]) from error
+
+    def _axes(self, published: dict[str, Domain]) -> tuple[Value, ...]:
+        """The axes in an order in which each reads only earlier ones."""
+        found: list[Value] = []
+        waiting = list(self.rules.all_axes)
+        while waiting:
+            ready = [n for n in waiting if set(self._axis_formula(n).published) <= set(published)]
+            if not ready:
+                raise FormulaError(f"found axes that wait for each other: {', '.join(waiting)}")
+            for name in ready:
+                waiting.remove(name)
+                parameters = self.rule_set.axes[name].parameters
+                found.append(
+                    self._value(("axes", name), self._axis_formula(name), parameters, published)
+                )
+            published |= {value.name: value.domain for value in found}
+        return tuple(found)
+
+    def _axis_formula(self, axis: str) -> Formula:
+        return self.registry.formulas[self.rule_set.axes[axis].formula]
+
+    def _value(
+        self,
+        path: KeyPath,
+        formula: Formula,
+        parameters: Mapping[str, Decimal],
+        published: Mapping[str, Domain],
+    ) -> Value:
+        compiled = self._compiled(path, formula, parameters, published)
+        name, domain = str(path[-1]), compiled.program.domain
+        if formula.applies is None:
+            return Value(name, formula, compiled, None, domain)
+        return Value(name, formula, compiled, self._condition(formula.applies), _with_one(domain))
+
+    def _compiled(
+        self,
+        path: KeyPath,
+        formula: Formula,
+        parameters: Mapping[str, Decimal],
+        published: Mapping[str, Domain],
+    ) -> Compiled:
+        with self._placed(path, formula):
+            tree = bind(formula.tree, _exact(parameters))
+            compiled = compile_tree(tree, self.domains, published, self.conditions)
+            _check_range(formula, compiled)
+        return compiled
+
+    def _condition(self, condition: Node) -> Compiled:
+        return compile_tree(condition, self.domains, {})
+
+    def _composite(self, published: Mapping[str, Domain]) -> Composite:
+        rules, kind = self.rules, self.rules.composite
+        gates = [
+            Gate(g.axis, from_decimal(g.below), from_decimal(g.composite)) for g in rules.gates
+        ]
+        if kind in BUILT_IN_COMPOSITES:
+            weights = Weights.of(list(rules.weights.values()))
+            return Composite(kind, tuple(rules.weights), weights, None, tuple(gates))
+        path: KeyPath = ("skill_types", self.name, "composite")
+        formula = self.registry.formulas[kind]
+        compiled = self._compiled(path, formula, rules.parameters, published)
+        return Composite(kind, tuple(published), None, compiled, tuple(gates))
+
+    def _emission(
+        self, tiers: Tiers | None
+    ) -> tuple[tuple[Value, ...], tuple[str, ...], Compiled | None]:
+        rules, base_weight = self.rule_set.emission, _nano(self.rules.base_weight)
+        if rules is None or base_weight is None or tiers is None:
+            return (), (), None
+        base = {"base_weight": Domain(base_weight, base_weight, base_weight or 1)}
+        factors = tuple(
+            self._value(
+                ("emission", "factors", name), self.registry.formulas[f.formula], f.parameters, base
+            )
+            for name, f in rules.factors.items()
+            if f.skill_types is None or self.name in f.skill_types
+        )
+        absent = tuple(n for n in rules.factors if n not in {v.name for v in factors})
+        published = base | {"quality": UNIT, "tier_multiplier": _spanned(tiers.multipliers)}
+        published |= {value.name: value.domain for value in factors}
+        published |= dict.fromkeys(absent, ONE)
+        formula = self.registry.formulas[rules.formula]
+        path: KeyPath = ("emission", "formula")
+        return factors, absent, self._compiled(path, formula, rules.parameters, published)
+
+
+def _narrow(fact: Node, domain: Domain) -> Domain:
+    """A fact is a 64-bit integer."""
+    if domain.low < -_INT64 or domain.high >= _INT64:
+        raise FormulaError(
+            f"found that {fact_text(fact)} can be {domain.low} to {domain.high}, expected 64 bits: "
+            "give the record schema a smaller range"
+        )
+    return domain
+
+
+def _check_range(formula: Formula, compiled: Compiled) -> None:
+    low, high = compiled.program.low, compiled.program.high
+    fits = max(abs(low), abs(high)) * NANO < _INT64
+    if low < formula.low or high > formula.high or not fits:
+        raise FormulaError(
+            f"found that it can be from {decimal_text(low)} to {decimal_text(high)}, expected "
+            f"{decimal_text(formula.low)} to {decimal_text(formula.high)}: use clip(), or change "
+            "its parameters"
+        )
+
+
+def _spanned(values: Iterable[int]) -> Domain:
+    """The range of a value that is one of a few."""
+    found = tuple(values)
+    return Domain(min(found), max(found), gcd(*found) or 1)
+
+
+def _with_one(domain: Domain) -> Domain:
+    """The range of a factor that counts as 1 where it does not apply."""
+    return Domain(min(domain.low, NANO), max(domain.high, NANO), gcd(domain.unit, NANO))
+
+
+def _exact(parameters: Mapping[str, Decimal]) -> dict[str, Fraction]:
+    return {name: Fraction(value) for name, value in parameters.items()}
+
+
+def _nano(value: Decimal | None) -> int | None:
+    return None if value is None else from_decimal(value)

@@ -1,0 +1,114 @@
+"""Scoring a file: read in batches, write results, rejects and a receipt, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import OutputError
+from tallystick.scoring.output import digest_of_file, format_of, replacing, writer
+from tallystick.scoring.receipt import Counts, Receipt, receipt_of
+from tallystick.scoring.sources import source_of
+
+if TYPE_CHECKING:
+    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.scorer import Scorer
+
+Progress = Callable[[int, int], None]
+"""Told after every batch how many bytes of how many were read."""
+
+
+@attrs.frozen
+class Paths:
+    """Where a run writes.
+
+    Attributes:
+        output: the results.
+        rejects: the rejected records, one JSON object a line.
+        receipt: the receipt.
+    """
+
+    output: Path
+    rejects: Path
+    receipt: Path
+
+    @classmethod
+    def of(cls, output: Path, rejects: Path | None) -> Paths:
+        """The places beside an output: its name with ``.rejects.jsonl`` and ``.receipt.json``."""
+        beside = output.with_name(f"{output.name}.rejects.jsonl")
+        receipt = output.with_name(f"{output.name}.receipt.json")
+        return cls(output, rejects or beside, receipt)
+
+
+def score_file(  # noqa: PLR0913  # what a run needs
+    scorer: Scorer,
+    source: Path,
+    output: Path,
+    *,
+    format_name: str | None = None,
+    rejects: Path | None = None,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Score the records of a file into results, rejects and a receipt.
+
+    Args:
+        scorer: the bound rule set.
+        source: a JSONL file, or a Parquet file with the same columns.
+        output: where the results go.
+        format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
+        rejects: where rejected records go; by default beside the output.
+        progress: told how far the run is.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+        OutputError: a file cannot be written.
+    """
+    paths, chosen = Paths.of(output, rejects), format_of(output, format_name)
+    _check_apart(source, paths)
+    reader = source_of(source)
+    counts = Counts(0, 0, 0, 0)
+    with ExitStack() as stack:
+        results = stack.enter_context(replacing(paths.output))
+        refused = stack.enter_context(replacing(paths.rejects))
+        out = writer(chosen, results, scorer.axis_names)
+        for batch in reader.batches(scorer):
+            out.write(batch)
+            refused.writelines(reject.to_json() + b"\n" for reject in batch.rejects)
+            counts = _counted(counts, batch)
+            if progress is not None:
+                progress(reader.bytes_read, reader.size)
+        out.close()
+    receipt = receipt_of(
+        scorer.loaded,
+        scorer.registry,
+        scorer.types,
+        input_digest=reader.digest,
+        output_digest=digest_of_file(paths.output),
+        counts=counts,
+    )
+    with replacing(paths.receipt) as file:
+        file.write(receipt.to_json().encode())
+    return receipt
+
+
+def _check_apart(source: Path, paths: Paths) -> None:
+    places = [p.resolve() for p in (source, paths.output, paths.rejects, paths.receipt)]
+    if len(set(places)) < len(places):
+        raise OutputError(
+            f"{paths.output}: found two of input, output, rejects and receipt in one file, "
+            "expected a file for each"
+        )
+
+
+def _counted(counts: Counts, batch: ResultBatch) -> Counts:
+    scored = int(batch.decimals["quality"].given.sum())
+    return Counts(
+        records=counts.records + len(batch) + len(batch.rejects),
+        scored=counts.scored + scored,
+        missed=counts.missed + len(batch) - scored,
+        rejected=counts.rejected + len(batch.rejects),
+    )

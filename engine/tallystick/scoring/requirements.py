@@ -1,0 +1,33 @@
+"""Requirements: conditions that a record meets, or is rejected with the requirement's code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tallystick.errors import RecordError
+from tallystick.records.wording import NOTHING, shown
+from tallystick.scoring.binding import BoundType
+
+
+def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> None:  # noqa: ANN401  # a line or a mapping
+    """Refuse a record that does not meet a requirement of its type or rule set.
+
+    Raises:
+        RecordError: with the code of the first requirement that is not met.
+    """
+    for requirement, compiled in bound.requirements:
+        if not compiled.holds(facts):
+            value = found_at(record, requirement.path)
+            raise RecordError(requirement.code, requirement.path, value, requirement.expected)
+
+
+def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping
+    """What a record has at a path of plain names, as short text."""
+    value = record if isinstance(record, Mapping) else json.loads(record)
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return NOTHING
+        value = value[name]
+    return shown(value)

@@ -1,0 +1,321 @@
+"""The scorer: one rule set, ready to score. This is what a validator embeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.errors import RecordError, TallystickError
+from tallystick.numbers.nano import from_decimal, to_decimal
+from tallystick.plugins.registry import Registry, installed
+from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.rejects import Reject
+from tallystick.records.types import Record
+from tallystick.rules.loading import load as load_rule_set
+from tallystick.rules.model import RuleSet
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.binding import BoundType, bind_rule_set
+from tallystick.scoring.composite import check_axes
+from tallystick.scoring.explanation import Explanation, explain
+from tallystick.scoring.requirements import check_requirements
+from tallystick.scoring.result import FACTORS, Result
+from tallystick.scoring.scores import Scores, emission_of, score_facts
+from tallystick.scoring.tiers import Thresholds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tallystick.scoring.batch import BatchScorer, ResultBatch
+    from tallystick.scoring.files import Progress
+    from tallystick.scoring.receipt import Receipt
+
+RecordLike = Mapping[str, Any] | str | bytes
+"""A record: a mapping of JSON values, or a line of JSON."""
+Number = Decimal | int | str
+"""An exact number of at most nine places; floats are not exact."""
+
+
+@attrs.frozen
+class Tier:
+    """A tier that a quality reaches, and its emission multiplier."""
+
+    name: str
+    multiplier: Decimal
+
+
+def load(reference: str, *, registry: Registry | None = None) -> Scorer:
+    """Load, check and bind a rule set.
+
+    Args:
+        reference: ``name@version``, a path, or a ``sha256:`` digest; the first two can be pinned
+            as ``…@sha256:…``.
+        registry: the plugins to use; by default the installed ones.
+
+    Raises:
+        RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
+    """
+    found = registry or installed()
+    loaded = load_rule_set(reference, found)
+    types = bind_rule_set(loaded, found)
+    return Scorer(loaded, found, types, {name: bound.seeds for name, bound in types.items()})
+
+
+@attrs.frozen(eq=False, slots=False)
+class Scorer:
+    """One rule set, ready to score records of its skill types.
+
+    Attributes:
+        loaded: the rule set and where it comes from.
+        registry: the plugins that it was bound with.
+        types: the bound skill types, by name.
+        thresholds: the tier thresholds of each type in nano; without a state, the seeds.
+    """
+
+    loaded: LoadedRuleSet
+    registry: Registry
+    types: Mapping[str, BoundType]
+    thresholds: Mapping[str, Thresholds]
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rule set as a value."""
+        return self.loaded.rule_set
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the rule set means."""
+        return self.loaded.digest
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Every axis of every type, each once, in the order of the rule set."""
+        used = {name for bound in self.types.values() for name in bound.axis_order}
+        return tuple(name for name in self.rule_set.axes if name in used)
+
+    def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
+        """The same rule set with other tier thresholds for some types, such as those of a state.
+
+        Args:
+            thresholds: by skill type, the tracked thresholds by name; the others follow.
+        """
+        changed = dict(self.thresholds)
+        for name, given in thresholds.items():
+            tiers = self._bound(name).tiers
+            if tiers is not None:
+                tracked = {threshold: _nano(value) for threshold, value in given.items()}
+                changed[name] = tiers.thresholds(tracked)
+        return attrs.evolve(self, thresholds=changed)
+
+    def score(self, record: RecordLike, *, line: int = 1) -> Result:
+        """The result of one record.
+
+        Raises:
+            RecordError: the record cannot be scored; it has a code, a path and an expectation.
+        """
+        found = self._decoded(record, line)
+        if isinstance(found, MissedDeadline):
+            return _result(found, line)
+        bound, _, scores = self._scored(found, record)
+        return _result(found, line, bound, scores)
+
+    def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
+        """The result of each record, or why it was rejected, in order."""
+        for number, record in enumerate(records, 1):
+            try:
+                yield self.score(record, line=number)
+            except RecordError as error:
+                yield Reject(number, error.code, error.path, error.value, error.expected)
+
+    def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
+        """The results of an Arrow table with the fields of records, as Arrow, and the rejects."""
+        import pyarrow as pa  # noqa: PLC0415  # heavy
+
+        from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
+
+        batches, rejects, first = [], list[Reject](), 1
+        for part in table.to_batches():
+            batch = self.score_rows(part, first)
+            first += part.num_rows
+            batches.append(to_arrow(batch))
+            rejects += batch.rejects
+        return pa.Table.from_batches(batches, schema_of(self.axis_names)), rejects
+
+    def score_file(
+        self,
+        source: str | Path,
+        output: str | Path,
+        *,
+        format_name: str | None = None,
+        rejects: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Score a JSONL or Parquet file of records into a file of results.
+
+        Args:
+            source: the records.
+            output: where the results go; rejects and a receipt go beside it.
+            format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
+            rejects: where rejected records go instead.
+            progress: told after every batch how many bytes of how many were read.
+
+        Raises:
+            InputError: the file cannot be read.
+            OutputError: a file cannot be written; nothing is left under its final name.
+        """
+        from tallystick.scoring.files import score_file  # noqa: PLC0415  # loads NumPy
+
+        return score_file(
+            self,
+            Path(source),
+            Path(output),
+            format_name=format_name,
+            rejects=None if rejects is None else Path(rejects),
+            progress=progress,
+        )
+
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+        """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
+        return self._batches.score(lines, self._decoder.decode, first)
+
+    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
+        """The results of rows with the fields of records, as columns."""
+        from tallystick.records.tables import rows as records_of  # noqa: PLC0415  # heavy
+
+        return self._batches.score(records_of(rows), self._decoder.convert, first)
+
+    def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
+        """Every step behind the result of one record.
+
+        Raises:
+            RecordError: the record cannot be scored.
+        """
+        found = self._decoded(record, line)
+        reference = self.rule_set.reference
+        if isinstance(found, MissedDeadline):
+            return Explanation(_result(found, line), reference, self.digest)
+        bound, facts, scores = self._scored(found, record)
+        result = _result(found, line, bound, scores)
+        start = Explanation(result, reference, self.digest)
+        return explain(bound, facts, scores, self.thresholds[bound.name], start)
+
+    def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
+        """The composite of given published axes, after its gates."""
+        bound = self._bound(skill_type)
+        given = {name: _nano(value) for name, value in axes.items()}
+        check_axes([axis.name for axis in bound.axes], given)
+        return to_decimal(bound.composite.quality(given))
+
+    def tier(self, skill_type: str, quality: Number) -> Tier:
+        """The tier that a quality reaches.
+
+        Raises:
+            TallystickError: the type has no tiers.
+        """
+        bound = self._bound(skill_type)
+        if bound.tiers is None:
+            raise TallystickError(f"found no tiers for {skill_type} in {self.rule_set.reference}")
+        level = bound.tiers.level(_nano(quality), self.thresholds[skill_type])
+        return Tier(bound.tiers.levels[level], to_decimal(bound.tiers.multipliers[level]))
+
+    def emission(
+        self, skill_type: str, *, quality: Number, tier: str, **factors: Number
+    ) -> Decimal:
+        """The emission of a given quality, tier and factors; a factor left out counts as 1.
+
+        Raises:
+            TallystickError: the type has no emission, or the tier or a factor is unknown.
+        """
+        bound = self._bound(skill_type)
+        if bound.tiers is None or bound.emission is None:
+            raise TallystickError(
+                f"found no emission for {skill_type} in {self.rule_set.reference}"
+            )
+        known = dict.fromkeys((*(f.name for f in bound.factors), *bound.absent), None)
+        unknown = sorted(set(factors) - set(known))
+        if unknown or tier not in bound.tiers.levels:
+            raise TallystickError(
+                f"found the tier {tier!r} and unknown factors {unknown}, expected one of "
+                f"{', '.join(bound.tiers.levels)} and factors of {', '.join(known)}"
+            )
+        given = known | {name: _nano(value) for name, value in factors.items()}
+        multiplier = bound.tiers.multipliers[bound.tiers.levels.index(tier)]
+        value = emission_of(bound, _nano(quality), multiplier, given)
+        return to_decimal(value or 0)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        return Decoder({name: bound.schema for name, bound in self.types.items()})
+
+    @cached_property
+    def _batches(self) -> BatchScorer:
+        from tallystick.scoring.batch import BatchScorer  # noqa: PLC0415  # loads NumPy
+
+        return BatchScorer(self.types, self.thresholds, self.axis_names)
+
+    def _bound(self, skill_type: str) -> BoundType:
+        if skill_type not in self.types:
+            raise TallystickError(
+                f"found the skill type {skill_type!r}, expected one of {', '.join(self.types)}"
+            )
+        return self.types[skill_type]
+
+    def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
+        if isinstance(record, str):
+            found = self._decoder.decode(record.encode("utf-8", "surrogatepass"), line)
+        elif isinstance(record, bytes):
+            found = self._decoder.decode(record, line)
+        else:
+            found = self._decoder.convert(record, line)
+        if isinstance(found, Reject):
+            raise RecordError(found.code, found.path, found.value, found.expected)
+        return found
+
+    def _scored(
+        self, found: Record, record: RecordLike
+    ) -> tuple[BoundType, tuple[int, ...], Scores]:
+        bound = self.types[found.skill_type]
+        facts = bound.facts_of(found)
+        check_requirements(bound, facts, record)
+        return bound, facts, score_facts(bound, facts, self.thresholds[bound.name])
+
+
+def _result(
+    record: Record | MissedDeadline,
+    line: int,
+    bound: BoundType | None = None,
+    scores: Scores | None = None,
+) -> Result:
+    values = {"axes": {}} if bound is None or scores is None else _values(bound, scores)
+    return Result(
+        record=line,
+        skill_type=record.skill_type,
+        task_id=record.task_id,
+        miner_uid=record.miner.uid,
+        miner_hotkey=record.miner.hotkey,
+        role=record.role,
+        **values,
+    )
+
+
+def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
+    levels = bound.tiers.levels if bound.tiers is not None else ()
+    values: dict[str, Any] = {
+        "axes": {name: to_decimal(scores.axes[name]) for name in bound.axis_order},
+        "quality": to_decimal(scores.quality),
+        "tier": None if scores.level is None else levels[scores.level],
+    }
+    if scores.emission is not None:
+        shown = {"base_weight": bound.base_weight, "tier_multiplier": scores.tier_multiplier}
+        shown |= {name: scores.factors.get(name) for name in FACTORS}
+        shown |= {"emission": scores.emission}
+        values |= {name: None if n is None else to_decimal(n) for name, n in shown.items()}
+    return values
+
+
+def _nano(value: Number) -> int:
+    return from_decimal(Decimal(value) if isinstance(value, str) else value)

@@ -1,0 +1,133 @@
+"""Sources: files of records, JSONL or Parquet, read in batches with bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tallystick.errors import InputError
+from tallystick.records.lines import LineReader
+from tallystick.scoring.output import digest_of_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.scorer import Scorer
+
+READ_BYTES = 1 << 22
+"""How much of a JSONL file is scored at a time."""
+ROWS = 1 << 12
+"""How many rows of a Parquet file are scored at a time."""
+
+
+class Source(Protocol):
+    """A file of records.
+
+    Attributes:
+        size: the bytes of the file.
+        bytes_read: how many of them were read so far.
+    """
+
+    size: int
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes were read so far."""
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of the bytes, complete after the last batch."""
+
+    def items(self) -> Iterator[Any]:
+        """The records as they are: lines, or rows as mappings."""
+
+    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+        """The results of the records, batch after batch."""
+
+
+def source_of(path: Path) -> Source:
+    """The source of a file: Parquet by its extension, else JSONL."""
+    return ParquetSource(path) if path.suffix == ".parquet" else JsonLinesSource(path)
+
+
+class JsonLinesSource:
+    """One JSON object a line."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet."""
+        self._lines = LineReader(path, READ_BYTES)
+        self.size = _size(path)
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes were read so far."""
+        return self._lines.bytes_read
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of what was read so far."""
+        return self._lines.digest
+
+    def items(self) -> Iterator[bytes]:
+        """The lines."""
+        for batch in self._lines:
+            yield from batch.lines
+
+    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+        """The results of the lines."""
+        for batch in self._lines:
+            yield scorer.score_lines(batch.lines, batch.first)
+
+
+class ParquetSource:
+    """The fields of records as columns; structs are objects, null is left out."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet."""
+        self._path = path
+        self.size = _size(path)
+        self.bytes_read = 0
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of the file."""
+        return digest_of_file(self._path)
+
+    def items(self) -> Iterator[dict[str, Any]]:
+        """The rows as mappings."""
+        from tallystick.records.tables import rows  # noqa: PLC0415  # heavy
+
+        for batch in self._row_groups():
+            yield from rows(batch)
+
+    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+        """The results of the rows."""
+        first = 1
+        for batch in self._row_groups():
+            yield scorer.score_rows(batch, first)
+            first += batch.num_rows
+
+    def _row_groups(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415  # heavy
+        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
+        try:
+            with pq.ParquetFile(self._path) as file:
+                if file.metadata.num_rows == 0:
+                    raise InputError(f"{self._path}: the file has no rows, expected records")
+                yield from file.iter_batches(ROWS)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"{self._path}: the file cannot be read as Parquet ({error}): check that it is "
+                "whole"
+            ) from error
+        self.bytes_read = self.size
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

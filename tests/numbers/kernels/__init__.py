@@ -1,0 +1,1 @@
+"""What the tests of the kernels share: hard cases, an oracle, and one digest of all results."""

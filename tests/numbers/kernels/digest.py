@@ -1,0 +1,51 @@
+"""One digest of the results of every columnar kernel, and the vector features it was made with.
+
+``main`` prints both as JSON; the tests run it under each setting of NumPy's dispatch.
+"""
+
+import hashlib
+import json
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels import cases
+from tallystick.numbers.arithmetic import arithmetic_mean_columns
+from tallystick.numbers.average import grouped_weighted_average
+from tallystick.numbers.geometric import geometric_mean_columns
+from tallystick.numbers.median import grouped_median
+from tallystick.numbers.product import product_columns
+from tallystick.numbers.ratio import ratio_columns
+from tallystick.numbers.weights import Weights
+
+ROWS = 1_500
+
+
+def features() -> dict[str, list[str]]:
+    """The vector features that NumPy was built for (``baseline``) and dispatches to (``found``)."""
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    return {name: list(simd.get(name, [])) for name in ("baseline", "found")}
+
+
+def results() -> list[NDArray[np.int64]]:
+    """The results of every kernel on the hard cases."""
+    values, starts = cases.integers(1, ROWS, 0, 2**33 - 1), cases.starts(2, ROWS, 9, smallest=1)
+    weights = [cases.integers(seed, ROWS, 0, 2 * cases.NANO) for seed in (3, 4)]
+    found = [grouped_weighted_average(values, weights, starts), grouped_median(values, starts)]
+    for text in cases.WEIGHTS:
+        exact = cases.fractions(text)
+        axes = cases.axes(5, ROWS, exact)
+        found.append(geometric_mean_columns(axes, Weights.of(exact)))
+        found.append(arithmetic_mean_columns(axes, Weights.of(exact)))
+    found += [ratio_columns(*cases.ratios(6, ROWS, bits)) for bits in (20, 40, 61)]
+    found += [product_columns(cases.factors(7, ROWS, count)) for count in (2, 3, 6)]
+    return found
+
+
+def main() -> None:
+    """Print the features and the digest."""
+    digest = hashlib.sha256()
+    for column in results():
+        digest.update(column.astype("<i8").tobytes())
+    json.dump({**features(), "digest": digest.hexdigest()}, sys.stdout)

@@ -1,0 +1,79 @@
+"""Weights: exact shares of one."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick.errors import NumberError
+from tallystick.numbers.weights import Weights, check_values
+
+
+@st.composite
+def thousandths(draw: st.DrawFn) -> list[Fraction]:
+    """Weights of at most three decimals that sum to one."""
+    cuts = sorted(draw(st.lists(st.integers(0, 1000), max_size=8)))
+    bounds = zip([0, *cuts], [*cuts, 1000], strict=True)
+    return [Fraction(high - low, 1000) for low, high in bounds]
+
+
+@given(thousandths())
+def test_weights_are_kept_exactly(values: list[Fraction]) -> None:
+    weights = Weights.of(values)
+    kept = dict(zip(weights.kept, weights.numerators, strict=True))
+    assert [Fraction(kept.get(i, 0), weights.denominator) for i in range(len(values))] == values
+    assert weights.count == len(values)
+
+
+@given(thousandths())
+def test_weights_are_in_lowest_terms(values: list[Fraction]) -> None:
+    weights = Weights.of(values)
+    assert sum(weights.numerators) == weights.denominator
+    assert min(weights.numerators) > 0
+    for prime in (2, 5):
+        assert any(n % prime for n in (*weights.numerators, weights.denominator))
+
+
+def test_every_exact_spelling_gives_equal_weights() -> None:
+    decimals = Weights.of([Decimal("0.350"), Decimal("0.3"), Decimal("0.20"), Decimal("0.15")])
+    fractions = Weights.of([Fraction(7, 20), Fraction(3, 10), Fraction(1, 5), Fraction(3, 20)])
+    assert decimals == fractions
+    assert hash(decimals) == hash(fractions)
+    assert decimals == Weights(4, (0, 1, 2, 3), (7, 6, 4, 3), 20)
+    assert Weights.of([0, 1]) == Weights(2, (1,), (1,), 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.5, 0.5], r"weight 0: found 0\.5, expected an integer or a decimal"),
+        ([Decimal("0.5"), 0.5], r"weight 1: found 0\.5, expected an integer or a decimal"),
+        ([True], "weight 0: found True, expected an integer or a decimal"),
+        ([Decimal("NaN")], "weight 0: found NaN, expected a finite number"),
+        ([Decimal("1.5"), Decimal("-0.5")], r"weight 1: found -0\.5, expected at least 0"),
+        (
+            [Decimal("0.9995"), Decimal("0.0005")],
+            r"weight 0: found 0\.9995, expected at most three",
+        ),
+        ([Fraction(1, 3)] * 3, "weight 0: found 1/3, expected at most three decimals"),
+        ([Decimal("0.3")] * 3, r"sum to 0\.9, expected exactly 1"),
+        ([Decimal("1.001")], r"sum to 1\.001, expected exactly 1"),
+        ([], "sum to 0, expected exactly 1"),
+    ],
+)
+def test_weights_that_are_no_shares_of_one_are_refused(
+    values: list[Fraction | Decimal | int], message: str
+) -> None:
+    with pytest.raises(NumberError, match=message):
+        Weights.of(values)
+
+
+def test_values_must_fit_the_weights() -> None:
+    weights = Weights.of([Fraction(1, 2), Fraction(1, 2)])
+    check_values([0, 10**9], weights)
+    with pytest.raises(NumberError, match="found 1 values, expected 2"):
+        check_values([0], weights)
+    with pytest.raises(NumberError, match="value 1: found 1000000001, expected nano from 0 to"):
+        check_values([0, 10**9 + 1], weights)

@@ -1,0 +1,491 @@
+import collections
+import copy
+import decimal
+import enum
+import json
+import math
+import types
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from records.making import FILES, SCHEMAS, SKILLS, make, places, spoil
+from referencing import Registry, Resource
+
+from tallystick.errors import SchemaError
+from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.lines import MAX_LINE_BYTES, LineReader
+from tallystick.records.rejects import CODES, Reject
+from tallystick.records.types import Record, fast_type
+from tallystick.resources import schema_path
+
+DECODER = Decoder(SCHEMAS)
+VALID = make("mcp_server", seed=3)
+LINE = json.dumps(VALID).encode()
+
+
+def oracle(skill_type: str) -> Draft202012Validator:
+    """The file as it is shipped, its references resolved by an unrelated library."""
+    common = Resource.from_contents(json.loads(schema_path("record-1").read_bytes()))
+    registry = Registry().with_resource("record-1.schema.json", common)
+    return Draft202012Validator(json.loads(FILES[skill_type].read_bytes()), registry=registry)
+
+
+def accepted(result: object) -> bool:
+    assert isinstance(result, Record | MissedDeadline | Reject)
+    return not isinstance(result, Reject)
+
+
+def reject(line: bytes, number: int = 1) -> Reject:
+    result = DECODER.decode(line, number)
+    assert isinstance(result, Reject)
+    assert result.code in CODES
+    assert json.loads(result.to_json())["line"] == number
+    return result
+
+
+def plain(value: object) -> object:
+    """A record as it was before decoding, without what it leaves out."""
+    if isinstance(value, dict):
+        inner = {key: plain(item) for key, item in value.items()}
+        return {k: v for k, v in inner.items() if v is not None and v not in ([], {})}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def with_path(path: str, value: str) -> bytes:
+    """A valid line in which one field has the given JSON text."""
+    record = copy.deepcopy(VALID)
+    *outer, last = path.split(".")
+    target = record
+    for name in outer:
+        target = target[name]
+    target[last] = "@@"
+    return json.dumps(record).replace('"@@"', value).encode()
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_decoder_schema_and_oracle_agree_on_spoilt_records(skill_type: str) -> None:
+    judge, other = jsonschema_rs.Draft202012Validator(SCHEMAS[skill_type]), oracle(skill_type)
+    verdicts = collections.Counter()
+    for seed in range(350):
+        record = spoil(make(skill_type, seed), seed)
+        line = json.dumps(record).encode()
+        result = DECODER.decode(line, seed)
+        if record.get("skill_type") == skill_type:
+            expected = other.is_valid(record)
+            assert accepted(result) == expected, (record, result)
+            assert judge.is_valid(record) == expected
+            verdicts[expected] += 1
+        assert DECODER.convert(record, seed) == result
+    assert min(verdicts.values()) > 30
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_the_fast_path_never_accepts_what_the_schema_refuses(skill_type: str) -> None:
+    fast = msgspec.json.Decoder(fast_type(skill_type, SCHEMAS[skill_type]))
+    judge = jsonschema_rs.Draft202012Validator(SCHEMAS[skill_type])
+    taken = 0
+    for seed in range(2000):
+        record = spoil(make(skill_type, seed % 50), seed)
+        if record.get("skill_type") != skill_type:
+            continue
+        try:
+            fast.decode(json.dumps(record))
+        except msgspec.ValidationError:
+            continue
+        taken += 1
+        assert judge.is_valid(record), record
+    assert taken > 100
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_valid_records_take_the_fast_path_unless_their_deadline_was_missed(skill_type: str) -> None:
+    fast = msgspec.json.Decoder(fast_type(skill_type, SCHEMAS[skill_type]))
+    for seed in range(100):
+        record = make(skill_type, seed)
+        assert accepted(DECODER.decode(json.dumps(record).encode(), 1))
+        fast.decode(json.dumps(record))
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_decoding_keeps_every_value(skill_type: str) -> None:
+    for seed in range(50):
+        record = make(skill_type, seed)
+        decoded = DECODER.decode(json.dumps(record).encode(), 1)
+        assert decoded.skill_type == skill_type
+        assert plain(msgspec.to_builtins(decoded)) == plain(record)
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_whole_numbers_written_as_decimals_decode_to_the_same_record(skill_type: str) -> None:
+    for seed in range(20):
+        record = make(skill_type, seed)
+        written = copy.deepcopy(record)
+        for container, key in places(written):
+            if type(container[key]) is int:
+                container[key] = float(container[key])
+        fast = DECODER.decode(json.dumps(record).encode(), 1)
+        judged = DECODER.decode(json.dumps(written).encode(), 1)
+        assert judged == fast
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_a_decoder_of_one_type_demands_the_tag(skill_type: str) -> None:
+    decoder = Decoder({skill_type: SCHEMAS[skill_type]})
+    record = make(skill_type)
+    del record["skill_type"]
+    assert decoder.decode(json.dumps(record).encode(), 1).path == "skill_type"
+    assert decoder.convert(record, 1).code == "missing-field"
+
+
+def test_without_schemas_every_record_is_of_an_unknown_type() -> None:
+    assert Decoder({}).decode(LINE, 1).code == "unknown-skill-type"
+
+
+def test_a_schema_under_another_name_is_refused() -> None:
+    with pytest.raises(SchemaError, match="found the schema of 'workflow', expected that of 'x'"):
+        Decoder({"x": SCHEMAS["workflow"]})
+
+
+def test_a_carriage_return_is_white_space() -> None:
+    assert DECODER.decode(LINE + b"\r", 1) == DECODER.decode(LINE, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"", "empty-line"),
+        (b" \t\r", "empty-line"),
+        (b"\xef\xbb\xbf" + LINE, "byte-order-mark"),
+        (b"\xef\xbb\xbf", "byte-order-mark"),
+        (LINE + b"}", "invalid-json"),
+        (LINE[:-1], "invalid-json"),
+        (LINE + LINE, "invalid-json"),
+        (LINE + b"\x00", "invalid-json"),
+        (b"\xc2\xa0" + LINE, "invalid-json"),
+        (b"'a'", "invalid-json"),
+        (b'{"a":"\t"}', "invalid-json"),
+        (b'{"a":01}', "invalid-json"),
+        (b'{"a":1,}', "invalid-json"),
+        (b"[]", "not-an-object"),
+        (b"1", "not-an-object"),
+        (b"null", "not-an-object"),
+        (b'"text"', "not-an-object"),
+        (LINE.decode().encode("utf-16"), "invalid-utf8"),
+        (b"[" * 100_000, "too-deep"),
+        (b'{"a":' * 200_000, "too-deep"),
+        (b"[" * 33 + b"]" * 33, "too-deep"),
+        (b"[" * 32 + b"]" * 32, "not-an-object"),
+        (b'["' + b"[" * 50 + b'\\"[{\\\\"]', "not-an-object"),
+        (b'{"a":"' + b'\\"' * 500_000, "invalid-json"),
+        (b'{"a":' + b"1" * 5000 + b"}", "not-finite"),
+        (b'{"a":' + b"9" * 400 + b"}", "not-finite"),
+        (b'{"a":1,"a":NaN,"a":1}', "not-finite"),
+        (b"{}", "missing-field"),
+        (b'{"skill_type":1}', "wrong-type"),
+        (b'{"skill_type":null}', "wrong-type"),
+        (b'{"skill_type":""}', "unknown-skill-type"),
+        (b'{"skill_type":"","never":1}', "unknown-skill-type"),
+        (b'{"skill_type":"MCP_SERVER"}', "unknown-skill-type"),
+    ],
+)
+def test_bad_lines_have_a_stable_code(line: bytes, code: str) -> None:
+    assert reject(line).code == code
+
+
+def test_a_line_is_judged_up_to_the_longest_length() -> None:
+    padded = LINE + b" " * (MAX_LINE_BYTES - len(LINE))
+    assert accepted(DECODER.decode(padded, 1))
+    assert reject(padded + b" ").code == "line-too-long"
+    assert reject(b"\xff" * (MAX_LINE_BYTES + 1)).code == "line-too-long"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "code"),
+    [
+        ("submission.risk_score", "NaN", "not-finite"),
+        ("submission.risk_score", "Infinity", "not-finite"),
+        ("submission.risk_score", "-Infinity", "not-finite"),
+        ("submission.risk_score", "1e999", "not-finite"),
+        ("submission.risk_score", "true", "wrong-type"),
+        ("submission.risk_score", '"0.5"', "wrong-type"),
+        ("submission.risk_score", "null", "wrong-type"),
+        ("submission.risk_score", "1.0000000000000002", "out-of-range"),
+        ("submission.risk_score", "-1e-9", "out-of-range"),
+        ("submission.latency_ms", "true", "wrong-type"),
+        ("submission.latency_ms", "0.5", "wrong-type"),
+        ("submission.latency_ms", "1000000001", "out-of-range"),
+        ("submission.latency_ms", str(2**70), "out-of-range"),
+        ("submission.latency_ms", str(-(2**70)), "out-of-range"),
+        ("submission.latency_ms", "1e300", "out-of-range"),
+        ("miner.uid", "65536", "out-of-range"),
+        ("round", "2147483648", "out-of-range"),
+        ("round", "-1", "out-of-range"),
+        ("miner.hotkey", '""', "too-short"),
+        ("miner.hotkey", json.dumps("é" * 65), "too-long"),
+        ("task_id", '""', "too-short"),
+        ("task_id", json.dumps("x" * 4097), "too-long"),
+        ("task_id", '"\\ud800"', "invalid-utf8"),
+        ("task_id", '"\\udc00\\ud800"', "invalid-utf8"),
+        ("task.ground_truth", '"allow"', "not-allowed"),
+        ("task.expected_policy", "null", "wrong-type"),
+        ("task.expected_poisoned_tools", json.dumps(["x"] * 1001), "too-many"),
+        ("task.injected_canaries", "[]", "unknown-field"),
+        ("checks.probe_verified", "1", "wrong-type"),
+        ("checks.executed_commands", "[]", "unknown-field"),
+        ("consensus", "2", "out-of-range"),
+        ("consensus", '"1"', "wrong-type"),
+        ("events", "null", "wrong-type"),
+        ("events", '"missed_deadline"', "wrong-type"),
+    ],
+)
+def test_bad_values_have_a_stable_code_and_their_path(path: str, text: str, code: str) -> None:
+    found = reject(with_path(path, text), number=12)
+    assert (found.line, found.code, found.path) == (12, code, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("submission.risk_score", "1.0000000000000001"),
+        ("submission.risk_score", "-1e-400"),
+        ("submission.risk_score", "-0"),
+        ("submission.latency_ms", "61000.0"),
+        ("submission.latency_ms", "6.1e4"),
+        ("submission.latency_ms", "1000000000.0000000001"),
+        ("miner.hotkey", json.dumps("😀" * 64)),
+        ("task_id", '"\\ud83d\\ude00"'),
+        ("submission.mcp_manifest_hash", "null"),
+        ("checks.probe_verified", "null"),
+        ("consensus", "null"),
+        ("consensus", "1"),
+        ("events", "[]"),
+    ],
+)
+def test_unusual_values_that_the_schema_accepts_are_accepted(path: str, text: str) -> None:
+    assert accepted(DECODER.decode(with_path(path, text), 1))
+
+
+@pytest.mark.parametrize("where", ["value", "key", "tag"])
+def test_bytes_that_are_no_utf8_are_rejected_wherever_they_are(where: str) -> None:
+    old = {"value": b'"task-', "key": b'"task_id"', "tag": b'"mcp_server"'}[where]
+    assert old in LINE
+    for bad in (b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80"):
+        assert reject(LINE.replace(old, old[:-1] + bad + old[-1:])).code == "invalid-utf8"
+
+
+def test_of_duplicate_keys_the_last_wins_on_every_path() -> None:
+    start = b'{"round":"x","round":1,'
+    assert DECODER.decode(start + LINE[1:], 1) == DECODER.decode(LINE, 1)
+    end = LINE[:-1] + b',"round":5,"round":6}'
+    assert DECODER.decode(end, 1).round == 6
+    assert reject(LINE[:-1] + b',"round":"x"}').path == "round"
+
+
+def test_of_duplicate_tags_the_last_wins() -> None:
+    assert DECODER.decode(b'{"skill_type":"x",' + LINE[1:], 1) == DECODER.decode(LINE, 1)
+    assert DECODER.decode(b'{"skill_type":"workflow",' + LINE[1:], 1).skill_type == "mcp_server"
+    other = reject(LINE[:-1] + b',"skill_type":"rag_knowledge"}')
+    assert (other.code, other.path) == ("unknown-field", "submission.mcp_manifest_hash")
+    assert reject(LINE[:-1] + b',"skill_type":5}').code == "wrong-type"
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_a_missed_deadline_keeps_who_and_when(skill_type: str) -> None:
+    record = make(skill_type, seed=1) | {"events": ["probe_fail", "missed_deadline"], "round": 9.0}
+    for absent in ({"submission"}, {"checks"}, {"submission", "checks"}):
+        missed = {key: value for key, value in record.items() if key not in absent}
+        assert DECODER.decode(json.dumps(missed).encode(), 1) == MissedDeadline(
+            skill_type=skill_type,
+            task_id=record["task_id"],
+            round=9,
+            epoch=record["epoch"],
+            validator=record["validator"],
+            miner_uid=record["miner"]["uid"],
+            miner_hotkey=record["miner"]["hotkey"],
+            role=record["role"],
+            events=("probe_fail", "missed_deadline"),
+        )
+
+
+def test_a_missed_deadline_with_a_submission_is_a_record() -> None:
+    record = VALID | {"events": ["missed_deadline"]}
+    assert isinstance(DECODER.decode(json.dumps(record).encode(), 1), Record)
+
+
+@pytest.mark.parametrize("absent", ["submission", "checks"])
+def test_no_submission_without_the_event_is_rejected(absent: str) -> None:
+    record = {k: v for k, v in VALID.items() if k != absent} | {"events": ["probe_fail"]}
+    found = reject(json.dumps(record).encode())
+    assert (found.code, found.path) == ("missing-field", absent)
+    assert found.expected.endswith("or the event missed_deadline")
+
+
+@pytest.mark.parametrize("skill_type", SKILLS)
+def test_fields_of_one_type_belong_to_that_type_only(skill_type: str) -> None:
+    for other in SKILLS:
+        for part in ("task", "submission", "checks"):
+            mine, theirs = make(skill_type, seed=2), make(other, seed=2)
+            surplus = set(theirs[part]) - set(
+                SCHEMAS[skill_type]["properties"][part].get("properties", mine[part])
+            )
+            for name in surplus:
+                mine = make(skill_type, seed=2)
+                mine[part][name] = theirs[part][name]
+                found = DECODER.convert(mine, 1)
+                assert (found.code, found.path) == ("unknown-field", f"{part}.{name}")
+
+
+def third_party(**task: object) -> dict:
+    """The schema of ``executable_python`` with more fields in its task, as one more type."""
+    schema = copy.deepcopy(SCHEMAS["executable_python"])
+    schema["properties"]["skill_type"] = {"const": "third_party"}
+    schema["properties"]["task"]["properties"] |= task
+    return schema
+
+
+def test_a_type_whose_schema_no_fast_type_can_say_is_judged_all_the_same() -> None:
+    schema = third_party(
+        name={"type": "string", "pattern": "^a"},
+        sizes={"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+        both={"anyOf": [{"type": "integer"}, {"type": "number"}]},
+    )
+    assert fast_type("third_party", schema) is None
+    decoder = Decoder({"third_party": schema, "workflow": SCHEMAS["workflow"]})
+    record = make("executable_python") | {"skill_type": "third_party"}
+    record["task"] |= {"name": "abc", "sizes": [1.0, 2, 1e300], "both": 0.5}
+    found = decoder.decode(json.dumps(record).encode(), 1)
+    assert isinstance(found, Record)
+    assert (found.skill_type, found.task.name, found.task.both) == ("third_party", "abc", 0.5)
+    assert found.task.sizes == [1, 2, int(1e300)]
+    assert found.submission.verdict == record["submission"]["verdict"]
+    assert decoder.convert(record, 1) == found
+    record["task"]["name"] = "b"
+    assert decoder.convert(record, 1).path == "task.name"
+    workflow = make("workflow")
+    assert accepted(decoder.convert(workflow, 1))
+
+
+def test_submission_and_checks_are_asked_for_though_a_schema_does_not() -> None:
+    schema = {k: v for k, v in third_party().items() if k not in ("if", "else")}
+    decoder = Decoder({"third_party": schema})
+    record = make("executable_python", 3) | {"skill_type": "third_party", "events": []}
+    assert accepted(decoder.convert(record, 1))
+    del record["checks"]
+    for found in (decoder.convert(record, 1), decoder.decode(json.dumps(record).encode(), 1)):
+        assert (found.code, found.path) == ("missing-field", "checks")
+    record["events"] = ["missed_deadline"]
+    assert isinstance(decoder.convert(record, 1), MissedDeadline)
+
+
+def test_a_line_that_the_reader_cut_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE + b" " * 2 * MAX_LINE_BYTES + b"\n" + LINE)
+    lines = [line for batch in LineReader(path) for line in batch.lines]
+    results = [DECODER.decode(line, number) for number, line in enumerate(lines, 1)]
+    assert [accepted(result) for result in results] == [True, False, True]
+    assert (results[1].line, results[1].code) == (2, "line-too-long")
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code"),
+    [
+        ("submission.risk_score", math.nan, "not-finite"),
+        ("submission.risk_score", math.inf, "not-finite"),
+        ("submission.risk_score", decimal.Decimal("0.5"), "wrong-type"),
+        ("submission.risk_score", np.float64(0.5), "wrong-type"),
+        ("submission.risk_score", True, "wrong-type"),
+        ("submission.risk_score", 10**400, "not-finite"),
+        pytest.param("submission.risk_score", 10**5000, "not-finite", id="5001 digits"),
+        ("submission.latency_ms", Colour.RED, "wrong-type"),
+        ("submission.findings", (), "wrong-type"),
+        ("submission.findings", {1}, "wrong-type"),
+        ("submission.findings", iter(()), "wrong-type"),
+        ("task_id", "\ud800", "invalid-utf8"),
+        ("task_id", b"task", "wrong-type"),
+        ("task_id", Text("task"), "wrong-type"),
+        ("miner", types.MappingProxyType({"uid": 1, "hotkey": "x"}), "wrong-type"),
+        ("miner", {1: 1}, "wrong-type"),
+        ("miner", msgspec.convert(VALID["miner"], dict[str, Any]) | {None: 1}, "wrong-type"),
+    ],
+)
+def test_python_values_that_are_not_json_are_rejected(path: str, value: object, code: str) -> None:
+    record = copy.deepcopy(VALID)
+    *outer, last = path.split(".")
+    target = record
+    for name in outer:
+        target = target[name]
+    target[last] = value
+    found = DECODER.convert(record, 4)
+    assert isinstance(found, Reject)
+    assert (found.line, found.code, found.path) == (4, code, path)
+    assert found.to_json()
+
+
+def test_a_python_value_that_holds_itself_is_too_deep() -> None:
+    record = copy.deepcopy(VALID)
+    record["task"] = record
+    assert DECODER.convert(record, 1).code == "too-deep"
+
+
+@pytest.mark.parametrize("value", [None, [], "x", types.MappingProxyType(VALID), object()])
+def test_converting_anything_but_a_dict_is_rejected(value: object) -> None:
+    assert DECODER.convert(value, 1).code in ("not-an-object", "wrong-type")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_the_decoder_raise(line: bytes) -> None:
+    assert isinstance(DECODER.decode(line, 1), Reject)
+
+
+@given(st.integers(0, len(LINE)), st.binary(max_size=8), st.integers(0, 8))
+def test_no_damage_to_a_line_makes_the_decoder_raise(at: int, new: bytes, gone: int) -> None:
+    result = DECODER.decode(LINE[:at] + new + LINE[at + gone :], 1)
+    if isinstance(result, Reject):
+        assert result.code in CODES
+        assert json.loads(result.to_json())["code"] == result.code
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec=None)), inner),
+    max_leaves=10,
+)
+
+
+@given(JSON, st.sampled_from(["task", "submission", "checks", "miner", "consensus", "surplus"]))
+def test_no_python_value_makes_the_decoder_raise(value: object, field: str) -> None:
+    for skill_type in ("workflow", "mcp_server"):
+        result = DECODER.convert(make(skill_type, 3) | {field: value}, 1)
+        assert isinstance(result, Record | Reject)
+        if isinstance(result, Reject):
+            assert result.to_json()
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"events": [1] * 500_000},
+        {"events": [[]] * 300_000},
+        {f"k{i}": 1 for i in range(80_000)},
+        {"consensus": {f"k{i}": 1 for i in range(80_000)}},
+    ],
+)
+def test_long_lines_full_of_errors_are_rejected_soon(spoilt: dict) -> None:
+    # every error of such a line would take the validator up to half a minute
+    found = reject(json.dumps(VALID | spoilt, separators=(",", ":")).encode())
+    assert found.code in ("too-many", "unknown-field", "missing-field", "wrong-type")

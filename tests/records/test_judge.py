@@ -1,0 +1,165 @@
+import copy
+from typing import Any
+
+import pytest
+from records.making import SCHEMAS, make
+
+from tallystick.errors import RecordError
+from tallystick.records.judge import Judge
+
+BASE = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def complaint(record: object, skill_type: str = "mcp_server") -> tuple[str, str, str, str]:
+    return said(SCHEMAS[skill_type], record)
+
+
+def said(schema: dict, record: object) -> tuple[str, str, str, str]:
+    with pytest.raises(RecordError) as caught:
+        Judge(schema).check(record)
+    error = caught.value
+    return error.code, error.path, error.value, error.expected
+
+
+def spoilt(path: str, value: object, skill_type: str = "mcp_server") -> dict:
+    record = copy.deepcopy(make(skill_type, seed=3))
+    *outer, last = path.split(".")
+    target: Any = record
+    for name in outer:
+        target = target[int(name)] if name.isdigit() else target[name]
+    target[last] = value
+    return record
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_a_valid_record_passes(skill_type: str) -> None:
+    Judge(SCHEMAS[skill_type]).check(make(skill_type))
+
+
+def test_a_complaint_says_what_was_found_where_and_what_to_do() -> None:
+    assert complaint(spoilt("submission.risk_score", 1.7)) == (
+        "out-of-range",
+        "submission.risk_score",
+        "1.7",
+        "a number from 0 to 1",
+    )
+
+
+def test_an_item_of_a_list_has_its_index_in_the_path() -> None:
+    finding = {"id": "f", "category": "", "severity": "", "description": "", "evidence_ref": ""}
+    found = complaint(spoilt("submission.findings", [finding, finding, finding | {"tool": 5}]))
+    assert found == (
+        "wrong-type",
+        "submission.findings[2].tool",
+        "5",
+        "text of at most 4096 characters or null",
+    )
+
+
+def test_an_unknown_field_has_its_own_path_and_the_nearest_name() -> None:
+    assert complaint(spoilt("submission.risk_scor", 0.5)) == (
+        "unknown-field",
+        "submission.risk_scor",
+        "0.5",
+        "risk_score, or the field left out",
+    )
+    assert complaint(spoilt("miner.zzz", 1))[3] == "the field left out"
+
+
+def test_a_missing_field_says_what_it_would_have_held() -> None:
+    record = make("mcp_server", seed=3)
+    del record["miner"]["uid"]
+    assert complaint(record) == (
+        "missing-field",
+        "miner.uid",
+        "nothing",
+        "a whole number from 0 to 65535",
+    )
+
+
+def test_a_value_outside_a_list_of_options_names_them() -> None:
+    found = complaint(spoilt("role", "owner"))
+    assert found == ("not-allowed", "role", '"owner"', "one of primary, auditor")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1.5, ("out-of-range", "consensus", "1.5", "a number from 0 to 1")),
+        (True, ("wrong-type", "consensus", "true", "a number from 0 to 1 or an object or null")),
+        (
+            {"findings_recall": 1},
+            (
+                "missing-field",
+                "consensus.capabilities_agreement",
+                "nothing",
+                "a number from 0 to 1",
+            ),
+        ),
+    ],
+)
+def test_of_alternatives_the_one_that_was_meant_is_explained(
+    value: object, expected: tuple[str, ...]
+) -> None:
+    assert complaint(spoilt("consensus", value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "path"),
+    [
+        ({"A": -1}, "out-of-range", "checks.actual_retries.A"),
+        ({"a.b": 1.5}, "wrong-type", 'checks.actual_retries["a.b"]'),
+        ({"": 1}, "too-short", 'checks.actual_retries[""]'),
+        ({str(i): 0 for i in range(1001)}, "too-many", "checks.actual_retries"),
+        (-1, "out-of-range", "checks.actual_retries"),
+        (None, "wrong-type", "checks.actual_retries"),
+    ],
+)
+def test_maps_by_step_are_explained(value: object, code: str, path: str) -> None:
+    record = spoilt("checks.actual_retries", value, "workflow")
+    assert complaint(record, "workflow")[:2] == (code, path)
+
+
+def test_of_several_errors_the_first_by_path_is_told() -> None:
+    record = spoilt("validator", 1)
+    record["epoch"] = record["miner"]["uid"] = "x"
+    record["surplus"] = 1
+    assert complaint(record)[1] == "epoch"
+    assert complaint(spoilt("task.expected_poisoned_tools", [0] * 11))[1].endswith("[0]")
+
+
+def test_the_wrong_type_is_told_before_the_range() -> None:
+    assert complaint(spoilt("submission.latency_ms", -0.5))[0] == "wrong-type"
+
+
+def test_what_was_found_is_cut() -> None:
+    found = complaint(spoilt("task_id", "x" * 5000))[2]
+    assert len(found) == 80
+    assert found.endswith("…")
+
+
+def test_a_record_with_very_many_values_still_has_its_complaint() -> None:
+    found = complaint(spoilt("task.expected_poisoned_tools", [0] * 2000))
+    assert found[1].startswith("task.expected_poisoned_tools")
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"pattern": "^a"}, "b", 'what the schema demands: pattern "^a"'),
+        ({"multipleOf": 3}, 4, "what the schema demands: multipleOf 3"),
+        ({"minItems": 1, "type": "array"}, [], "what the schema demands: minItems 1"),
+        ({"uniqueItems": True}, [1, 1], "what the schema demands: uniqueItems true"),
+        ({"not": {"const": 1}}, 1, 'what the schema demands: not {"const": 1}'),
+        (False, 1, "what the schema demands: x false"),
+        (
+            {"anyOf": [{"minimum": 5}, {"maximum": 1}]},
+            3,
+            'what the schema demands: anyOf [{"minimum": 5}, {"maximum": 1}]',
+        ),
+    ],
+)
+def test_other_rules_are_told_as_they_are(schema: object, value: object, expected: str) -> None:
+    found = said({**BASE, "properties": {"x": schema}}, {"x": value})
+    assert found[:2] == ("invalid-record", "x")
+    assert found[3] == expected

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tallystick.errors import Problem, RuleSetError
+from tallystick.plugins.registry import Registry
+from tallystick.resources import folder
+from tallystick.rules.loading import load
+from tallystick.rules.resolution import find, shipped
+
+REFERENCES = ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
+
+
+@pytest.fixture
+def own(tmp_path: Path, registry: Registry) -> Registry:
+    """A registry whose only folder is ``tmp_path/rules``, with skills@1.0.0 in it."""
+    target = tmp_path / "rules" / "skills"
+    target.mkdir(parents=True)
+    shutil.copy(folder("rules") / "skills" / "1.0.0.toml", target)
+    return attrs.evolve(registry, rule_set_folders=(tmp_path / "rules",))
+
+
+def only_problem(reference: str, registry: Registry) -> Problem:
+    with pytest.raises(RuleSetError) as caught:
+        load(reference, registry)
+    (problem,) = caught.value.problems
+    return problem
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_a_shipped_rule_set_loads_by_name_path_and_digest(
+    reference: str, registry: Registry
+) -> None:
+    loaded = load(reference, registry)
+    assert loaded.rule_set.reference == reference
+    others = [str(loaded.path), loaded.digest, loaded.digest[: len("sha256:") + 12]]
+    assert [load(other, registry) for other in others] == [loaded] * 3
+
+
+@pytest.mark.parametrize("digits", [12, 40, 64])
+@pytest.mark.parametrize("by_path", [False, True])
+def test_a_name_or_a_path_can_be_pinned(digits: int, by_path: bool, registry: Registry) -> None:
+    loaded = load("skills@1.0.0", registry)
+    pin = loaded.digest.removeprefix("sha256:")[:digits]
+    named = loaded.path if by_path else "skills@1.0.0"
+    assert load(f"{named}@sha256:{pin}", registry) == loaded
+
+
+def test_a_pin_that_the_file_does_not_meet_is_refused(own: Registry) -> None:
+    before = load("skills@1.0.0", own)
+    edit(before.path, "beta = 0.5", "beta = 0.6")
+    problem = only_problem(f"skills@1.0.0@{before.digest}", own)
+    assert problem.file == str(before.path)
+    assert problem.value == load("skills@1.0.0", own).digest
+    assert before.digest in problem.expected
+
+
+def test_a_pin_ignores_comments(own: Registry) -> None:
+    before = load("skills@1.0.0", own)
+    edit(before.path, "beta = 0.5", "beta = 0.50 # the same")
+    assert load(f"skills@1.0.0@{before.digest}", own).rule_set == before.rule_set
+
+
+def test_a_name_without_a_version_is_refused_with_the_versions(registry: Registry) -> None:
+    problem = only_problem("skills", registry)
+    assert problem.value == "skills without a version"
+    assert problem.expected == "one of skills@1.0.0, skills@1.1.0"
+
+
+def test_an_unknown_version_is_refused_with_the_versions(registry: Registry) -> None:
+    problem = only_problem("workflow@2.0.0", registry)
+    assert problem.value == "workflow@2.0.0"
+    assert problem.expected == "one of workflow@1.0.0, workflow@1.1.0"
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
+    registry: Registry,
+) -> None:
+    refused = attrs.evolve(registry, refused={"acme": "its import failed"})
+    problem = only_problem("skils@1.0.0", refused)
+    assert "did you mean 'skills@1.0.0'?" in problem.expected
+    assert "the plugin acme is refused: its import failed" in problem.expected
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "sha256:",
+        "sha256:12345678901",
+        f"sha256:{'a' * 65}",
+        f"sha256:{'A' * 64}",
+        "skills@1.0.0@sha256:",
+        "mine.toml@sha256:xyz",
+    ],
+)
+def test_a_digest_is_12_to_64_lower_case_digits(reference: str, registry: Registry) -> None:
+    assert "12 to 64 lower-case hexadecimal digits" in only_problem(reference, registry).expected
+
+
+def test_an_unknown_digest_is_refused_with_the_known_ones(registry: Registry) -> None:
+    problem = only_problem(f"sha256:{'0' * 64}", registry)
+    for reference in REFERENCES:
+        assert f"{reference} is {load(reference, registry).digest}" in problem.expected
+
+
+def test_a_rule_set_that_does_not_load_is_named_when_a_digest_is_sought(own: Registry) -> None:
+    found = find("skills@1.0.0", own)
+    edit(found.path, "format = 1", "format = 9")
+    problem = only_problem(f"sha256:{'0' * 64}", own)
+    assert "skills@1.0.0 cannot be read" in problem.expected
+
+
+def test_two_files_of_one_name_are_refused_with_their_paths(
+    own: Registry, registry: Registry
+) -> None:
+    both = attrs.evolve(
+        registry, rule_set_folders=(*registry.rule_set_folders, *own.rule_set_folders)
+    )
+    problem = only_problem("skills@1.0.0", both)
+    for known in (registry, own):
+        assert str(find("skills@1.0.0", known).path) in problem.value
+    same = load("skills@1.0.0", own).digest
+    assert load(same, both).digest == same
+
+
+def test_a_folder_that_two_plugins_ship_counts_once(registry: Registry) -> None:
+    (shared,) = registry.rule_set_folders
+    twice = attrs.evolve(registry, rule_set_folders=(shared, shared / ".." / shared.name))
+    assert load("skills@1.0.0", twice) == load("skills@1.0.0", registry)
+
+
+def test_a_shipped_file_that_calls_itself_otherwise_is_refused(own: Registry) -> None:
+    path = find("skills@1.0.0", own).path
+    path.rename(path.with_name("3.0.0.toml"))
+    problem = only_problem("skills@3.0.0", own)
+    assert (problem.path, problem.value) == ("rule_set", "skills@1.0.0")
+    assert problem.expected.startswith("skills@3.0.0")
+    assert problem.line
+    assert load(str(path.with_name("3.0.0.toml")), own).rule_set.reference == "skills@1.0.0"
+
+
+def test_versions_are_listed_by_number(own: Registry) -> None:
+    path = find("skills@1.0.0", own).path
+    for version in ("1.10.0", "1.9.0"):
+        shutil.copy(path, path.with_name(f"{version}.toml"))
+    assert list(shipped(own)) == ["skills@1.0.0", "skills@1.9.0", "skills@1.10.0"]
+
+
+def test_a_later_problem_carries_its_line(registry: Registry) -> None:
+    loaded = load("skills@1.0.0", registry)
+    problem = loaded.problem(("axes", "policy", "beta"), "0.5", "another")
+    assert loaded.text.splitlines()[problem.line - 1].startswith("beta = 0.5")
+    assert (problem.file, problem.path) == (str(loaded.path), "axes.policy.beta")
+
+
+def test_the_package_imports_without_the_heavy_libraries() -> None:
+    code = (
+        "import sys, tallystick.rules, tallystick.rules.loading;"
+        "print([m for m in ('numpy', 'jsonschema', 'pyarrow', 'msgspec') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"

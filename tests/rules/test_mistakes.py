@@ -1,0 +1,515 @@
+"""Every kind of mistake gives its line, its path, what was found and what was expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from tallystick.errors import Problem
+
+ROLE_MULTIPLIER = 'formula = "skills/role-multiplier@1"\nprimary = 1\nauditor = 1'
+
+# an edit of skills@1.0.0 (a pattern and its replacement), then the one problem that follows: a
+# part of its line, its path, its value, and a part of what was expected
+EDITS = [
+    # keys
+    (
+        r'version = "1.0.0"',
+        'version = "1.0.0"\ntag = "x"',
+        "tag =",
+        "rule_set.tag",
+        '"x"',
+        "source",
+    ),
+    (
+        r"initial = 0.5 .*\n",
+        "",
+        "[reputation]",
+        "reputation.initial",
+        "",
+        "(the reputation of a newcomer for every type that it declared), which is missing",
+    ),
+    (
+        r"(?s)\[reputation\.damping\].*?\n\n",
+        "",
+        "[reputation]",
+        "reputation.damping",
+        "",
+        "a table (how the mean delta of an epoch moves a reputation), which is missing",
+    ),
+    (r"keep = 0.9 .*\n", "", "[reputation.damping]", "reputation.damping.keep", "", "missing"),
+    # types and ranges
+    (r"format = 1", 'format = "1"', "format", "rule_set.format", '"1"', "1 (the version of this"),
+    (r"format = 1", "format = 2", "format", "rule_set.format", "2", "1 (the version of this"),
+    (r'"1.0.0"', '"1.0"', "version", "rule_set.version", '"1.0"', 'a version such as "1.0.0"'),
+    (
+        r"base_weight = 1.6",
+        'base_weight = "1.6"',
+        "1.6",
+        "skill_types.mcp_server.base_weight",
+        '"1.6"',
+        "a number from 0 to 1000000",
+    ),
+    (
+        r"base_weight = 1.6",
+        "base_weight = true",
+        "= true",
+        ".mcp_server.base_weight",
+        "true",
+        "a num",
+    ),
+    (r"base_weight = 1.6", "base_weight = -1.6", "-1.6", "r.base_weight", "-1.6", "from 0 to"),
+    (
+        r"base_weight = 1.6",
+        "base_weight = 2020-02-20",
+        "2020",
+        "skill_types.mcp_server.base_weight",
+        "2020-02-20",
+        "a number from 0",
+    ),
+    (
+        r"multiplier = 1.4",
+        "multiplier = -1.4",
+        "-1.4",
+        "tiers.levels[2].multiplier",
+        "-1.4",
+        "from 0",
+    ),
+    (r"blocks = 100", "blocks = 100.0", "blocks", "epochs.blocks", "100", "a whole number from 1"),
+    (r"blocks = 100", "blocks = 0", "blocks", "epochs.blocks", "0", "a whole number from 1"),
+    (r"per_miner = false", "per_miner = 0", "per_miner", "per_miner", "0", "true or false"),
+    (
+        r'mean = "records"',
+        'mean = "record"',
+        "mean =",
+        "reputation.mean",
+        '"record"',
+        '"records" or "validators" (the mean delta of an epoch',
+    ),
+    (
+        r"beta = 0.5",
+        'beta = "b"',
+        "beta",
+        "axes.policy.beta",
+        '"b"',
+        "a number (the value of a par",
+    ),
+    (
+        r'roles = \["primary"\]',
+        'roles = ["primary", "primary"]',
+        "roles = [",
+        "epochs.thresholds.novel.roles",
+        "an array",
+        "an array that is not empty without repetitions",
+    ),
+    (
+        r'  "persist",',
+        '  "forget",',
+        '"forget"',
+        "epochs.steps[4]",
+        '"forget"',
+        '"persist" (a step)',
+    ),
+    (
+        r'formula = "skills/policy@1"',
+        'formula = "policy"',
+        '"policy"',
+        "axes.policy.formula",
+        '"policy"',
+        'the name of a formula, such as "skills/detection@1"',
+    ),
+    # numbers
+    (r"beta = 0.5", "beta = nan", "beta", "axes.policy.beta", "nan", "at most nine decimal places"),
+    (
+        r"beta = 0.5",
+        "beta = -inf",
+        "beta",
+        "axes.policy.beta",
+        "-inf",
+        "at most nine decimal places",
+    ),
+    (r"beta = 0.5", "beta = 0.1234567891", "beta", "beta", "0.1234567891", "at most nine decimal"),
+    (r"beta = 0.5", "beta = 1e999999999", "beta", "beta", "1e999999999", "thirty digits"),
+    (
+        r"beta = 0.5",
+        "beta = 1e9999999999999999999999",
+        "beta",
+        "beta",
+        "1e9999999999999999999999",
+        "thirty digits",
+    ),
+    (r"blocks = 100", f"blocks = {'9' * 40}", "blocks", "epochs.blocks", "9" * 40, "thirty digits"),
+    # formulas and parameters
+    (
+        r"skills/policy@1",
+        "skills/polisy@1",
+        "polisy",
+        "axes.policy.formula",
+        '"skills/polisy@1"',
+        "the axis formula of an installed plugin; did you mean 'skills/policy@1'?",
+    ),
+    (
+        r'"skills/policy@1"\nbeta = 0.5',
+        '"skills/early-bonus@1"',
+        "early-bonus@1",
+        "axes.policy.formula",
+        '"skills/early-bonus@1"',
+        "a formula of the kind axis, not factor: skills/detection@1",
+    ),
+    (
+        r"beta = 0.5 .*\n",
+        "",
+        "[axes.policy]",
+        "axes.policy.beta",
+        "",
+        "a number from 0 to 10, a parameter that is missing",
+    ),
+    (
+        r"beta = 0.5",
+        "beta = 0.5\nbetta = 0.5",
+        "betta",
+        "axes.policy.betta",
+        "0.5",
+        "a parameter of skills/policy@1; did you mean 'beta'?",
+    ),
+    (r"beta = 0.5", "beta = 10.5", "beta", "axes.policy.beta", "10.5", "a number from 0 to 10"),
+    (
+        r"findings_recall = 0.30",
+        "findings_recall = 0.25",
+        "[emission.factors.consensus]",
+        "emission.factors.consensus",
+        "a sum of 0.95",
+        "a sum of exactly 1 of findings_recall",
+    ),
+    # skill types
+    (
+        r"policy = 0.20, efficiency = 0.15",
+        "policy = 0.20, efficiency = 0.10",
+        "efficiency = 0.10 }",
+        "skill_types.executable_python.weights",
+        "a sum of 0.95",
+        "weights of the axes that sum to exactly 1",
+    ),
+    (
+        r"transitive_risk = 0.20 }",
+        "transitive_risc = 0.20 }",
+        "transitive_risc",
+        "skill_types.agent_composition.weights.transitive_risc",
+        '"transitive_risc"',
+        "an axis of [axes]; did you mean 'transitive_risk'?",
+    ),
+    (
+        r'(executable_python\n.*\ngates = \[\{ axis = )"evidence"',
+        r'\1"ml_agreement"',
+        'gates = [{ axis = "ml_agreement"',
+        "skill_types.executable_python.gates[0].axis",
+        '"ml_agreement"',
+        "an axis of the type: detection, evidence, policy, efficiency",
+    ),
+    (
+        r"(baseline = 0.50 .*)",
+        r'\1\nrequires = ["workflow/budget-positiv"]',
+        "requires",
+        "skill_types.executable_python.requires[0]",
+        '"workflow/budget-positiv"',
+        "a requirement of an installed plugin; did you mean 'workflow/budget-positive'?",
+    ),
+    (
+        r"(baseline = 0.50 .*)",
+        r"\1\nparameters = { divisor = 0.85 }",
+        "divisor",
+        "skill_types.executable_python.parameters.divisor",
+        "0.85",
+        "no parameters: the composite geometric has none",
+    ),
+    # tiers and emission
+    (
+        r"baseline = 0.50 .*",
+        "",
+        "[skill_types.executable_python]",
+        "skill_types.executable_python.baseline",
+        "",
+        "a type with a base_weight has an emission",
+    ),
+    (r'from = "novel"', 'from = "nowel"', '"nowel"', "tiers.levels[3].from", '"nowel"', "'novel'?"),
+    (r'from = "optimised"\n', "", "[[tiers.levels]]", "tiers.levels[2].from", "", "only the first"),
+    (
+        r'name = "below_reference"',
+        'name = "below_reference"\nfrom = "baseline_"',
+        '"baseline_"',
+        "tiers.levels[0].from",
+        '"baseline_"',
+        "no threshold: the first tier is the lowest",
+    ),
+    (
+        r"(\[tiers\.thresholds\.baseline\].*)",
+        r"\1\nfactor = 1",
+        "factor = 1",
+        "tiers.thresholds.baseline.factor",
+        "1",
+        "no parameters without a formula",
+    ),
+    (
+        r"(\[tiers\.thresholds\.optimised\].*)",
+        r"[tiers.thresholds.other]\n\1",
+        "[tiers.thresholds.other]",
+        "tiers.thresholds.other.formula",
+        "",
+        "only baseline has none",
+    ),
+    (
+        r"(?s)\[emission\.factors\.early_bonus\].*?\n\n",
+        "",
+        'formula = "skills/emission@1"',
+        "emission.formula",
+        '"skills/emission@1", which reads early_bonus',
+        "or a declaration of early_bonus",
+    ),
+    (
+        r"(\[emission\.factors\.role_multiplier\])",
+        f"[emission.factors.extra]\n{ROLE_MULTIPLIER}\n\\1",
+        "[emission.factors.extra]",
+        "emission.factors.extra",
+        '"extra"',
+        "a factor that skills/emission@1 reads",
+    ),
+    (
+        r'"mcp_server", "agent_composition"\]',
+        '"mcp_servers", "agent_composition"]',
+        "mcp_servers",
+        "emission.factors.bootstrap_bonus.skill_types[0]",
+        '"mcp_servers"',
+        "a skill type of this rule set; did you mean 'mcp_server'?",
+    ),
+    (
+        r"base_weight = 1.6 .*",
+        "",
+        '"mcp_server", "agent_composition"]',
+        "emission.factors.bootstrap_bonus.skill_types[0]",
+        '"mcp_server"',
+        "a skill type with a base_weight",
+    ),
+    # reputation, epochs, groups, windows
+    (r"floor = 0.05", "floor = 0.6", "initial", "reputation.initial", "0.5", "from 0.6 to 1"),
+    (
+        r"ceiling = 1.0",
+        "ceiling = 0.04",
+        "floor =",
+        "reputation.floor",
+        "0.05",
+        "the ceiling, 0.04",
+    ),
+    (r'mode = "replace"', 'mode = "drift"', "keep", "reputation.damping.keep", "0.9", "no keep"),
+    (
+        r"at_least = 0.7 }",
+        "at_least = 0.6 }",
+        "at_least = 0.4, below = 0.7",
+        "reputation.events.consensus_weak.consensus",
+        "an overlap",
+        "a band apart from that of consensus_pass",
+    ),
+    (
+        r"at_least = 0.4, below = 0.7",
+        "at_least = 0.7, below = 0.4",
+        "at_least = 0.7, below = 0.4",
+        "reputation.events.consensus_weak.consensus",
+        "0.7 to 0.4",
+        "a band that begins below its end",
+    ),
+    (r"new = 0.30", "new = 0.40", "novel]", "epochs.thresholds.novel", "a sum of 1.1", "exactly 1"),
+    (r"minimum = 3", "minimum = 6", "minimum =", "novel.minimum", "6", "at most best, 5"),
+    (
+        r"(?m)^\[epochs\.thresholds\.novel\]",
+        "[epochs.thresholds.nowel]",
+        "[epochs.thresholds.nowel]",
+        "epochs.thresholds.nowel",
+        '"nowel"',
+        "did you mean 'novel'?",
+    ),
+    (
+        r'mode = "median_quality" .*\nroles = .*\n',
+        'mode = "published"\n',
+        "empty_epoch",
+        "epochs.baseline.empty_epoch",
+        '"keep"',
+        "the baseline never moves",
+    ),
+    (
+        r"auditors = 2 (?s:.*)enabled = false( .*\nauditor_slot)",
+        lambda m: (
+            m[0]
+            .replace("auditors = 2", "auditors = 1")
+            .replace("enabled = false" + m[1], "enabled = true" + m[1])
+        ),
+        "auditor_slot",
+        "groups.recovery.auditor_slot",
+        "2",
+        "a slot from 1 to 1",
+    ),
+    (
+        r"t_min_s = 2, deadline_s = 15",
+        "t_min_s = 15, deadline_s = 15",
+        "rag_knowledge.auditor",
+        "windows.rag_knowledge.auditor.deadline_s",
+        "15",
+        "more than t_min_s, 15",
+    ),
+    (
+        r"rag_knowledge\.auditor",
+        "rag_knowlege.auditor",
+        "rag_knowlege.auditor",
+        "windows.rag_knowlege",
+        '"rag_knowlege"',
+        "did you mean 'rag_knowledge'?",
+    ),
+]
+
+# as above, but a second problem follows from the first
+EDITS_WITH_CONSEQUENCES = [
+    (
+        r'"tier_2_optimised"',
+        '"tier_3_novel"',
+        'name = "tier_3_novel"',
+        "tiers.levels[2].name",
+        '"tier_3_novel"',
+        "a name that no other tier has",
+    ),
+    (
+        r'from = "optimised"',
+        'from = "novel"',
+        'from = "novel"',
+        "tiers.levels[2].from",
+        '"novel"',
+        "a threshold that no other tier begins at",
+    ),
+    (
+        r"\[emission\.factors\.early_bonus\]",
+        "[emission.factors.quality]",
+        "[emission.factors.quality]",
+        "emission.factors.quality",
+        '"quality"',
+        "a name that is not a term of every emission",
+    ),
+    (
+        r"(?s)\[tiers\.thresholds\.baseline\].*(# -* emission)",
+        r"\1",
+        'formula = "skills/emission@1"',
+        "emission.formula",
+        '"skills/emission@1"',
+        "the section [tiers], because skills/emission@1 reads tier_multiplier",
+    ),
+    (
+        r"(?s)\[tiers\.thresholds\.baseline\].*(# -* emission)",
+        r"\1",
+        "[epochs.thresholds.novel]",
+        "epochs.thresholds.novel",
+        '"novel"',
+        "the section [tiers], which has its floor",
+    ),
+    (
+        r"(?s)\[reputation\]\n.*(# -* epochs)",
+        r"\1",
+        "[groups]",
+        "groups",
+        "",
+        "the section [reputation], which [groups] works with",
+    ),
+    (
+        r"\[tiers\.thresholds\.baseline\]",
+        '[tiers.thresholds.baseline]\nformula = "skills/scaled-baseline@1"\nfactor = 1',
+        'formula = "skills/scaled-baseline@1"',
+        "tiers.thresholds.baseline.formula",
+        '"skills/scaled-baseline@1"',
+        "the tracked baseline of the type",
+    ),
+    (
+        r"policy = 0.20, efficiency = 0.15",
+        "policy = 0.2005, efficiency = 0.1495",
+        "0.2005",
+        "skill_types.executable_python.weights.policy",
+        "0.2005",
+        "at most three decimal places",
+    ),
+    (r"\[emission\] .*", "[emision]\n", "[emision]", "emision", "a table", "'emission'"),
+    (
+        r"baseline = 0.35 ",
+        "basline = 0.35 ",
+        "basline",
+        "skill_types.rag_knowledge.basline",
+        "0.35",
+        "did you mean 'baseline'?",
+    ),
+    (
+        r"\[axes\.policy\]",
+        "[axes.Policy]",
+        "[axes.Policy]",
+        "axes.Policy",
+        'the key "Policy"',
+        "a name of lower-case letters",
+    ),
+    (
+        r"skill_types\.declarative\]",
+        "skill_types.declarativ]",
+        "declarativ]",
+        "skill_types.declarativ",
+        '"declarativ"',
+        "did you mean 'declarative'?",
+    ),
+    (
+        r"(baseline = 0.50 .*)",
+        r'\1\naxes = ["mu"]',
+        'axes = ["mu"]',
+        "skill_types.executable_python.axes[0]",
+        '"mu"',
+        "an axis of [axes]",
+    ),
+]
+
+
+@attrs.frozen
+class Edit:
+    pattern: str
+    replacement: str | Callable[[re.Match[str]], str]
+    line: str
+    path: str
+    value: str
+    expected: str
+
+    def apply(self, text: str) -> str:
+        edited, times = re.subn(self.pattern, self.replacement, text, count=1)
+        assert times == 1, "the edit no longer fits the file"
+        return edited
+
+    def is_reported_as(self, problem: Problem, text: str) -> bool:
+        return (
+            self.line in text.splitlines()[problem.line - 1]
+            and problem.path.endswith(self.path)
+            and problem.value == self.value
+            and self.expected in problem.expected
+        )
+
+
+@pytest.mark.parametrize("edit", [Edit(*row) for row in EDITS], ids=lambda e: e.path)
+def test_a_mistake_is_the_one_problem_with_its_line(
+    edit: Edit,
+    shipped_text: Callable[[str], str],
+    problems_of: Callable[[str], tuple[Problem, ...]],
+) -> None:
+    text = edit.apply(shipped_text("skills@1.0.0"))
+    (problem,) = problems_of(text)
+    assert edit.is_reported_as(problem, text), problem
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit(*row) for row in EDITS_WITH_CONSEQUENCES], ids=lambda e: e.path
+)
+def test_a_mistake_with_consequences_is_among_the_problems(
+    edit: Edit,
+    shipped_text: Callable[[str], str],
+    problems_of: Callable[[str], tuple[Problem, ...]],
+) -> None:
+    text = edit.apply(shipped_text("skills@1.0.0"))
+    assert [p for p in problems_of(text) if edit.is_reported_as(p, text)]

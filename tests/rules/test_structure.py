@@ -1,0 +1,112 @@
+"""The second net: exact types and no unknown keys, also without the schema."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+import tomli
+
+from tallystick.errors import RuleSetError
+from tallystick.rules.structure import structure, unstructure
+
+Value = Any  # of a document
+
+SMALL: dict[str, Any] = {
+    "rule_set": {"name": "small", "version": "1.0.0", "format": 1},
+    "axes": {"a": {"formula": "acme/a@1", "beta": Decimal("0.5")}},
+    "skill_types": {"t": {"composite": "geometric", "weights": {"a": 1}, "axes": ["a"]}},
+    "groups": {
+        "primaries": 3,
+        "auditors": 2,
+        "minimum_reputation": Decimal("0.2"),
+        "ejected": "excluded",
+        "order": "reputation_descending",
+        "ties": "hotkey",
+        "primary_pick": "top",
+        "auditor_draw": "uniform",
+        "short_pool": "primaries_first",
+        "consensus": {"minimum_members": 3, "minimum_submissions": 3},
+        "rotation": {
+            "enabled": False,
+            "auditor_rounds": 3,
+            "counted_per": "round",
+            "demotes": "lowest_primary",
+        },
+        "recovery": {"enabled": False, "auditor_slot": 2, "pool": "below_minimum_reputation"},
+    },
+}
+
+
+def with_value(path: tuple[str, ...], value: Value) -> dict[str, Any]:
+    data = copy.deepcopy(SMALL)
+    table = data
+    for key in path[:-1]:
+        table = table[key]
+    table[path[-1]] = value
+    return data
+
+
+def test_a_table_becomes_frozen_values_with_its_other_keys_as_parameters() -> None:
+    rule_set = structure(SMALL)
+    assert rule_set.reference == "small@1.0.0"
+    assert rule_set.axes["a"].parameters == {"beta": Decimal("0.5")}
+    assert rule_set.skill_types["t"].weights == {"a": Decimal(1)}
+    assert rule_set.skill_types["t"].all_axes == ("a",)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        rule_set.axes = {}  # type: ignore[misc]  # what is tested
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("rule_set", "name"), 5),
+        (("rule_set", "format"), 2),
+        (("groups", "primaries"), Decimal("3.7")),
+        (("groups", "primaries"), True),
+        (("groups", "primaries"), "3"),
+        (("groups", "minimum_reputation"), "0.2"),
+        (("groups", "minimum_reputation"), False),
+        (("groups", "minimum_reputation"), 0.2),
+        (("groups", "rotation", "enabled"), "false"),
+        (("groups", "rotation", "enabled"), 0),
+        (("groups", "ties"), "coin"),
+        (("groups", "tie"), "hotkey"),
+        (("skill_types", "t", "axes"), "abc"),
+        (("axes", "a", "beta"), "0.5"),
+        (("axes", "a", "parameters"), {}),
+        (("axes", "a"), 1),
+        (("extra",), {}),
+    ],
+)
+def test_a_value_of_another_type_and_an_unknown_key_are_refused(
+    path: tuple[str, ...], value: Value
+) -> None:
+    with pytest.raises(RuleSetError) as caught:
+        structure(with_value(path, value))
+    assert all(p.expected for p in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    "reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
+)
+def test_what_is_written_back_is_read_as_the_same_rule_set(
+    reference: str, shipped_text: Callable[[str], str]
+) -> None:
+    rule_set = structure(tomli.loads(shipped_text(reference), parse_float=Decimal))
+
+    def as_toml(value: Value) -> Value:
+        if isinstance(value, dict):
+            return {key: as_toml(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [as_toml(item) for item in value]
+        is_decimal = isinstance(value, str) and value[:1].isdigit() and value.count(".") < 2
+        return Decimal(value) if is_decimal else value
+
+    assert structure(as_toml(unstructure(rule_set))) == rule_set
+    assert pickle.loads(pickle.dumps(rule_set)) == rule_set  # noqa: S301  # its own bytes
