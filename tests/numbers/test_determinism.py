@@ -17,10 +17,11 @@ DISPATCHED = FEATURES["found"]
 
 def run(disabled: list[str]) -> dict[str, object]:
     """The features and the digest of a fresh interpreter that lacks the disabled features."""
+    path = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
         "NPY_DISABLE_CPU_FEATURES": " ".join(disabled),
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join(path),
     }
     environment.pop("NPY_ENABLE_CPU_FEATURES", None)
     program = "from kernels import digest; digest.main()"

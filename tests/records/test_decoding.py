@@ -180,6 +180,7 @@ def test_a_carriage_return_is_white_space() -> None:
         (LINE.decode().encode("utf-16"), "invalid-utf8"),
         (b"[" * 100_000, "too-deep"),
         (b'{"a":' * 200_000, "too-deep"),
+        (b'["\\\\",' + b"[" * 100_000, "too-deep"),
         (b"[" * 33 + b"]" * 33, "too-deep"),
         (b"[" * 32 + b"]" * 32, "not-an-object"),
         (b'["' + b"[" * 50 + b'\\"[{\\\\"]', "not-an-object"),
@@ -434,6 +435,14 @@ def test_python_values_that_are_not_json_are_rejected(path: str, value: object, 
     assert isinstance(found, Reject)
     assert (found.line, found.code, found.path) == (4, code, path)
     assert found.to_json()
+
+
+def test_a_lone_surrogate_in_the_key_of_a_map_is_rejected() -> None:
+    record = make("workflow")
+    record["submission"]["error_handling"] = {"\ud800": {}}
+    for found in (DECODER.convert(record, 1), DECODER.decode(json.dumps(record).encode(), 1)):
+        assert found.code == "invalid-utf8"
+        assert found.path == 'submission.error_handling["\\ud800"]'
 
 
 def test_a_python_value_that_holds_itself_is_too_deep() -> None:

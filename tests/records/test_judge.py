@@ -125,6 +125,7 @@ def test_of_several_errors_the_first_by_path_is_told() -> None:
     record["epoch"] = record["miner"]["uid"] = "x"
     record["surplus"] = 1
     assert complaint(record)[1] == "epoch"
+    assert complaint(record | {"consensus": 2})[1] == "consensus"
     assert complaint(spoilt("task.expected_poisoned_tools", [0] * 11))[1].endswith("[0]")
 
 

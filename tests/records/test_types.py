@@ -104,6 +104,7 @@ def test_a_schema_of_another_type_has_no_fast_type() -> None:
 )
 def test_other_conditions_at_the_top_have_no_fast_type(more: dict) -> None:
     assert fast_type("t", record_schema(UNIT, **more)) is None
+    assert issubclass(shape_type("t", record_schema(UNIT, **more)), Record)
 
 
 def test_a_condition_at_the_top_demands_what_either_branch_requires() -> None:

@@ -42,9 +42,10 @@ def _step(step: Step) -> list[str]:
     value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
     rows = [f"{_INDENT}{name} = {value}    [{step.formula}]"]
     rows += [f"{_INDENT * 2}{line}" for line in step.text]
-    rows += [f"{_INDENT * 2}= {step.values}"]
-    rows += [f"{_INDENT * 2}{label} = {value}" for label, value in step.intermediates.items()]
-    rows += [f"{_INDENT * 2}= {step.exact} exactly"]
+    rows += [f"{_INDENT * 2}with the values of the record"]
+    rows += [f"{_INDENT * 3}{line}" for line in step.values]
+    rows += [f"{_INDENT * 3}{label} = {value}" for label, value in step.intermediates.items()]
+    rows += [f"{_INDENT * 3}{step.symbol or step.name} = {step.exact} exactly"]
     return rows + [_cliff(cliff, "holds", "does not hold") for cliff in step.cliffs]
 
 

@@ -40,7 +40,10 @@ def decimal_text(value: Fraction) -> str:
 
 
 def fact_text(fact: Node) -> str:
-    """A fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``."""
+    """A fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``.
+
+    A condition that the record decides is in brackets, which count as 1 where it holds.
+    """
     name, rest = _last(path_of(fact)), arguments_of(fact)
     match reader_of(fact):
         case "count":
@@ -54,13 +57,13 @@ def fact_text(fact: Node) -> str:
         case "excess":
             return f"Σ max(0, {name} − {_last(rest[0])})"
         case "given":
-            return f"{name} given"
+            return f"[{name} given]"
         case "itemised":
-            return f"{name} itemised"
+            return f"[{name} itemised]"
         case "equal":
-            return f"{name} = {_last(rest[0])}"
+            return f"[{name} = {_last(rest[0])}]"
         case "matches":
-            return f"{name} fits /{rest[0]}/"
+            return f"[{name} fits /{rest[0]}/]"
         case _:
             return name
 

@@ -143,15 +143,14 @@ class _Translator:
         return cast("type[Record]", made)
 
     def _required_of_record(self, fields: Mapping[str, Any]) -> set[str]:
-        required = set(self.root.get("required", ())) - {"skill_type"}
-        required |= {name for name in ANSWER if name in fields}
-        if "if" in self.root:
+        required = {*self.root.get("required", ()), *(name for name in ANSWER if name in fields)}
+        if self.exact and "if" in self.root:
             for branch in (self.root.get("then", {}), self.root.get("else", {})):
                 if not isinstance(branch, Mapping):
                     raise _UntranslatableError
                 self._allow(branch, ("required",))
-                required |= set(branch.get("required", ())) - {"skill_type"}
-        return required
+                required |= set(branch.get("required", ()))
+        return required - {"skill_type"}
 
     def _translate(self, schema: Any, name: str) -> _Translated:  # noqa: ANN401  # or a boolean
         if not isinstance(schema, Mapping):
@@ -209,11 +208,15 @@ class _Translator:
         return self._limited(hint, schema, "Properties", "object", dict)
 
     def _key(self, schema: Schema) -> Any:  # noqa: ANN401  # a type
+        if not self.exact:
+            return str
         names = schema.get("propertyNames", {})
-        if not self.exact or not isinstance(names, Mapping):
-            return self._anything().hint if self.exact else str
+        if not isinstance(names, Mapping):
+            raise _UntranslatableError
         key = self._translate(names if "$ref" in names else {"type": "string", **names}, "key")
-        return key.hint if key.kinds == {"string"} else self._anything().hint
+        if key.kinds != {"string"}:
+            raise _UntranslatableError
+        return key.hint
 
     def _struct(self, schema: Schema, name: str) -> _Translated:
         self._allow(schema, ("type", *_STRUCT_KEYWORDS))

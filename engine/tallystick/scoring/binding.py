@@ -45,7 +45,7 @@ _INT64 = 1 << 63
 
 @attrs.frozen(eq=False)
 class Value:
-    """A published value: an axis or a factor.
+    """A published value: an axis, a factor or the emission.
 
     Attributes:
         name: the name under which it is published.
@@ -80,7 +80,7 @@ class BoundType:
         tiers: the levels, or None.
         factors: the emission factors.
         absent: factors of the rule set that do not apply to this type and count as 1.
-        emission: the compiled emission, or None.
+        emission: the emission, or None.
     """
 
     name: str
@@ -96,7 +96,7 @@ class BoundType:
     tiers: Tiers | None
     factors: tuple[Value, ...]
     absent: tuple[str, ...]
-    emission: Compiled | None
+    emission: Value | None
 
     @cached_property
     def facts_of(self) -> FactsOf:
@@ -274,7 +274,13 @@ class _Binding:
     ) -> Compiled:
         with self._placed(path, formula):
             tree = bind(formula.tree, _exact(parameters))
-            compiled = compile_tree(tree, self.domains, published, self.conditions)
+            reads_facts = formula.kind in ("axis", "factor")
+            compiled = compile_tree(
+                tree,
+                self.domains if reads_facts else {},
+                published,
+                self.conditions if reads_facts else (),
+            )
             _check_range(formula, compiled)
         return compiled
 
@@ -296,7 +302,7 @@ class _Binding:
 
     def _emission(
         self, tiers: Tiers | None
-    ) -> tuple[tuple[Value, ...], tuple[str, ...], Compiled | None]:
+    ) -> tuple[tuple[Value, ...], tuple[str, ...], Value | None]:
         rules, base_weight = self.rule_set.emission, _nano(self.rules.base_weight)
         if rules is None or base_weight is None or tiers is None:
             return (), (), None
@@ -314,7 +320,9 @@ class _Binding:
         published |= dict.fromkeys(absent, ONE)
         formula = self.registry.formulas[rules.formula]
         path: KeyPath = ("emission", "formula")
-        return factors, absent, self._compiled(path, formula, rules.parameters, published)
+        compiled = self._compiled(path, formula, rules.parameters, published)
+        domain = compiled.program.domain
+        return factors, absent, Value("emission", formula, compiled, None, domain)
 
 
 def _narrow(fact: Node, domain: Domain) -> Domain:

@@ -38,7 +38,7 @@ class Step:
         symbol: the sign that documents use.
         formula: the name of the formula.
         text: the formula, its parameters bound; its labels on lines of their own.
-        values: the same with the facts put in.
+        values: the same lines with what they read put in.
         intermediates: the exact value of each label that was read.
         exact: the exact value.
         value: the published value; None where it does not apply.
@@ -49,7 +49,7 @@ class Step:
     symbol: str
     formula: str
     text: tuple[str, ...]
-    values: str
+    values: tuple[str, ...]
     intermediates: Mapping[str, str]
     exact: str
     value: Decimal | None
@@ -155,17 +155,22 @@ def _shown(fact: Node, integer: int) -> str:
     return decimal_text(Fraction(integer, scale_of(fact)))
 
 
+def _put_in(fact: Node, integer: int) -> str:
+    """As ``_shown``, but a condition is the 1 or 0 that it counts as."""
+    return str(integer) if fact.kind == "truth" else _shown(fact, integer)
+
+
 def _step(
     value: Value, facts: Sequence[int], published: Mapping[str, int], nano: int | None
 ) -> Step:
     compiled, trace = value.compiled, dict[str, Fraction]()
-    exact = compiled.exact(facts, published, trace)
+    exact, shown = compiled.exact(facts, published, trace), value.formula.symbol or value.name
     return Step(
         name=value.name,
         symbol=value.formula.symbol,
         formula=value.formula.name,
-        text=tuple(lines(value.formula.symbol or value.name, compiled.tree)),
-        values=render(compiled.tree, substituted(_inputs(compiled, facts, published))),
+        text=tuple(lines(shown, compiled.tree)),
+        values=tuple(lines(shown, compiled.tree, substituted(_inputs(compiled, facts, published)))),
         intermediates={name: decimal_text(found) for name, found in trace.items()},
         exact=decimal_text(exact),
         value=None if nano is None else to_decimal(nano),
@@ -177,7 +182,7 @@ def _inputs(
     compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]
 ) -> dict[str, str]:
     known = dict(zip(compiled.facts, facts, strict=True))
-    found = {f.digest: _shown(f, known[f.digest]) for f in leaves(compiled.tree, "fact")}
+    found = {f.digest: _put_in(f, known[f.digest]) for f in leaves(compiled.tree, "fact")}
     for node in leaves(compiled.tree, "published"):
         found[node.digest] = decimal_text(Fraction(published[str(node.data[0])], NANO))
     return found
@@ -274,14 +279,4 @@ def _emission(bound: BoundType, scores: Scores) -> Step | None:
         "base_weight": bound.base_weight,
         "tier_multiplier": scores.tier_multiplier,
     }
-    compiled = bound.emission
-    return Step(
-        name="emission",
-        symbol="",
-        formula="emission",
-        text=tuple(lines("emission", compiled.tree)),
-        values=render(compiled.tree, substituted(_inputs(compiled, (), published))),
-        intermediates={},
-        exact=decimal_text(compiled.exact((), published)),
-        value=None if scores.emission is None else to_decimal(scores.emission),
-    )
+    return _step(bound.emission, (), published, scores.emission)

@@ -69,7 +69,7 @@ def emission_of(
         "base_weight": bound.base_weight,
         "tier_multiplier": multiplier,
     }
-    return bound.emission.nano((), published)
+    return bound.emission.compiled.nano((), published)
 
 
 def _factors(bound: BoundType, facts: Sequence[int], base_weight: int) -> dict[str, int | None]:
@@ -128,7 +128,7 @@ def score_columns(
     factors = _factor_columns(bound, facts, bound.base_weight, rows)
     published = {name: factor.values for name, factor in factors.items()}
     published |= {"quality": quality, "tier_multiplier": multiplier}
-    emission = bound.emission.nano_columns((), published, rows)
+    emission = bound.emission.compiled.nano_columns((), published, rows)
     return ScoreColumns(rows, axes, quality, level, multiplier, factors, emission)
 
 

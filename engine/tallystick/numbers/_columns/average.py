@@ -36,7 +36,7 @@ _ROWS = 1 << 29
 def averages(values: Column, weights: Sequence[Column], starts: Integers) -> Integers:
     """See `tallystick.numbers.average.grouped_weighted_average`."""
     weighted = sums(values, weights, starts)
-    totals = sums(np.ones(len(values), np.int64), weights, starts)
+    totals = sums(np.ones_like(values), weights, starts)
     pairs = zip(weighted, totals, strict=True)
     rounded = [round_half_even(part, total) if total else 0 for part, total in pairs]
     return np.array(rounded, np.int64)
@@ -75,9 +75,11 @@ def _pieces(values: Integers, weight: Integers | None) -> Iterator[tuple[int, In
         yield 0, values
         return
     for shift in (0, _BITS, 2 * _BITS):
-        part = values * (weight >> shift & _LIMB)
-        yield shift, part & _LIMB
-        yield shift + _BITS, part >> _BITS
+        limb = weight >> shift & _LIMB
+        if limb.any():
+            part = values * limb
+            yield shift, part & _LIMB
+            yield shift + _BITS, part >> _BITS
 
 
 def _reduce(column: Integers, starts: Integers, sizes: Integers) -> Integers:
