@@ -34,26 +34,10 @@ class MissedDeadline:
     """A valid record without submission or checks: nothing of it is scored.
 
     Attributes:
-        skill_type: the record's skill type.
-        task_id: the task that was not answered.
-        round: the round in which the task was dispatched.
-        epoch: the epoch whose snapshot the round used.
-        validator: hotkey of the validator that recorded it.
-        miner_uid: the miner's slot in the subnet.
-        miner_hotkey: the miner's hotkey.
-        role: ``primary`` or ``auditor``.
-        events: reputation events, ``missed_deadline`` among them.
+        record: what there is; its ``submission`` and ``checks`` are None where they are missing.
     """
 
-    skill_type: str
-    task_id: str
-    round: int
-    epoch: int
-    validator: str
-    miner_uid: int
-    miner_hotkey: str
-    role: str
-    events: tuple[str, ...]
+    record: Record
 
 
 class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
@@ -158,9 +142,12 @@ class Decoder:
             raise RecordError("not-an-object", "", shown(value), "a JSON object")
         known = self._type_of(value)
         known.judge.check(value)
-        if missing := [name for name in known.answer if name not in value]:
-            return _missed(value, missing[0])
-        return known.hold(whole(value))
+        missing = [name for name in known.answer if name not in value]
+        if missing and MISSED not in value.get("events", ()):
+            expected = f"the field, or the event {MISSED}"
+            raise RecordError("missing-field", missing[0], NOTHING, expected)
+        record = known.hold(whole(value))
+        return MissedDeadline(record) if missing else record
 
     def _type_of(self, record: Mapping[str, Any]) -> _Known:
         names = "one of " + ", ".join(sorted(self._known))
@@ -180,23 +167,6 @@ def _parsed(line: bytes) -> object:
         expected = f"a line of at most {MAX_LINE_BYTES} bytes"
         raise RecordError("line-too-long", "", found, expected)
     return parse(line)
-
-
-def _missed(record: Mapping[str, Any], missing: str) -> MissedDeadline:
-    events = tuple(record.get("events", ()))
-    if MISSED not in events:
-        raise RecordError("missing-field", missing, NOTHING, f"the field, or the event {MISSED}")
-    return MissedDeadline(
-        skill_type=record["skill_type"],
-        task_id=record["task_id"],
-        round=int(record["round"]),
-        epoch=int(record["epoch"]),
-        validator=record["validator"],
-        miner_uid=int(record["miner"]["uid"]),
-        miner_hotkey=record["miner"]["hotkey"],
-        role=record["role"],
-        events=events,
-    )
 
 
 def _reject(error: RecordError, number: int) -> Reject:

@@ -143,7 +143,9 @@ class _Translator:
         return cast("type[Record]", made)
 
     def _required_of_record(self, fields: Mapping[str, Any]) -> set[str]:
-        required = {*self.root.get("required", ()), *(name for name in ANSWER if name in fields)}
+        required = set(self.root.get("required", ()))
+        if self.exact:
+            required |= {name for name in ANSWER if name in fields}
         if self.exact and "if" in self.root:
             for branch in (self.root.get("then", {}), self.root.get("else", {})):
                 if not isinstance(branch, Mapping):

@@ -35,6 +35,11 @@ class Band:
     at_least: Decimal | None = None
     below: Decimal | None = None
 
+    def __contains__(self, consensus: Decimal) -> bool:
+        """Whether a consensus lies in the band."""
+        reached = self.at_least is None or consensus >= self.at_least
+        return reached and (self.below is None or consensus < self.below)
+
 
 @attrs.frozen
 class ReputationEvent:

@@ -18,7 +18,7 @@ from tallystick.records.extraction import FactsOf
 from tallystick.records.rejects import Reject
 from tallystick.records.types import Record
 from tallystick.scoring.binding import BoundType
-from tallystick.scoring.requirements import found_at
+from tallystick.scoring.requirements import check_task, unmet
 from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
 from tallystick.scoring.tiers import Thresholds
@@ -153,29 +153,23 @@ class BatchScorer:
         gathered, rejects = list[Identity](), list[Reject]()
         for number, item in enumerate(items, first):
             record = decode(item, number)
-            if record.__class__ is Reject:
+            if isinstance(record, Reject):
                 rejects.append(record)
                 continue
-            if record.__class__ is not MissedDeadline:
-                found = facts[record.skill_type]
-                try:
+            try:
+                if isinstance(record, MissedDeadline):
+                    missed, record = record, record.record
+                    check_task(facts[record.skill_type].bound, missed, item)
+                else:
+                    found = facts[record.skill_type]
                     found.packed.append(found.pack(*found.facts_of(record)))
-                except RecordError as error:
-                    rejects.append(reject_of(error, number))
-                    continue
-                found.rows.append(len(gathered))
-            miner = record.miner
-            gathered.append(
-                (
-                    number,
-                    record.skill_type,
-                    record.task_id,
-                    miner.uid,
-                    miner.hotkey,
-                    record.role,
-                    item,
-                )
-            )
+                    found.rows.append(len(gathered))
+            except RecordError as error:
+                rejects.append(reject_of(error, number))
+                continue
+            uid, hotkey = record.miner.uid, record.miner.hotkey
+            kind, task = record.skill_type, record.task_id
+            gathered.append((number, kind, task, uid, hotkey, record.role, item))
         return gathered, rejects
 
     def _scored(
@@ -206,9 +200,11 @@ class BatchScorer:
         for bound, rows, scores in scored:
             sheet.write(bound, rows, scores)
         every, chosen = bool(kept.all()), np.flatnonzero(kept)
-        rows = gathered if every else [gathered[row] for row in chosen.tolist()]
-        identity = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(7)]
-        record, skill_type, task_id, miner_uid, miner_hotkey, role, _ = identity
+        good = gathered if every else [gathered[row] for row in chosen.tolist()]
+        identity: list[list[Any]] = [list(column) for column in zip(*good, strict=True)]
+        record, skill_type, task_id, miner_uid, miner_hotkey, role, _ = identity or [
+            [] for _ in range(7)
+        ]
         return ResultBatch(
             record=record,
             skill_type=skill_type,
@@ -258,8 +254,7 @@ def reject_of(error: RecordError, number: int) -> Reject:
 
 def _unmet(requirement: Requirement, identity: Identity) -> Reject:
     number, *_, item = identity
-    value = found_at(item, requirement.path)
-    return Reject(number, requirement.code, requirement.path, value, requirement.expected)
+    return reject_of(unmet(requirement, item), number)
 
 
 def _empty(rows: int) -> DecimalColumn:

@@ -20,6 +20,7 @@ import attrs
 
 from tallystick.errors import FormulaError, Problem, RuleSetError
 from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.place import Schema
 from tallystick.formula.text import decimal_text, fact_text
@@ -29,6 +30,7 @@ from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.records.schema import load_schema
+from tallystick.records.types import ANSWER
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.reading import LoadedRuleSet
@@ -63,6 +65,21 @@ class Value:
 
 
 @attrs.frozen(eq=False, slots=False)
+class TaskRequirement:
+    """A requirement that reads neither submission nor checks."""
+
+    requirement: Requirement
+    compiled: Compiled
+    facts: tuple[Node, ...]
+    schema: Schema
+
+    @cached_property
+    def facts_of(self) -> FactsOf:
+        """Takes the facts that the requirement reads."""
+        return compile_extraction(self.facts, self.schema)
+
+
+@attrs.frozen(eq=False, slots=False)
 class BoundType:
     """Everything that scores the records of one skill type.
 
@@ -71,7 +88,9 @@ class BoundType:
         schema: the self-contained record schema.
         facts: the facts that the formulas read.
         domains: the range of each fact, by digest, in the order of ``facts``.
-        requirements: what every record must meet.
+        requirements: what every scored record must meet.
+        task_requirements: those that read the task alone; a record without a submission, too, must
+            meet them.
         axes: in an order in which each reads only earlier ones.
         axis_order: the names of the axes in the order of the rule set, in which they are shown.
         composite: how the axes become the quality.
@@ -88,6 +107,7 @@ class BoundType:
     facts: tuple[Node, ...]
     domains: Mapping[str, Domain]
     requirements: tuple[tuple[Requirement, Compiled], ...]
+    task_requirements: tuple[TaskRequirement, ...]
     axes: tuple[Value, ...]
     axis_order: tuple[str, ...]
     composite: Composite
@@ -194,6 +214,7 @@ class _Binding:
             facts=tuple(self.facts),
             domains=self.domains,
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
+            task_requirements=tuple(self._task_requirements()),
             axes=axes,
             axis_order=tuple(n for n in self.rule_set.axes if n in self.rules.all_axes),
             composite=composite,
@@ -284,6 +305,14 @@ class _Binding:
             _check_range(formula, compiled)
         return compiled
 
+    def _task_requirements(self) -> Iterator[TaskRequirement]:
+        for requirement in self.requirements:
+            facts = tuple(leaves(requirement.condition, "fact"))
+            if not any(_reads_answer(fact) for fact in facts):
+                domains = {fact.digest: self.domains[fact.digest] for fact in facts}
+                compiled = compile_tree(requirement.condition, domains, {})
+                yield TaskRequirement(requirement, compiled, facts, self.schema)
+
     def _condition(self, condition: Node) -> Compiled:
         return compile_tree(condition, self.domains, {})
 
@@ -323,6 +352,11 @@ class _Binding:
         compiled = self._compiled(path, formula, rules.parameters, published)
         domain = compiled.program.domain
         return factors, absent, Value("emission", formula, compiled, None, domain)
+
+
+def _reads_answer(fact: Node) -> bool:
+    paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
+    return reader_of(fact) == "opaque" or any(p.split(".")[0] in ANSWER for p in paths)
 
 
 def _narrow(fact: Node, domain: Domain) -> Domain:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallystick.errors import RecordError
+from tallystick.formula.formula import Requirement
+from tallystick.records.decoding import MissedDeadline
 from tallystick.records.wording import NOTHING, shown
 from tallystick.scoring.binding import BoundType
 
@@ -19,8 +21,24 @@ def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> N
     """
     for requirement, compiled in bound.requirements:
         if not compiled.holds(facts):
-            value = found_at(record, requirement.path)
-            raise RecordError(requirement.code, requirement.path, value, requirement.expected)
+            raise unmet(requirement, record)
+
+
+def check_task(bound: BoundType, missed: MissedDeadline, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
+    """Refuse a record without a submission whose task does not meet a requirement.
+
+    Raises:
+        RecordError: with the code of the first requirement that is not met.
+    """
+    for task in bound.task_requirements:
+        if not task.compiled.holds(task.facts_of(missed.record)):
+            raise unmet(task.requirement, record)
+
+
+def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
+    """What is said of a record that does not meet a requirement."""
+    value = found_at(record, requirement.path)
+    return RecordError(requirement.code, requirement.path, value, requirement.expected)
 
 
 def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping

@@ -22,7 +22,7 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import BoundType, bind_rule_set
 from tallystick.scoring.composite import check_axes
 from tallystick.scoring.explanation import Explanation, explain
-from tallystick.scoring.requirements import check_requirements
+from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import FACTORS, Result
 from tallystick.scoring.scores import Scores, emission_of, score_facts
 from tallystick.scoring.tiers import Thresholds
@@ -119,7 +119,7 @@ class Scorer:
         """
         found = self._decoded(record, line)
         if isinstance(found, MissedDeadline):
-            return _result(found, line)
+            return self._missed(found, record, line)
         bound, _, scores = self._scored(found, record)
         return _result(found, line, bound, scores)
 
@@ -197,7 +197,7 @@ class Scorer:
         found = self._decoded(record, line)
         reference = self.rule_set.reference
         if isinstance(found, MissedDeadline):
-            return Explanation(_result(found, line), reference, self.digest)
+            return Explanation(self._missed(found, record, line), reference, self.digest)
         bound, facts, scores = self._scored(found, record)
         result = _result(found, line, bound, scores)
         start = Explanation(result, reference, self.digest)
@@ -247,6 +247,14 @@ class Scorer:
         value = emission_of(bound, _nano(quality), multiplier, given)
         return to_decimal(value or 0)
 
+    def consensus_event(self, consensus: Number) -> str | None:
+        """The reputation event whose band holds a consensus, such as ``consensus_pass``."""
+        value, reputation = Decimal(consensus), self.rule_set.reputation
+        events = reputation.events.items() if reputation is not None else ()
+        return next(
+            (n for n, e in events if e.consensus is not None and value in e.consensus), None
+        )
+
     @cached_property
     def _decoder(self) -> Decoder:
         return Decoder({name: bound.schema for name, bound in self.types.items()})
@@ -275,6 +283,10 @@ class Scorer:
             raise RecordError(found.code, found.path, found.value, found.expected)
         return found
 
+    def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
+        check_task(self.types[found.record.skill_type], found, record)
+        return _result(found.record, line)
+
     def _scored(
         self, found: Record, record: RecordLike
     ) -> tuple[BoundType, tuple[int, ...], Scores]:
@@ -285,12 +297,14 @@ class Scorer:
 
 
 def _result(
-    record: Record | MissedDeadline,
+    record: Record,
     line: int,
     bound: BoundType | None = None,
     scores: Scores | None = None,
 ) -> Result:
-    values = {"axes": {}} if bound is None or scores is None else _values(bound, scores)
+    values: dict[str, Any] = {"axes": {}}
+    if bound is not None and scores is not None:
+        values = _values(bound, scores)
     return Result(
         record=line,
         skill_type=record.skill_type,

@@ -1,0 +1,75 @@
+# Every command here works from a fresh clone: it makes its own virtual environment first, whether
+# or not another one is active.
+
+PYTHON ?= python3
+VENV ?= .venv
+WHEEL_VENV ?= .venv-wheel
+PYTEST_WORKERS ?= auto
+
+BIN := $(VENV)/bin
+WHEEL_BIN := $(WHEEL_VENV)/bin
+# A stamp is newer than pyproject.toml when the environment has what pyproject.toml asks for.
+BASE := $(VENV)/.tallystick-base
+TEST := $(VENV)/.tallystick-test
+PIP := -m pip --disable-pip-version-check install --quiet
+PYTEST := -m pytest -q --numprocesses=$(PYTEST_WORKERS)
+
+# What a user's own environment adds to the search path is no part of this one.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint types wheel test-wheel bench clean
+
+help: ## Show these commands.
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
+
+demo: $(BASE) ## Score the bundled examples of every skill type.
+	@$(BIN)/tallystick demo
+
+test: $(TEST) ## Run the tests; those that take minutes are left out.
+	$(BIN)/python $(PYTEST)
+
+test-slow: $(TEST) ## Run the tests that take minutes.
+	$(BIN)/python $(PYTEST) -m slow
+
+lint: $(TEST) ## Check the style and the format of the code.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(TEST) ## Check the types of the engine and of its plugins.
+	$(BIN)/mypy
+
+# The wheel comes from the source distribution, so that both are known to be complete.
+wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dist/.
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target sdist
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+		--wheel-dir dist dist/tallystick-*.tar.gz
+	$(BIN)/check-wheel-contents dist
+
+# The tests start inside the environment of the wheel: from there neither engine/ nor plugins/ can
+# be imported, so what they find is what the wheel holds.
+test-wheel: wheel ## Run the tests against the built wheel.
+	rm -rf $(WHEEL_VENV)
+	$(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_BIN)/python $(PIP) "$$(ls dist/tallystick-*.whl)[test]"
+	cd $(WHEEL_VENV) && bin/python -c 'import sys, tallystick, tallystick_skills, tallystick_workflow; \
+		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_skills, tallystick_workflow))'
+	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
+
+bench: $(TEST) ## Measure the speed of the kernels and of scoring.
+	$(BIN)/python tests/benchmarks/geometric_mean.py
+	$(BIN)/python tests/benchmarks/score.py
+
+clean: ## Remove what these commands made.
+	rm -rf $(VENV) $(WHEEL_VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(BASE): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --editable .
+	@touch $@
+
+$(TEST): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --editable '.[test]'
+	@touch $(BASE) $@

@@ -1,0 +1,109 @@
+"""Thousands of unseen random records agree with an oracle that shares no code, in every digit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generators import SKILL_TYPES, lines
+from oracle import InvalidRecordError
+from oracle import score as oracle
+
+import tallystick
+
+SEED = 20_261
+COUNT = 4_000
+VERSIONS = ("1.0.0", "1.1.0")
+
+Row = dict[str, Any]
+
+
+def expected_row(record: Row, rule_set: str) -> Row | str:
+    """The oracle's row, or the code of its refusal."""
+    try:
+        return oracle(record, rule_set)
+    except InvalidRecordError as error:
+        return error.code
+
+
+def disagreements(records: list[bytes], found: dict[int, Row | str], rule_set: str) -> list[int]:
+    """The lines whose row or code is not the oracle's."""
+    return [
+        number
+        for number, line in enumerate(records, 1)
+        if found[number] != expected_row(json.loads(line), rule_set)
+    ]
+
+
+def rows_of_files(output: Path) -> dict[int, Row | str]:
+    """By line, the row of the results, or the code of the rejects."""
+    found: dict[int, Row | str] = {}
+    for text in output.read_text(encoding="utf-8").splitlines():
+        row = json.loads(text)
+        found[row.pop("record")] = row
+    rejects = output.with_name(f"{output.name}.rejects.jsonl")
+    for text in rejects.read_text(encoding="utf-8").splitlines():
+        reject = json.loads(text)
+        found[reject["line"]] = reject["code"]
+    return found
+
+
+def records_of(kind: str, seed: int, count: int) -> list[bytes]:
+    types = [name for name in SKILL_TYPES if (name == "workflow") == (kind == "workflow")]
+    return list(lines(seed, count, types))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", ["skills", "workflow"])
+def test_a_file_of_records_scores_as_the_oracle_says(
+    scorers: dict[str, tallystick.Scorer], tmp_path: Path, kind: str, version: str
+) -> None:
+    rule_set = f"{kind}@{version}"
+    records = records_of(kind, SEED, COUNT)
+    source, output = tmp_path / "records.jsonl", tmp_path / "results.jsonl"
+    source.write_bytes(b"".join(line.rstrip(b"\n") + b"\n" for line in records))
+    receipt = scorers[rule_set].score_file(source, output)
+    assert receipt.counts.records == COUNT
+    assert not disagreements(records, rows_of_files(output), rule_set)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_many_records_score_as_the_oracle_says(
+    scorers: dict[str, tallystick.Scorer], seed: int
+) -> None:
+    for kind in ("skills", "workflow"):
+        records = records_of(kind, 7_000 + seed, 10_000)
+        for version in VERSIONS:
+            batch = scorers[f"{kind}@{version}"].score_lines(records)
+            found: dict[int, Row | str] = {reject.line: reject.code for reject in batch.rejects}
+            for result in batch.results():
+                row = result.to_dict()
+                found[row.pop("record")] = row
+            assert not disagreements(records, found, f"{kind}@{version}")
+
+
+@pytest.mark.parametrize("kind", ["skills", "workflow"])
+def test_one_record_at_a_time_gives_the_same_as_a_batch(
+    scorers: dict[str, tallystick.Scorer], kind: str
+) -> None:
+    records = records_of(kind, SEED + 1, 500)
+    for version in VERSIONS:
+        scorer = scorers[f"{kind}@{version}"]
+        batch = scorer.score_lines(records)
+        single = list(scorer.score_many(records))
+        assert [r for r in single if isinstance(r, tallystick.Result)] == list(batch.results())
+        assert [r for r in single if isinstance(r, tallystick.Reject)] == list(batch.rejects)
+
+
+def test_the_oracle_sees_a_wrong_digit() -> None:
+    records = records_of("skills", SEED, 50)
+    rows = {
+        number: expected_row(json.loads(line), "skills@1.0.0")
+        for number, line in enumerate(records, 1)
+    }
+    scored = next(n for n, row in rows.items() if isinstance(row, dict) and row["quality"])
+    good = rows[scored]
+    assert isinstance(good, dict)
+    rows[scored] = good | {"quality": "0.123456789"}
+    assert disagreements(records, rows, "skills@1.0.0") == [scored]
