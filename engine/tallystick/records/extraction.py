@@ -7,7 +7,9 @@ value that several facts read is read once.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,6 +23,8 @@ from tallystick.records.types import Record, attribute_name
 
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
+PackedFactsOf = Callable[[Record], bytes]
+"""The same as 64-bit integers of this machine, one after the other."""
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _OBJECTS = (msgspec.Struct, dict)
@@ -31,7 +35,19 @@ def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
 
     The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
     """
-    return _Source(schema).compile(facts)
+    source = _Source(schema)
+    values = source.values(facts)
+    function: FactsOf = source.compile(f"({', '.join(values)}{',' if values else ''})")
+    return function
+
+
+def compile_packed(facts: Sequence[Node], schema: Schema) -> PackedFactsOf:
+    """As ``compile_extraction``, with the facts packed; each must fit 64 bits."""
+    source = _Source(schema)
+    values = source.values(facts)
+    pack = source.constant(struct.Struct(f"={len(facts)}q").pack)
+    function: PackedFactsOf = source.compile(f"{pack}({', '.join(values)})")
+    return function
 
 
 class _Source:
@@ -41,13 +57,16 @@ class _Source:
         self.variables: dict[str, str] = {}
         self.constants: dict[str, object] = {"OBJECTS": _OBJECTS, "excess": _excess, "fold": _fold}
 
-    def compile(self, facts: Sequence[Node]) -> FactsOf:
-        values = [getattr(self, f"_{reader_of(fact)}")(fact) for fact in facts]
-        body = [*self.lines, f"return ({', '.join(values)}{',' if values else ''})"]
-        source = "\n".join(["def facts_of(r):", *(f"    {line}" for line in body)])
+    def values(self, facts: Sequence[Node]) -> list[str]:
+        """An expression for each fact."""
+        return [getattr(self, f"_{reader_of(fact)}")(fact) for fact in facts]
+
+    def compile(self, answer: str) -> Callable[[Record], Any]:
+        """The function that gives the answer, an expression over the variables so far."""
+        body = "".join(f"    {line}\n" for line in [*self.lines, f"return {answer}"])
         namespace: dict[str, Any] = dict(self.constants)
-        exec(source, namespace)  # noqa: S102  # made of names and literals, see the module docstring
-        function: FactsOf = namespace["facts_of"]
+        exec(f"def facts_of(r):\n{body}", namespace)  # noqa: S102  # names and literals, see above
+        function: Callable[[Record], Any] = namespace["facts_of"]
         return function
 
     def variable(self, expression: str) -> str:
@@ -58,6 +77,10 @@ class _Source:
         return self.variables[expression]
 
     def constant(self, value: object) -> str:
+        """A name for a value that the function uses; the same for the same value."""
+        for name, known in self.constants.items():
+            if known is value:
+                return name
         name = f"C{len(self.constants)}"
         self.constants[name] = value
         return name
@@ -184,6 +207,7 @@ def _or_missing(fact: Node, read: str, present: str) -> str:
     return f"({read} if {present} else {missing[0]})" if missing else read
 
 
+@cache
 def _absent(fields: frozenset[str]) -> object:
     """An object that has each field, and None in it."""
     return type("Absent", (), {attribute_name(name): None for name in fields})()

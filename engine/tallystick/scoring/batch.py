@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
-from tallystick.formula.formula import Requirement
 from tallystick.numbers.nano import NANO, to_decimal
-from tallystick.records.decoding import MissedDeadline
-from tallystick.records.extraction import FactsOf
 from tallystick.records.rejects import Reject
-from tallystick.records.types import Record
 from tallystick.scoring.binding import BoundType
-from tallystick.scoring.requirements import check_task, unmet
+from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather, reject_of
+from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
 from tallystick.scoring.tiers import Thresholds
-
-Item = bytes | Mapping[str, Any]
-"""A record as it came: a line of JSON, or a plain mapping."""
-Decode = Callable[[Any, int], Record | MissedDeadline | Reject]
-"""Makes a record of an item and its number, or says why not."""
 
 
 @attrs.frozen
@@ -93,30 +84,6 @@ class ResultBatch:
             )
 
 
-@attrs.define
-class _Facts:
-    """The facts of the records of one type, record after record."""
-
-    bound: BoundType
-    packed: list[bytes] = attrs.field(factory=list)
-    rows: list[int] = attrs.field(factory=list)
-    facts_of: FactsOf = attrs.field(init=False)
-    pack: Callable[..., bytes] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Take from the type what every record needs."""
-        self.facts_of, self.pack = self.bound.facts_of, self.bound.pack
-
-    def columns(self) -> list[Column]:
-        """A column for each fact."""
-        values = np.frombuffer(b"".join(self.packed), np.int64)
-        return list(np.ascontiguousarray(values.reshape(len(self.rows), -1).T))
-
-
-Identity = tuple[int, str, str, int, str, str, Item]
-"""Line, skill type, task, uid, hotkey and role of a record, and the record as it came."""
-
-
 class BatchScorer:
     """Scores batches of records under the bound types of one rule set."""
 
@@ -139,84 +106,58 @@ class BatchScorer:
             decode: makes a record of each.
             first: the line of the first.
         """
-        facts = {name: _Facts(bound) for name, bound in self.types.items()}
-        gathered, rejects = self._gather(items, decode, first, facts)
-        kept = np.ones(len(gathered), np.bool_)
-        scored = [self._scored(f, gathered, kept, rejects) for f in facts.values() if f.rows]
-        return self._assembled(gathered, kept, scored, rejects)
+        came = list(items)
+        found = gather(came, decode, first, self.types)
+        kept = np.ones(len(found.record), np.bool_)
+        sheet = _Sheet(len(kept), self.axis_names)
+        for facts in found.facts.values():
+            if facts.rows:
+                rows, columns = self._valid(facts, found, kept, came, first)
+                thresholds = self.thresholds[facts.bound.name]
+                scores = score_columns(facts.bound, columns, thresholds, len(rows))
+                sheet.write(facts.bound, rows, scores)
+        return self._assembled(found, kept, sheet)
 
     @staticmethod
-    def _gather(
-        items: Iterable[Item], decode: Decode, first: int, facts: Mapping[str, _Facts]
-    ) -> tuple[list[Identity], list[Reject]]:
-        """Who the good records are, with their facts put away by type; and the bad ones."""
-        gathered, rejects = list[Identity](), list[Reject]()
-        for number, item in enumerate(items, first):
-            record = decode(item, number)
-            if isinstance(record, Reject):
-                rejects.append(record)
-                continue
-            try:
-                if isinstance(record, MissedDeadline):
-                    missed, record = record, record.record
-                    check_task(facts[record.skill_type].bound, missed, item)
-                else:
-                    found = facts[record.skill_type]
-                    found.packed.append(found.pack(*found.facts_of(record)))
-                    found.rows.append(len(gathered))
-            except RecordError as error:
-                rejects.append(reject_of(error, number))
-                continue
-            uid, hotkey = record.miner.uid, record.miner.hotkey
-            kind, task = record.skill_type, record.task_id
-            gathered.append((number, kind, task, uid, hotkey, record.role, item))
-        return gathered, rejects
-
-    def _scored(
-        self, found: _Facts, gathered: Sequence[Identity], kept: Truths, rejects: list[Reject]
-    ) -> tuple[BoundType, npt.NDArray[np.intp], ScoreColumns]:
-        bound = found.bound
-        rows = np.array(found.rows, np.intp)
-        columns = found.columns()
+    def _valid(
+        facts: TypeFacts, found: Gathered, kept: Truths, items: Sequence[Item], first: int
+    ) -> tuple[npt.NDArray[np.intp], list[Column]]:
+        """The rows and facts that meet the requirements; the others are rejected."""
+        rows, columns = np.array(facts.rows, np.intp), facts.columns()
         valid = np.ones(len(rows), np.bool_)
-        for requirement, compiled in bound.requirements:
+        for requirement, compiled in facts.bound.requirements:
             holds = compiled.nano_columns(columns, {}, len(rows)) == NANO
-            unmet = rows[valid & ~holds].tolist()
-            rejects.extend(_unmet(requirement, gathered[row]) for row in unmet)
+            for row in rows[valid & ~holds].tolist():
+                line = found.record[row]
+                error = unmet(requirement, items[line - first])
+                found.rejects.append(reject_of(error, line))
             valid &= holds
-        if not valid.all():
-            kept[rows[~valid]] = False
-            rows, columns = rows[valid], [column[valid] for column in columns]
-        return bound, rows, score_columns(bound, columns, self.thresholds[bound.name], len(rows))
+        if valid.all():
+            return rows, columns
+        kept[rows[~valid]] = False
+        return rows[valid], [column[valid] for column in columns]
 
-    def _assembled(
-        self,
-        gathered: Sequence[Identity],
-        kept: Truths,
-        scored: Iterable[tuple[BoundType, npt.NDArray[np.intp], ScoreColumns]],
-        rejects: list[Reject],
-    ) -> ResultBatch:
-        sheet = _Sheet(len(kept), self.axis_names)
-        for bound, rows, scores in scored:
-            sheet.write(bound, rows, scores)
+    def _assembled(self, found: Gathered, kept: Truths, sheet: _Sheet) -> ResultBatch:
         every, chosen = bool(kept.all()), np.flatnonzero(kept)
-        good = gathered if every else [gathered[row] for row in chosen.tolist()]
-        identity: list[list[Any]] = [list(column) for column in zip(*good, strict=True)]
-        record, skill_type, task_id, miner_uid, miner_hotkey, role, _ = identity or [
-            [] for _ in range(7)
-        ]
+
+        def some(values: list[Any]) -> list[Any]:
+            return values if every else [values[row] for row in chosen.tolist()]
+
+        def columns(values: Mapping[str, DecimalColumn]) -> dict[str, DecimalColumn]:
+            return {n: column if every else column.select(chosen) for n, column in values.items()}
+
         return ResultBatch(
-            record=record,
-            skill_type=skill_type,
-            task_id=task_id,
-            miner_uid=miner_uid,
-            miner_hotkey=miner_hotkey,
-            role=role,
-            axes={n: c if every else c.select(chosen) for n, c in sheet.axes.items()},
-            decimals={n: c if every else c.select(chosen) for n, c in sheet.decimals.items()},
+            record=some(found.record),
+            skill_type=some(found.skill_type),
+            task_id=some(found.task_id),
+            miner_uid=some(found.miner_uid),
+            miner_hotkey=some(found.miner_hotkey),
+            role=some(found.role),
+            axes=columns(sheet.axes),
+            decimals=columns(sheet.decimals),
             tier=sheet.tier if every else sheet.tier[chosen],
             tiers=self.tiers,
-            rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
+            rejects=tuple(sorted(found.rejects, key=lambda reject: reject.line)),
         )
 
 
@@ -245,16 +186,6 @@ class _Sheet:
                 _write(self.decimals[name], rows, factor.values)
                 if factor.given is not None:
                     self.decimals[name].given[rows] = factor.given
-
-
-def reject_of(error: RecordError, number: int) -> Reject:
-    """The reject of a record that raised."""
-    return Reject(number, error.code, error.path, error.value, error.expected)
-
-
-def _unmet(requirement: Requirement, identity: Identity) -> Reject:
-    number, *_, item = identity
-    return reject_of(unmet(requirement, item), number)
 
 
 def _empty(rows: int) -> DecimalColumn:

@@ -7,8 +7,7 @@ the schema does not have.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -28,7 +27,7 @@ from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
-from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.records.extraction import FactsOf, PackedFactsOf, compile_extraction, compile_packed
 from tallystick.records.schema import load_schema
 from tallystick.records.types import ANSWER
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
@@ -124,9 +123,9 @@ class BoundType:
         return compile_extraction(self.facts, self.schema)
 
     @cached_property
-    def pack(self) -> Callable[..., bytes]:
-        """Packs the facts of one record as 64-bit integers, the fastest way into a column."""
-        return struct.Struct(f"={len(self.facts)}q").pack
+    def packed_of(self) -> PackedFactsOf:
+        """Takes the facts of one record as 64-bit integers, the fastest way into columns."""
+        return compile_packed(self.facts, self.schema)
 
     @cached_property
     def seeds(self) -> Thresholds:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
-from tallystick.records.decoding import MissedDeadline
+from tallystick.records.types import Record
 from tallystick.records.wording import NOTHING, shown
 from tallystick.scoring.binding import BoundType
 
@@ -24,14 +24,14 @@ def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> N
             raise unmet(requirement, record)
 
 
-def check_task(bound: BoundType, missed: MissedDeadline, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
+def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
     """Refuse a record without a submission whose task does not meet a requirement.
 
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
     for task in bound.task_requirements:
-        if not task.compiled.holds(task.facts_of(missed.record)):
+        if not task.compiled.holds(task.facts_of(missed)):
             raise unmet(task.requirement, record)
 
 

@@ -284,7 +284,7 @@ class Scorer:
         return found
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
-        check_task(self.types[found.record.skill_type], found, record)
+        check_task(self.types[found.record.skill_type], found.record, record)
         return _result(found.record, line)
 
     def _scored(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.scorer import Scorer
 
-READ_BYTES = 1 << 22
-"""How much of a JSONL file is scored at a time."""
+READ_BYTES = 1 << 24
+"""How much of a JSONL file is scored at a time: enough rows for columns to pay."""
 ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
 

@@ -1,0 +1,142 @@
+"""The engine knows no name and no number of a rule set: these are data.
+
+Names and numbers are taken from the shipped rule sets, and looked for in the constants of the
+engine's sources. Docstrings may use them as examples.
+"""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "engine" / "tallystick"
+
+_RESULT = "a field of the result format, null where a rule set has no such factor"
+_FORMAT = "a key of the rule-set format, which the threshold or factor is called after"
+EXEMPT = {
+    ("scoring/result.py", "early_bonus"): _RESULT,
+    ("scoring/result.py", "role_multiplier"): _RESULT,
+    ("scoring/result.py", "consensus"): _RESULT,
+    ("scoring/result.py", "bootstrap_bonus"): _RESULT,
+    ("rules/section_checks.py", "baseline"): _FORMAT,
+    ("rules/section_checks.py", "consensus"): _FORMAT,
+    ("rules/tier_checks.py", "baseline"): _FORMAT,
+    ("scoring/binding.py", "baseline"): _FORMAT,
+    ("records/decoding.py", "missed_deadline"): "the record format knows a record without answer",
+    ("records/judge.py", "missed_deadline"): "as in records/decoding.py",
+    ("numbers/_columns/geometric.py", "0.5"): "half of the last place, where values round",
+    ("numbers/_columns/libm.py", "0.5"): "the middle of a sampled interval",
+    ("numbers/_columns/product.py", "0.5"): "half of the last place, where values round",
+    ("rules/findings.py", "10"): "the base of decimals",
+}
+"""What the engine spells all the same, by module, with the reason."""
+STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
+"""Numbers that every program has."""
+BESIDE_DATA = ("rules/", "scoring/")
+"""Where whole numbers are compared too: elsewhere they are places, bits and lengths."""
+
+
+def rule_sets() -> list[dict[str, Any]]:
+    files = sorted((ROOT / "rules").rglob("*.toml"))
+    assert files
+    return [tomllib.loads(path.read_text(), parse_float=Decimal) for path in files]
+
+
+def names(rule_set: dict[str, Any]) -> Iterator[str]:
+    """Of axes, skill types, tiers, thresholds, emission factors and reputation events."""
+    tiers = rule_set.get("tiers", {})
+    yield from rule_set.get("axes", {})
+    yield from rule_set.get("skill_types", {})
+    yield from (level["name"] for level in tiers.get("levels", []))
+    yield from tiers.get("thresholds", {})
+    yield from rule_set.get("emission", {}).get("factors", {})
+    yield from rule_set.get("reputation", {}).get("events", {})
+
+
+def numbers(value: object) -> Iterator[Decimal]:
+    match value:
+        case dict():
+            for inner in value.values():
+                yield from numbers(inner)
+        case list():
+            for inner in value:
+                yield from numbers(inner)
+        case bool():
+            return
+        case int() | Decimal():
+            yield Decimal(value)
+
+
+NAMES = {name for rule_set in rule_sets() for name in names(rule_set)}
+NUMBERS = {number for rule_set in rule_sets() for number in numbers(rule_set)} - STRUCTURAL
+FRACTIONS = {number for number in NUMBERS if number % 1}
+
+
+def constants(text: str) -> Iterator[Any]:
+    """Every constant of a source that is neither a docstring nor the width of a shown value."""
+    nodes = list(ast.walk(ast.parse(text)))
+    aside = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            aside |= set(ast.walk(node.format_spec))
+    yield from (n.value for n in nodes if isinstance(n, ast.Constant) and n not in aside)
+
+
+def number_of(constant: object) -> Decimal | None:
+    """The number that a constant is, or that its text spells."""
+    if not isinstance(constant, str | int | float) or isinstance(constant, bool):
+        return None
+    try:
+        return Decimal(str(constant))
+    except InvalidOperation:
+        return None
+
+
+def found(module: str, text: str) -> Iterator[str]:
+    """The names and numbers of rule sets that a source of the engine spells."""
+    known = NUMBERS if module.startswith(BESIDE_DATA) else FRACTIONS
+    for constant in constants(text):
+        number = number_of(constant)
+        if number in known:
+            yield str(constant)
+        elif isinstance(constant, str):
+            yield from NAMES.intersection(re.findall(r"\w+", constant))
+
+
+def spelled() -> set[tuple[str, str]]:
+    return {
+        (module, each)
+        for path in sorted(ENGINE.rglob("*.py"))
+        for module in [path.relative_to(ENGINE).as_posix()]
+        for each in found(module, path.read_text())
+    }
+
+
+def test_the_engine_spells_no_name_and_no_number_of_a_rule_set() -> None:
+    assert sorted(spelled() - EXEMPT.keys()) == []
+
+
+def test_every_exemption_is_needed() -> None:
+    assert sorted(EXEMPT.keys() - spelled()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("if axis == 'evidence': pass", ["evidence"]),
+        ("text = f'the {tier} is tier_3_novel'", ["tier_3_novel"]),
+        ("'''Such as tier_3_novel.'''", []),
+        ("gate = 0.7", ["0.7"]),
+        ("gate = Decimal('0.70')", ["0.70"]),
+        ("blocks = 100", ["100"]),
+        ("first = 1", []),
+    ],
+)
+def test_a_planted_name_or_number_is_found(source: str, expected: list[str]) -> None:
+    assert list(found("scoring/planted.py", source)) == expected

@@ -1,0 +1,132 @@
+"""What the README says to type works, in its order, in a folder that is like a fresh checkout.
+
+Every command of its ``sh`` blocks runs, and every ``python`` block: they share one folder, so that
+one step may read what an earlier one wrote. A command must end with status 0, or with the one
+that its comment states (``# exit status 1``).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COPIED = ("Makefile", "pyproject.toml", "docs", "plugins", "rules", "schemas")
+"""What the commands of the README may read of a checkout."""
+
+RUN = ("tallystick", ".venv/bin/tallystick", "make demo", "cat", "cp", "head", "mkdir", "tail")
+"""How the commands begin that run here."""
+NOT_RUN = {
+    "make test": "runs this test",
+    "make test-slow": "takes minutes; continuous integration runs it",
+    "make test-wheel": "builds an environment; continuous integration runs it",
+    "make lint": "continuous integration runs it",
+    "make types": "continuous integration runs it",
+    "make wheel": "a part of make test-wheel",
+    "make bench": "takes minutes and decides nothing",
+    "git clone": "needs the address that the project is published at",
+    "cd": "enters the folder that git clone makes, where the commands start here",
+    "pip install": "the tests have the environment that they run in",
+    "python3 -m venv": "the tests have the environment that they run in",
+}
+"""Commands that do not run here, each with the reason."""
+
+_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_STATUS = re.compile(r"#.*\bexit status (\d)")
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The language and the text of every block that can run."""
+    for block in _BLOCK.finditer(text):
+        yield block[1], block[2]
+
+
+def commands(block: str) -> Iterator[str]:
+    """The commands of a shell block, one a line or over several that end in a backslash."""
+    for line in block.replace("\\\n", " ").splitlines():
+        if _COMMENT.sub("", line).strip():
+            yield line.strip()
+
+
+def begins(command: str, prefix: str) -> bool:
+    return re.match(rf"{re.escape(prefix)}(\s|$)", command) is not None
+
+
+def is_run(command: str) -> bool:
+    """Whether a command runs here; a command that nobody thought of is an error."""
+    run = any(begins(command, prefix) for prefix in RUN)
+    left_out = any(begins(command, prefix) for prefix in NOT_RUN)
+    assert run or left_out, f"{command!r}: let it run here, or leave it out with a reason"
+    return run
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: data of a checkout and, as ``.venv``, the environment of this test.
+
+    Nothing is installed: to ``make`` the environment is up to date.
+    """
+    for name in COPIED:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    monkeypatch.setenv("MAKEFLAGS", "--assume-old=.venv/.tallystick-base")
+    monkeypatch.setenv("PATH", f"{tmp_path / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def run_command(command: str, folder: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    stated = _STATUS.search(command)
+    expected = int(stated[1]) if stated else 0
+    assert done.returncode == expected, f"{command}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, f"{command}\n{done.stderr}"
+
+
+def test_every_command_and_every_program_of_the_readme_runs(checkout: Path) -> None:
+    session: dict[str, object] = {}
+    for language, text in blocks(README):
+        if language == "python":
+            exec(compile(text, "README.md", "exec"), session)  # noqa: S102  # as a reader types it
+            continue
+        for command in filter(is_run, commands(text)):
+            run_command(command, checkout)
+
+
+def test_the_readme_shows_commands_and_a_program() -> None:
+    shown = list(blocks(README))
+    run = [each for language, text in shown if language == "sh" for each in commands(text)]
+    assert any(begins(command, "make demo") for command in run)
+    assert any("tallystick" in command for command in run if is_run(command))
+    assert any(language == "python" for language, _ in shown)
+
+
+def test_every_block_of_code_says_its_language() -> None:
+    fences = re.findall(r"^```.*$", README, re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert all(opening != "```" for opening in fences[::2])
+    assert not {"```shell", "```bash", "```console", "```py"} & set(fences), "write sh or python"
+
+
+@pytest.mark.parametrize("command", ["make tset", "tallystick-score x", "rm -rf .", "makedemo"])
+def test_an_unknown_command_is_not_skipped(command: str) -> None:
+    with pytest.raises(AssertionError, match="with a reason"):
+        is_run(command)
+
+
+def test_a_command_that_fails_is_seen(checkout: Path) -> None:
+    with pytest.raises(AssertionError, match="nothing-like-it"):
+        run_command("tallystick score nothing-like-it --rules skills@1.0.0 -o out.jsonl", checkout)
+    run_command("tallystick score absent --rules skills@1.0.0 -o out  # exit status 2", checkout)

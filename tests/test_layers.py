@@ -1,0 +1,179 @@
+"""Imports run one way, modules stay small, and a start is light.
+
+The sources are parsed, not imported: an import that only the type checker sees, or that a function
+runs late, is an import all the same. So is a module that a string names, to be loaded when it is
+asked for.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ENGINE = ROOT / "engine"
+PLUGINS = ROOT / "plugins"
+TESTS = ROOT / "tests"
+
+LAYERS = (
+    ("errors",),
+    ("canonical", "resources"),
+    ("numbers",),
+    ("formula",),
+    ("plugins",),
+    ("rules", "records"),
+    ("scoring",),
+    ("cli",),
+)
+"""From the lowest: a part imports itself and what is below it, never a part beside it."""
+FACADE = ("tallystick", "tallystick.__main__")
+"""What stands on top: it imports from everywhere, and nothing imports it."""
+FOR_PLUGINS = ("tallystick.plugins.author", "tallystick.resources")
+"""All that a plugin of the tree needs of the engine, as anyone's does."""
+LONGEST = 400
+JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
+HEAVY = ("jsonschema", "jsonschema_rs", "msgspec", "numpy", "pyarrow", "rich")
+
+_MODULE_NAME = re.compile(r"(tallystick(?:\.\w+)+)(?::\w+)?")
+
+
+def sources(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.py"))
+    assert found, f"{folder} holds no source"
+    return found
+
+
+def module_of(path: Path, folder: Path) -> str:
+    parts = path.relative_to(folder).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(text: str) -> Iterator[str]:
+    """Every module that the source imports or names, wherever in the source that stands."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                assert not level, f"a relative import hides its layer: line {node.lineno}"
+                yield from _imported_from(module or "", [each.name for each in names])
+            case ast.Constant(value=str(value)) if named := _MODULE_NAME.fullmatch(value):
+                yield named[1]
+
+
+def _imported_from(module: str, names: list[str]) -> Iterator[str]:
+    """``from tallystick import formula`` imports the package of that name."""
+    if module == "tallystick":
+        yield from (f"tallystick.{name}" for name in names)
+    else:
+        yield module
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def height(part: str) -> int:
+    """The level of a part, from 0; what is no part comes from the facade, above them all."""
+    return next((level for level, parts in enumerate(LAYERS) if part in parts), len(LAYERS))
+
+
+def wrong_way(module: str, imported: str) -> bool:
+    """Whether a module of the engine imports what it must not."""
+    top, _, rest = imported.partition(".")
+    if top != "tallystick":
+        return top.startswith("tallystick")
+    if not rest:
+        return True
+    here, there = part_of(module), part_of(imported)
+    return here != there and height(there) >= height(here)
+
+
+ENGINE_MODULES = [
+    pytest.param(path, id=module_of(path, ENGINE))
+    for path in sources(ENGINE)
+    if module_of(path, ENGINE) not in FACADE
+]
+PLUGIN_MODULES = [pytest.param(path, id=module_of(path, PLUGINS)) for path in sources(PLUGINS)]
+
+
+@pytest.mark.parametrize("path", ENGINE_MODULES)
+def test_the_engine_imports_downwards(path: Path) -> None:
+    module = module_of(path, ENGINE)
+    found = sorted({name for name in imports(path.read_text()) if wrong_way(module, name)})
+    assert not found, f"{module} imports {found}, which is above or beside it"
+
+
+@pytest.mark.parametrize("path", PLUGIN_MODULES)
+def test_a_plugin_imports_the_authors_interface_alone(path: Path) -> None:
+    package = path.relative_to(PLUGINS).parts[0]
+    for imported in imports(path.read_text()):
+        top = imported.partition(".")[0]
+        assert imported in FOR_PLUGINS or top == package or top in sys.stdlib_module_names
+
+
+def test_every_part_of_the_engine_has_its_layer() -> None:
+    modules = (module_of(path, ENGINE) for path in sources(ENGINE))
+    parts = {part_of(module) for module in modules if module not in FACADE}
+    assert parts == {part for layer in LAYERS for part in layer}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tallystick.numbers.nano", "from tallystick.formula.tree import Node"),
+        ("tallystick.numbers.nano", "from tallystick import formula"),
+        ("tallystick.rules.model", "import tallystick.records.types"),
+        ("tallystick.records.types", "def late():\n    from tallystick.rules.model import RuleSet"),
+        ("tallystick.records.types", "if TYPE_CHECKING:\n    import tallystick.scoring.scorer"),
+        ("tallystick.scoring.scorer", "import_module('tallystick.cli.main')"),
+        ("tallystick.scoring.scorer", "HOME = 'tallystick.cli.main:cli'"),
+        ("tallystick.cli.main", "import tallystick_skills.detection"),
+        ("tallystick.cli.main", "import tallystick"),
+        ("tallystick.cli.main", "from tallystick import load"),
+        ("tallystick.canonical", "import tallystick.resources"),
+    ],
+)
+def test_an_import_that_runs_upwards_is_seen(module: str, source: str) -> None:
+    assert any(wrong_way(module, imported) for imported in imports(source))
+
+
+def test_the_folders_engine_and_plugins_are_never_imported() -> None:
+    for path in [*sources(ENGINE), *sources(PLUGINS), *sources(TESTS)]:
+        tops = {imported.partition(".")[0] for imported in imports(path.read_text())}
+        assert not tops & {"engine", "plugins"}, path
+
+
+def test_a_module_has_at_most_400_lines() -> None:
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text().splitlines())
+        for path in [*sources(ENGINE), *sources(PLUGINS)]
+    }
+    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_a_module_is_named_after_what_it_holds() -> None:
+    for path in [*sources(ENGINE), *sources(PLUGINS), *sources(TESTS)]:
+        folders = path.relative_to(ROOT).parent.parts
+        assert not {path.stem.strip("_"), *folders} & set(JUNK_DRAWERS), path
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import tallystick",
+        "from tallystick.cli.main import cli; cli(['--help'], standalone_mode=False)",
+        "from tallystick.cli.main import cli; cli(['--version'], standalone_mode=False)",
+    ],
+)
+def test_a_start_loads_nothing_heavy(start: str) -> None:
+    loaded = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    program = f"import sys\n{start}\nprint('loaded:', *{loaded})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1].split() == ["loaded:"]

@@ -1,0 +1,179 @@
+"""The wheel holds everything, and an editable install reads the checkout.
+
+Both are built by the build backend itself, without a network, and unpacked into an environment of
+their own. That environment sees the dependencies of the one that runs the tests, but none of its
+Tallystick: what comes first on the search path wins, and a path file that another path file leads
+to is not read.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("engine", "plugins", "rules", "schemas", "LICENSE", "README.md", "pyproject.toml")
+
+WHERE = """
+import json
+import tallystick, tallystick_skills, tallystick_workflow
+from tallystick.plugins.registry import installed
+from tallystick.resources import folder
+from tallystick.rules.resolution import shipped
+
+registry = installed()
+print(json.dumps({
+    "tallystick": tallystick.__file__,
+    "tallystick_skills": tallystick_skills.__file__,
+    "tallystick_workflow": tallystick_workflow.__file__,
+    "rules": str(folder("rules")),
+    "schemas": str(folder("schemas")),
+    "examples": str(registry.skill_types["workflow"].examples),
+    "refused": dict(registry.refused),
+    "shipped": sorted(shipped(registry)),
+}))
+"""
+
+
+def copy_of_the_checkout(folder: Path) -> Path:
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def build(checkout: Path, target: str) -> Path:
+    """The wheel that the build backend makes of a checkout: ``wheel`` or ``wheel:editable``."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target]
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
+    (built,) = (checkout / "dist").glob("*.whl")
+    return built
+
+
+class Environment:
+    """A virtual environment in a folder, with a wheel in it."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        venv.create(folder, symlinks=True)
+        self.folder = folder
+        self.python = folder / "bin" / "python"
+        self.packages = Path(
+            self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+        )
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.packages)
+        dependencies = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+        (self.packages / "zz_dependencies.pth").write_text("\n".join(dependencies))
+
+    def run(self, *arguments: str) -> str:
+        """What Python prints, started in the folder of the environment."""
+        done = subprocess.run(
+            [self.python, *arguments], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(copy_of_the_checkout(tmp_path_factory.mktemp("sources")), "wheel")
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("installed"), wheel)
+
+
+def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
+    """Where in the wheel every file of a folder of the checkout belongs."""
+
+    def expected() -> set[str]:
+        paths = [path for path in (ROOT / folder).rglob(pattern) if path.is_file()]
+        assert paths, f"{folder} holds no {pattern}"
+        return {f"{inside}{path.relative_to(ROOT / folder).as_posix()}" for path in paths}
+
+    return expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        pytest.param(carried("rules", "*.toml", "tallystick/_data/rules/"), id="rule sets"),
+        pytest.param(carried("schemas", "*.json", "tallystick/_data/schemas/"), id="schemas"),
+        pytest.param(carried("plugins", "*.schema.json", ""), id="schemas of plugins"),
+        pytest.param(carried("plugins", "examples.jsonl", ""), id="examples"),
+        pytest.param(carried("plugins", "py.typed", ""), id="typed plugins"),
+        pytest.param(carried("plugins", "*.py", ""), id="plugins"),
+        pytest.param(carried("engine", "py.typed", ""), id="typed engine"),
+        pytest.param(carried("engine", "*.py", ""), id="engine"),
+    ],
+)
+def test_the_wheel_carries_every_file(names: set[str], expected: Callable[[], set[str]]) -> None:
+    assert expected() <= names
+
+
+def test_the_wheel_carries_the_licence(names: set[str]) -> None:
+    assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
+
+
+def test_the_wheel_carries_nothing_else(names: set[str]) -> None:
+    tops = {name.partition("/")[0] for name in names}
+    packages = {"tallystick", "tallystick_skills", "tallystick_workflow"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == packages
+    assert {Path(name).suffix for name in names if "_data/" in name} == {".json", ".toml"}
+
+
+def test_an_installed_wheel_finds_everything_inside_itself(installed: Environment) -> None:
+    where = json.loads(installed.run("-c", WHERE))
+    assert where["refused"] == {}
+    assert where["shipped"] == shipped_in(ROOT / "rules")
+    for name in ("tallystick", "tallystick_skills", "tallystick_workflow", "examples"):
+        assert Path(where[name]).is_relative_to(installed.packages)
+    for name in ("rules", "schemas"):
+        assert Path(where[name]) == installed.packages / "tallystick" / "_data" / name
+
+
+def test_an_installed_wheel_runs_the_demo(installed: Environment) -> None:
+    demo = json.loads(installed.run("-m", "tallystick", "demo", "--json"))
+    assert [shown["rule_set"] for shown in demo["rule_sets"]] == shipped_in(ROOT / "rules")
+    assert all(shown["results"] for shown in demo["rule_sets"])
+
+
+def shipped_in(rules: Path) -> list[str]:
+    return sorted(f"{path.parent.name}@{path.stem}" for path in rules.glob("*/*.toml"))
+
+
+def test_an_editable_install_reads_the_checkout_and_sees_an_edit_at_once(tmp_path: Path) -> None:
+    checkout = copy_of_the_checkout(tmp_path / "checkout")
+    environment = Environment(tmp_path / "environment", build(checkout, "wheel:editable"))
+    where = json.loads(environment.run("-c", WHERE))
+    assert where["refused"] == {}
+    assert Path(where["tallystick"]).is_relative_to(checkout / "engine")
+    assert Path(where["tallystick_skills"]).is_relative_to(checkout / "plugins")
+    assert Path(where["rules"]) == checkout / "rules"
+    assert Path(where["schemas"]) == checkout / "schemas"
+
+    before = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
+    edited = checkout / "rules" / "workflow" / "1.0.0.toml"
+    text = edited.read_text(encoding="utf-8")
+    edited.write_text(text.replace("tasks = 100 ", "tasks = 101 "), encoding="utf-8")
+    after = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
+    assert edited.read_text(encoding="utf-8") != text
+    assert before != after
