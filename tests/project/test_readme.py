@@ -77,12 +77,20 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, tmp_path / name)
-    (tmp_path / ".venv").symlink_to(sys.prefix)
+    link_environment(tmp_path / ".venv")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MAKELEVEL", raising=False)
-    monkeypatch.setenv("MAKEFLAGS", "--assume-old=.venv/.tallystick-base")
+    monkeypatch.delenv("MAKEFLAGS", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}")
     return tmp_path
+
+
+def link_environment(folder: Path) -> None:
+    """Make a folder an environment like the running one, with the stamp of being up to date."""
+    folder.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if not entry.name.startswith(".tallystick"):
+            (folder / entry.name).symlink_to(entry)
+    (folder / ".tallystick-base").touch()
 
 
 def run_command(command: str, folder: Path) -> None:

@@ -11,10 +11,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 THIS = Path(__file__).resolve()
 
-MACHINE = re.compile(r"(?<![\w.~/])/(?:home|Users|root|work|mnt|tmp|private|scratch)/[\w.]")
-"""An absolute path, which is right on one machine alone."""
+MACHINE = re.compile(
+    r"(?<![\w.~/])(?<!fs:)/(?:home|mnt|opt|private|root|scratch|tmp|Users|work)/[\w.]"
+)
+"""An absolute path, which is right on one machine alone. A record may name a resource, ``fs:…``."""
 MAKING = re.compile(
-    r"language model|chat ?bot|co-authored-by|(?:written|generated|made) (?:by|with) an? (?:ai|model)"
+    r"language model|chat ?bot|co-authored-by"
+    r"|(?:written|generated|made) (?:by|with) an? (?:ai|model)\b"
     r"|\bprototypes?\b|\bprompted\b|\bissue #?\d|\bTODO\b|\bFIXME\b|\bXXX\b",
     re.IGNORECASE,
 )
@@ -95,6 +98,8 @@ def test_planted_text_is_found(pattern: re.Pattern[str], planted: str) -> None:
     assert hits(pattern, planted) == [planted]
 
 
-@pytest.mark.parametrize("harmless", ["https://example.org/home/x", "tests/work/a", "~/tmp/x"])
+@pytest.mark.parametrize(
+    "harmless", ["https://example.org/home/x", "tests/work/a", "~/tmp/x", "fs:/home/user"]
+)
 def test_harmless_text_is_left_alone(harmless: str) -> None:
     assert hits(MACHINE, harmless) == []

@@ -1,0 +1,202 @@
+"""The API that a validator embeds."""
+
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal, getcontext, localcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import SKILL_TYPES, lines
+
+import tallystick
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+
+UNIFORM = (0, 1, 2, 4, 5)
+"""Examples whose consensus is a number; a column has one type."""
+
+Scorers = dict[str, tallystick.Scorer]
+
+
+def example(number: int) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(EXAMPLES.read_text(encoding="utf-8").splitlines()[number])
+    return record
+
+
+def test_all_names_of_the_package_are_there_and_sorted() -> None:
+    assert tallystick.__all__ == sorted(tallystick.__all__)
+    assert all(hasattr(tallystick, name) for name in tallystick.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tallystick.nothing
+
+
+def test_the_public_api_is_typed() -> None:
+    for name, method in inspect.getmembers(tallystick.Scorer, inspect.isfunction):
+        if not name.startswith("_"):
+            hints = inspect.get_annotations(method)
+            assert "return" in hints, name
+
+
+def test_a_mapping_a_text_and_bytes_score_the_same(scorers: Scorers) -> None:
+    scorer, record = scorers["skills@1.0.0"], example(2)
+    text = json.dumps(record)
+    assert scorer.score(record) == scorer.score(text) == scorer.score(text.encode())
+
+
+def test_a_bad_record_raises_with_a_code_a_path_and_an_expectation(scorers: Scorers) -> None:
+    record = example(2)
+    record["submission"]["risk_score"] = "high"
+    with pytest.raises(tallystick.RecordError) as caught:
+        scorers["skills@1.0.0"].score(record)
+    error = caught.value
+    assert (error.code, error.path) == ("wrong-type", "submission.risk_score")
+    assert error.value == '"high"'
+    assert "number" in error.expected
+
+
+def test_many_records_keep_their_order_and_lines(scorers: Scorers) -> None:
+    records = [example(0), {"skill_type": "nothing"}, example(1)]
+    found = list(scorers["skills@1.0.0"].score_many(records))
+    assert [type(f).__name__ for f in found] == ["Result", "Reject", "Result"]
+    numbers = [f.line if isinstance(f, tallystick.Reject) else f.record for f in found]
+    assert numbers == [1, 2, 3]
+
+
+def test_many_records_are_scored_as_they_come(scorers: Scorers) -> None:
+    def endless() -> Iterator[dict[str, Any]]:
+        while True:
+            yield example(0)
+
+    results = scorers["skills@1.0.0"].score_many(endless())
+    assert next(results) == scorers["skills@1.0.0"].score(example(0))
+
+
+def test_a_table_scores_as_its_records_do(scorers: Scorers) -> None:
+    records = [example(number) for number in UNIFORM]
+    table = pa.Table.from_pylist(records)
+    results, rejects = scorers["skills@1.0.0"].score_table(table)
+    assert not rejects
+    wanted = [scorers["skills@1.0.0"].score(r, line=n) for n, r in enumerate(records, 1)]
+    assert results.column("emission").to_pylist() == [result.emission for result in wanted]
+    axes = [{n: v for n, v in row.items() if v is not None} for row in results["axes"].to_pylist()]
+    assert axes == [result.axes for result in wanted]
+    assert results.schema.field("quality").type == pa.decimal128(19, 9)
+
+
+def test_a_parquet_file_scores_as_the_lines_do(scorers: Scorers, tmp_path: Path) -> None:
+    records = [example(number) for number in UNIFORM]
+    raw, results = tmp_path / "raw.parquet", tmp_path / "results.jsonl"
+    pq.write_table(pa.Table.from_pylist(records), raw)
+    receipt = scorers["skills@1.0.0"].score_file(raw, results)
+    assert (receipt.counts.scored, receipt.counts.rejected) == (5, 0)
+    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    assert rows == [
+        scorers["skills@1.0.0"].score(r, line=n).to_dict() for n, r in enumerate(records, 1)
+    ]
+
+
+def test_thresholds_move_the_tier_and_leave_the_other_scorer_alone(scorers: Scorers) -> None:
+    scorer, record = scorers["skills@1.0.0"], example(2)
+    moved = scorer.with_thresholds({"executable_python": {"baseline": "0.9", "novel": "1"}})
+    assert scorer.score(record).tier != moved.score(record).tier
+    assert moved.tier("executable_python", "0.89").name == "below_reference"
+    assert moved.thresholds["executable_python"]["optimised"] == 1_035_000_000
+    assert moved.thresholds["mcp_server"] == scorer.thresholds["mcp_server"]
+
+
+def test_numbers_are_exact_whatever_the_decimal_context(scorers: Scorers) -> None:
+    record = example(2)
+    wanted = scorers["skills@1.0.0"].score(record)
+    with localcontext() as context:
+        context.prec = 3
+        assert getcontext().prec == 3
+        found = scorers["skills@1.0.0"].score(record)
+    assert found.emission == wanted.emission
+    assert isinstance(found.emission, Decimal)
+    assert found.emission.as_tuple().exponent == -9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.composite("nothing", {}), "skill type 'nothing'"),
+        (lambda s: s.composite("executable_python", {"detection": "1"}), "expected"),
+        (lambda s: s.composite("executable_python", dict.fromkeys(_AXES, "1.1")), "outside"),
+        (lambda s: s.composite("executable_python", dict.fromkeys(_AXES, 0.5)), "0.5"),
+        (lambda s: s.emission("executable_python", quality="1", tier="gold"), "gold"),
+        (lambda s: s.emission("executable_python", quality="1", tier=_TIER, luck="2"), "luck"),
+        (lambda s: s.with_thresholds({"nothing": {}}), "skill type 'nothing'"),
+    ],
+)
+def test_wrong_use_says_what_was_expected(
+    scorers: Scorers, call: Callable[[tallystick.Scorer], object], message: str
+) -> None:
+    with pytest.raises(tallystick.TallystickError, match=message):
+        call(scorers["skills@1.0.0"])
+
+
+_AXES = ("detection", "evidence", "policy", "efficiency")
+_TIER = "tier_1_reference"
+
+
+def test_a_type_without_tiers_says_so(scorers: Scorers) -> None:
+    with pytest.raises(tallystick.TallystickError, match="no tiers"):
+        scorers["workflow@1.0.0"].tier("workflow", "1")
+    with pytest.raises(tallystick.TallystickError, match="no emission"):
+        scorers["workflow@1.0.0"].emission("workflow", quality="1", tier="x")
+
+
+def test_results_are_plain_values_that_can_be_sent_elsewhere(scorers: Scorers) -> None:
+    result = scorers["skills@1.0.0"].score(example(4))
+    assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301  # made here
+    assert json.loads(result.to_json()) == result.to_dict()
+
+
+SCORE = """
+import hashlib, sys
+import numpy as np
+import tallystick
+lines = sys.stdin.buffer.read().splitlines()
+digest = hashlib.sha256()
+for name in ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"):
+    for result in tallystick.load(name).score_lines(lines).results():
+        digest.update(result.to_json().encode())
+print(digest.hexdigest())
+"""
+
+
+def dispatch_levels() -> list[str]:
+    """Settings that switch off ever more of what NumPy would use on this machine."""
+    from numpy._core._multiarray_umath import (  # noqa: PLC0415  # the only list
+        __cpu_dispatch__,
+        __cpu_features__,
+    )
+
+    found = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+    return ["", *(" ".join(found[start:]) for start in range(len(found)))]
+
+
+def test_every_processor_gives_the_same_bytes() -> None:
+    data = b"".join(line.rstrip(b"\n") + b"\n" for line in lines(3, 400))
+    found = {}
+    for disabled in dispatch_levels():
+        environment = {"NPY_DISABLE_CPU_FEATURES": disabled, "PYTHONWARNINGS": "error"}
+        run = subprocess.run(
+            [sys.executable, "-c", SCORE],
+            input=data,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        found[disabled] = run.stdout
+    assert len(set(found.values())) == 1, found
+    assert found
