@@ -79,12 +79,15 @@ FRACTIONS = {number for number in NUMBERS if number % 1}
 
 
 def constants(text: str) -> Iterator[Any]:
-    """Every constant of a source that is neither a docstring nor the width of a shown value."""
+    """Every constant of a source but docstrings, widths of shown values and counts of bits."""
     nodes = list(ast.walk(ast.parse(text)))
-    aside = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    aside: set[ast.AST] = set()
     for node in nodes:
-        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            aside |= set(ast.walk(node.format_spec))
+        match node:
+            case ast.Expr(value=inner) | ast.BinOp(op=ast.LShift() | ast.RShift(), right=inner):
+                aside.add(inner)
+            case ast.FormattedValue(format_spec=ast.JoinedStr() as inner):
+                aside.update(ast.walk(inner))
     yield from (n.value for n in nodes if isinstance(n, ast.Constant) and n not in aside)
 
 

@@ -43,8 +43,8 @@ def project_files(folder: Path) -> Iterator[Path]:
 
 
 def text_of(path: Path) -> str:
-    """The text of a file; every file of the project is UTF-8."""
-    return path.read_text(encoding="utf-8")
+    """The text of a file; of one that is not text, what can be read."""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def hits(pattern: re.Pattern[str], text: str) -> list[str]:
