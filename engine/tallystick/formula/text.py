@@ -3,8 +3,10 @@
 ``render`` gives one expression; ``lines`` gives a formula with each of its labels on a line of its
 own, so that it reads like the document it comes from::
 
-    precision = |shared ∩ …| / |…|
-    π = { … }
+    precision = |mine ∩ expected| / |mine|
+    π = 1    if |mine| = 0 and |expected| = 0
+        0    if |mine ∩ expected| = 0
+        …    otherwise
 """
 
 from __future__ import annotations
@@ -80,18 +82,35 @@ def render(node: Node, leaf: Leaf = leaf_text) -> str:
 
 
 def lines(name: str, node: Node, leaf: Leaf = leaf_text) -> list[str]:
-    """The formula under a name, after the labels that it uses."""
-    found: dict[str, str] = {}
-    _collect(node, leaf, found)
-    found[name] = render(node, leaf)
-    return [f"{label} = {text}" for label, text in found.items()]
+    """The formula under a name, after the labels that it uses, each case on a line of its own."""
+    found: dict[str, Node] = {}
+    _collect(node, found)
+    found.pop(name, None)
+    return [
+        line for label, tree in (*found.items(), (name, node)) for line in _case(label, tree, leaf)
+    ]
 
 
-def _collect(node: Node, leaf: Leaf, found: dict[str, str]) -> None:
+def _collect(node: Node, found: dict[str, Node]) -> None:
     for argument in node.args:
-        _collect(argument, leaf, found)
+        _collect(argument, found)
     if node.op == "label":
-        found.setdefault(str(node.data[0]), render(node, leaf))
+        found.setdefault(str(node.data[0]), node)
+
+
+def _case(name: str, node: Node, leaf: Leaf) -> list[str]:
+    top = node.args[0] if node.op == "label" else node
+    if top.op != "cases":
+        return [f"{name} = {render(top, leaf)}"]
+    arms, otherwise = arms_of(top)
+    rows = [(render(value, leaf), f"if {render(condition, leaf)}") for condition, value in arms]
+    rows.append((render(otherwise, leaf), "otherwise"))
+    width = max(len(value) for value, _ in rows)
+    margin = " " * len(name)
+    return [
+        f"{margin if position else name} {' ' if position else '='} {value.ljust(width)}  {when}"
+        for position, (value, when) in enumerate(rows)
+    ]
 
 
 class _Writer:
