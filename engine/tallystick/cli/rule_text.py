@@ -8,7 +8,7 @@ from tallystick.formula.text import decimal_text, lines
 from tallystick.numbers.nano import to_decimal, to_fraction
 
 if TYPE_CHECKING:
-    from tallystick.scoring.binding import BoundType, Value
+    from tallystick.scoring.bound import BoundType, Value
     from tallystick.scoring.scorer import Scorer
 
 _INDENT = "    "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.records.rejects import Reject
-from tallystick.scoring.binding import BoundType
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather, reject_of
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result

@@ -13,7 +13,7 @@ from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, fact_text, lines, render, substituted
 from tallystick.formula.tree import Node, leaves, walk
 from tallystick.numbers.nano import NANO, to_decimal
-from tallystick.scoring.binding import BoundType, Value
+from tallystick.scoring.bound import BoundType, Value
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.result import Result
 from tallystick.scoring.scores import Scores

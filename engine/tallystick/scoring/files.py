@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from tallystick.errors import OutputError
+from tallystick.plugins.registry import Registry
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.output import digest_of_file, format_of, replacing, writer
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
-from tallystick.scoring.sources import source_of
+from tallystick.scoring.sources import ScoresBatches, source_of
 
 if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch
-    from tallystick.scoring.scorer import Scorer
 
 Progress = Callable[[int, int], None]
 """Told after every batch how many bytes of how many were read."""
+
+
+class ScoresFiles(ScoresBatches, Protocol):
+    """What scores a file: a bound rule set that can say what it is."""
+
+    @property
+    def loaded(self) -> LoadedRuleSet:
+        """The rule set and where it comes from."""
+
+    @property
+    def registry(self) -> Registry:
+        """The plugins that it was bound with."""
+
+    @property
+    def types(self) -> Mapping[str, BoundType]:
+        """The bound skill types."""
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Every axis, in order."""
 
 
 @attrs.frozen
@@ -45,7 +67,7 @@ class Paths:
 
 
 def score_file(  # noqa: PLR0913  # what a run needs
-    scorer: Scorer,
+    scorer: ScoresFiles,
     source: Path,
     output: Path,
     *,

@@ -17,7 +17,7 @@ from tallystick.records.decoding import MissedDeadline
 from tallystick.records.extraction import PackedFactsOf
 from tallystick.records.rejects import Reject
 from tallystick.records.types import Record
-from tallystick.scoring.binding import BoundType
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.requirements import check_task
 
 Item = bytes | Mapping[str, Any]

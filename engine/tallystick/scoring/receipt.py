@@ -13,7 +13,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.binding import BoundType
+from tallystick.scoring.bound import BoundType
 
 
 @attrs.frozen

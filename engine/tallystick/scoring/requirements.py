@@ -10,7 +10,7 @@ from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
 from tallystick.records.types import Record
 from tallystick.records.wording import NOTHING, shown
-from tallystick.scoring.binding import BoundType
+from tallystick.scoring.bound import BoundType
 
 
 def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> None:  # noqa: ANN401  # a line or a mapping

@@ -19,7 +19,8 @@ from tallystick.records.types import Record
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.binding import BoundType, bind_rule_set
+from tallystick.scoring.binding import bind_rule_set
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import check_axes
 from tallystick.scoring.explanation import Explanation, explain
 from tallystick.scoring.requirements import check_requirements, check_task

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.binding import BoundType
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.tiers import Thresholds
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallystick.scoring.batch import ResultBatch
-    from tallystick.scoring.scorer import Scorer
 
 READ_BYTES = 1 << 24
 """How much of a JSONL file is scored at a time: enough rows for columns to pay."""
 ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
+
+
+class ScoresBatches(Protocol):
+    """What scores the batches of a source."""
+
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+        """The results of consecutive lines."""
+
+    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
+        """The results of consecutive rows."""
 
 
 class Source(Protocol):
@@ -43,7 +52,7 @@ class Source(Protocol):
     def items(self) -> Iterator[Any]:
         """The records as they are: lines, or rows as mappings."""
 
-    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the records, batch after batch."""
 
 
@@ -75,7 +84,7 @@ class JsonLinesSource:
         for batch in self._lines:
             yield from batch.lines
 
-    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the lines."""
         for batch in self._lines:
             yield scorer.score_lines(batch.lines, batch.first)
@@ -102,7 +111,7 @@ class ParquetSource:
         for batch in self._row_groups():
             yield from rows(batch)
 
-    def batches(self, scorer: Scorer) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the rows."""
         first = 1
         for batch in self._row_groups():

@@ -1,4 +1,4 @@
-"""Columns of the weighted geometric mean; the exact decision is in `numbers/geometric.py`.
+"""Columns of the weighted geometric mean; the exact decision is in `numbers/root.py`.
 
 Let u = 2**-53. In each span of rows doubles propose the rounded mean r, one of two tests accepts it
 or not, and integers decide the rows that were not accepted. NaN passes neither test.
@@ -37,8 +37,8 @@ import numpy as np
 from tallystick.errors import NumberError
 from tallystick.numbers._columns import libm, monomial
 from tallystick.numbers._columns.column import ROWS, check_columns, check_range, spans
-from tallystick.numbers.geometric import decide_remembered
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.root import decide_remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
