@@ -1,0 +1,56 @@
+"""The keys, words and limits that a JSON Schema holds, with what they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_LIMIT = re.compile(r"(min|max)(imum|Length|Items|Properties)")
+
+
+def keys_of(part: Schema, whole: Schema, owner: str = "") -> Iterator[tuple[str, str]]:
+    """Every key below a part of a schema, behind the key that it belongs to."""
+    part = resolved(part, whole)
+    for name, inner in part.get("properties", {}).items():
+        yield owner, name
+        yield from keys_of(inner, whole, name)
+    for inner in _held(part):
+        yield from keys_of(inner, whole, owner)
+
+
+def words_in(part: Schema, whole: Schema) -> Iterator[str]:
+    """Every word of an enumeration below a part of a schema."""
+    part = resolved(part, whole)
+    yield from (word for word in part.get("enum", ()) if isinstance(word, str))
+    for inner in (*part.get("properties", {}).values(), *_held(part)):
+        yield from words_in(inner, whole)
+
+
+def limits_in(value: object) -> Iterator[int]:
+    """Every limit of a number, a text, a list or a map."""
+    if isinstance(value, Mapping):
+        for keyword, inner in value.items():
+            if _LIMIT.fullmatch(keyword):
+                yield inner
+            yield from limits_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from limits_in(inner)
+
+
+def resolved(part: Schema, whole: Schema) -> Schema:
+    """What a part of a schema refers to, or the part itself."""
+    while "$ref" in part:
+        part = whole["$defs"][part["$ref"].rpartition("/")[2]]
+    return part
+
+
+def _held(part: Schema) -> Iterator[Schema]:
+    """What lists, maps and alternatives hold."""
+    for word in ("items", "additionalProperties"):
+        if isinstance(part.get(word), Mapping):
+            yield part[word]
+    yield from part.get("anyOf", ())

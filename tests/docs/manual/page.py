@@ -1,0 +1,129 @@
+"""A page of Markdown, as far as tests look at it: fenced blocks, sections, tables, code spans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import attrs
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The checkout."""
+
+_OPEN = re.compile(r"```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?")
+_HEADING = re.compile(r"#+ (.*)")
+_SPAN = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_WORD = re.compile(r"\w+(?:-\w+)*", re.ASCII)
+
+
+@attrs.frozen
+class Block:
+    """A fenced block.
+
+    Attributes:
+        language: the word behind the fence, perhaps none.
+        title: the file that the block is, perhaps none.
+        text: what stands between the fences.
+        line: the line of the first fence.
+        follows: whether only white space stands between the block before and this one.
+    """
+
+    language: str
+    title: str | None
+    text: str
+    line: int
+    follows: bool
+
+
+@attrs.frozen
+class Page:
+    """A page of Markdown."""
+
+    path: Path
+    text: str
+
+    @classmethod
+    def of(cls, name: str) -> Page:
+        path = ROOT / name
+        return cls(path, path.read_text(encoding="utf-8"))
+
+    def blocks(self) -> Iterator[Block]:
+        """The fenced blocks, in order."""
+        lines = iter(enumerate(self.text.splitlines(), 1))
+        follows = False
+        for number, line in lines:
+            opened = _OPEN.fullmatch(line)
+            if opened is None:
+                follows = follows and not line.strip()
+                continue
+            inside = []
+            for _, inner in lines:
+                if inner == "```":
+                    break
+                inside.append(f"{inner}\n")
+            yield Block(opened["language"], opened["title"], "".join(inside), number, follows)
+            follows = True
+
+    @property
+    def prose(self) -> str:
+        """The page without its fenced blocks."""
+        return re.sub(r"^```.*?^```$", "", self.text, flags=re.MULTILINE | re.DOTALL)
+
+    def section(self, heading: str) -> Page:
+        """The prose under a heading, with the sections below it."""
+        level, found = 0, list[str]()
+        for line in self.prose.splitlines():
+            depth = len(line) - len(line.lstrip("#")) if _HEADING.fullmatch(line) else 0
+            if level and 0 < depth <= level:
+                break
+            if depth and line.lstrip("# ") == heading:
+                level = depth
+            elif level:
+                found.append(line)
+        assert level, f"{self.path}: no heading {heading!r}"
+        return Page(self.path, "\n".join(found))
+
+    def rows(self) -> list[list[list[str]]]:
+        """The code spans of each cell of each row of all tables, heads left out."""
+        lines = [*self.prose.splitlines(), ""]
+        return [
+            [_SPAN.findall(cell) for cell in line[1:-1].split("|")]
+            for line, below in pairwise(lines)
+            if line.startswith("| ") and not below.startswith("|--")
+        ]
+
+    def first_cells(self) -> list[str]:
+        """The code spans in the first cells of all tables, heads left out."""
+        return [span for row in self.rows() for span in row[0]]
+
+    def spans(self) -> list[str]:
+        """Every code span."""
+        return _SPAN.findall(self.prose)
+
+    def words(self) -> set[str]:
+        """Every word within a code span."""
+        return words_of(self.spans())
+
+    def links(self) -> list[str]:
+        """The targets of the links, those of the web left out."""
+        return [link for link in _LINK.findall(self.prose) if "://" not in link]
+
+    def anchors(self) -> set[str]:
+        """What a link behind # can name."""
+        titles = [m[1] for line in self.prose.splitlines() if (m := _HEADING.fullmatch(line))]
+        return {
+            re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles
+        }
+
+
+def words_of(spans: Iterable[str]) -> set[str]:
+    """Every word within some code spans."""
+    return {word for span in spans for word in _WORD.findall(span)}
+
+
+def pages() -> list[str]:
+    """The names of the pages in ``docs``."""
+    return sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))

@@ -1,0 +1,167 @@
+"""A reader who does what a page says, block by block, in a folder of their own.
+
+- A block with a title is a file: it is written.
+- ``python`` is run, in one session for the page.
+- ``sh`` is run when it uses ``tallystick``; what else it has is left to the shell. A comment
+  ``# exit status 1`` says how a command ends. ``pip install -e .`` makes the package of the folder
+  known as an installed one is.
+- ``text`` right behind a block that was run is its output; ``…`` stands for any text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from manual.page import ROOT, Block, Page
+from tallystick.cli.main import main
+from tallystick.plugins.registry import installed
+
+_COMMANDS = ("tallystick", ".venv/bin/tallystick")
+_STATUS = re.compile(r"# exit status (\d)$")
+_ASSIGNMENT = re.compile(r"(\w+)=(\S*)")
+
+
+@attrs.define
+class Reader:
+    """Reads one page.
+
+    Attributes:
+        page: the page.
+        folder: where files are written and commands run; on the search path of modules.
+        capture: what commands print.
+    """
+
+    page: Page
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+    session: dict[str, Any] = attrs.field(factory=lambda: {"__name__": "__page__"})
+    output: str | None = None
+
+    def read(self) -> int:
+        """Do everything that the page says; how many blocks were run."""
+        done = 0
+        for block in self.page.blocks():
+            ran = self._do(block)
+            done += ran
+            if not ran:
+                self._compare(block)
+        return done
+
+    def _do(self, block: Block) -> bool:
+        if block.title is not None:
+            self._write(self.folder / block.title, block.text)
+        elif block.language == "python":
+            self.output = self._python(block)
+            return True
+        elif block.language == "sh" and any(_uses(line) for line in block.text.splitlines()):
+            self.output = "".join(self._command(line, block) for line in block.text.splitlines())
+            return True
+        return False
+
+    def _compare(self, block: Block) -> None:
+        if block.language == "text" and block.follows and self.output is not None:
+            pattern = ".*".join(map(re.escape, block.text.strip().split("…")))
+            matched = re.fullmatch(pattern, self.output.strip(), re.DOTALL)
+            assert matched, f"{self.page.path}:{block.line}: the output is\n{self.output}"
+        self.output = None
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def _python(self, block: Block) -> str:
+        # blank lines before it, so that a traceback shows the line of the page
+        source = "\n" * block.line + block.text
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(source, str(self.page.path), "exec"), self.session)  # noqa: S102  # the page's own code
+        return printed.getvalue()
+
+    def _command(self, line: str, block: Block) -> str:
+        asked = _STATUS.search(line)
+        words = shlex.split(line, comments=True)
+        if not words:
+            return ""
+        if _uses(line):
+            status, printed = self._tallystick(words)
+        elif words == ["pip", "install", "-e", "."]:
+            status, printed = self._install(), ""
+        else:
+            ran = subprocess.run(words, capture_output=True, text=True, check=False)
+            status, printed = ran.returncode, ran.stdout + ran.stderr
+        expected = int(asked[1]) if asked else 0
+        assert status == expected, f"{self.page.path}:{block.line}: {line}\n{printed}"
+        return printed
+
+    def _tallystick(self, words: list[str]) -> tuple[int, str]:
+        with pytest.MonkeyPatch.context() as patch:
+            while assigned := _ASSIGNMENT.fullmatch(words[0]):
+                patch.setenv(assigned[1], assigned[2])
+                installed.cache_clear()
+                words = words[1:]
+            patch.setattr(sys, "argv", words)
+            self.capture.readouterr()
+            try:
+                main()
+                status = 0
+            except SystemExit as end:
+                status = int(end.code or 0)
+        printed = self.capture.readouterr()
+        return status, printed.out + printed.err
+
+    def _install(self) -> int:
+        """Put beside the package what an installer would write of its ``pyproject.toml``."""
+        project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
+        name, version = project["name"].replace("-", "_"), project["version"]
+        info = self.folder / f"{name}-{version}.dist-info"
+        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"
+        self._write(info / "METADATA", metadata)
+        groups = [
+            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+            for group, entries in project["entry-points"].items()
+        ]
+        self._write(info / "entry_points.txt", "\n".join(groups))
+        importlib.invalidate_caches()
+        installed.cache_clear()
+        return 0
+
+
+def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Make a folder the reader's place: with the checkout's data, first on the search path."""
+    for name in ("plugins", "rules"):
+        (folder / name).symlink_to(ROOT / name)
+    patch.chdir(folder)
+    patch.syspath_prepend(folder)
+    patch.delenv("TALLYSTICK_PLUGINS", raising=False)
+
+
+def forget(folder: Path) -> None:
+    """Drop what was imported from a folder, and the registry that may hold it."""
+    here = str(folder) + os.sep
+    found = [
+        name
+        for name, m in sys.modules.items()
+        if (getattr(m, "__file__", "") or "").startswith(here)
+    ]
+    for name in found:
+        del sys.modules[name]
+    installed.cache_clear()
+
+
+def _uses(line: str) -> bool:
+    words = [word for word in line.split() if not _ASSIGNMENT.fullmatch(word)]
+    return bool(words) and words[0] in _COMMANDS

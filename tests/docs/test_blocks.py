@@ -1,0 +1,53 @@
+"""Every block of code on a page does what the page says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from manual.page import Page, pages
+from manual.reader import Reader, forget, prepare
+
+_WITH_BLOCKS = {
+    "docs/errata.md",
+    "docs/numbers.md",
+    "docs/plugins.md",
+    "docs/records.md",
+    "docs/rule-sets.md",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    prepare(tmp_path, monkeypatch)
+    yield tmp_path
+    forget(tmp_path)
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_block_of_a_page_runs(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = Reader(Page.of(name), folder, capsys).read()
+    assert done or name not in _WITH_BLOCKS
+
+
+def test_a_wrong_output_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Page(Path("page.md"), "```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:5: the output is"):
+        Reader(page, folder, capsys).read()
+
+
+def test_a_wrong_exit_status_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Page(Path("page.md"), "```sh\ntallystick rules digest nothing@1.0.0\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:1: tallystick rules digest"):
+        Reader(page, folder, capsys).read()
+
+
+@pytest.mark.parametrize("name", [*pages(), "README.md"])
+def test_every_link_to_a_section_leads_to_one(name: str) -> None:
+    page = Page.of(name)
+    for link in page.links():
+        target, _, anchor = link.partition("#")
+        path = page.path.parent / target if target else page.path
+        if anchor:
+            assert anchor in Page(path, path.read_text(encoding="utf-8")).anchors(), link

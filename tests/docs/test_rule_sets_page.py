@@ -1,0 +1,70 @@
+"""``docs/rule-sets.md`` has every section, key and word of the format."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from manual.keys import Schema, keys_of, words_in
+from manual.page import Page, words_of
+
+import tallystick
+from tallystick.plugins.registry import installed
+from tallystick.resources import schema_path
+from tallystick.rules.digest import canonical_form
+from tallystick.rules.model import BUILT_IN_COMPOSITES
+from tallystick.rules.resolution import shipped
+
+_PAGE = Page.of("docs/rule-sets.md")
+_SCHEMA: Schema = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))
+_SECTIONS = list(_SCHEMA["properties"])
+
+
+def _documented(section: Page) -> Iterator[tuple[str, str]]:
+    """Each key of a table, behind its owner: what stands beside a key may belong to that key."""
+    for key in words_of(span for span in section.spans() if span.startswith("[")):
+        yield "", key
+    for first, *rest in section.rows():
+        keys = words_of(first)
+        for key in keys:
+            yield "", key
+            yield from ((key, word) for word in {w for cell in rest for w in words_of(cell)})
+
+
+@pytest.mark.parametrize("section", _SECTIONS)
+def test_every_key_of_a_section_is_documented(section: str) -> None:
+    documented = Counter(_documented(_PAGE.section(f"`[{section}]`")))
+    owners: dict[str, list[str]] = {}
+    for owner, key in keys_of(_SCHEMA["properties"][section], _SCHEMA):
+        owners.setdefault(key, []).append(owner)
+    for key, belongs in owners.items():
+        beside = sum(bool(documented[owner, key]) for owner in belongs if owner)
+        assert documented["", key] + beside >= len(belongs), key
+
+
+@pytest.mark.parametrize("section", _SECTIONS)
+def test_every_word_of_a_section_is_documented(section: str) -> None:
+    words = set(words_in(_SCHEMA["properties"][section], _SCHEMA))
+    assert words - _PAGE.section(f"`[{section}]`").words() == set()
+
+
+def test_the_sections_are_documented_in_the_order_of_the_format() -> None:
+    headings = [line for line in _PAGE.prose.splitlines() if line.startswith("### `[")]
+    assert headings == [f"### `[{section}]`" for section in _SECTIONS]
+
+
+def test_every_composite_is_documented() -> None:
+    cells = _PAGE.section("`[skill_types]`").first_cells()
+    assert cells[-3:] == [*BUILT_IN_COMPOSITES, "namespace/name@version"]
+
+
+def test_every_shipped_rule_set_is_documented() -> None:
+    for name in shipped(installed()):
+        assert f"`{name}`" in Page.of("README.md").text
+        assert f"\n{name} " in _PAGE.text
+
+
+def test_everything_the_digest_covers_is_documented() -> None:
+    scorer = tallystick.load("workflow@1.1.0")
+    form = canonical_form(scorer.rule_set, scorer.registry)
+    assert _PAGE.section("The digest").first_cells() == list(form)
