@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,13 @@ from tallystick.errors import InputError
 @click.command()
 @click.argument("records", type=click.Path(path_type=Path))
 @rules_option
-@click.option("--line", "number", default=1, type=click.IntRange(min=1), help="The record's line.")
+@click.option(
+    "--line",
+    "number",
+    default=1,
+    type=click.IntRange(1, sys.maxsize),
+    help="The record's line.",
+)
 @as_json
 def explain(records: Path, reference: str, number: int, as_json: bool) -> None:
     """Explain the score of one record of the file RECORDS.

@@ -8,8 +8,9 @@ from tallystick.formula.text import decimal_text, lines
 from tallystick.numbers.nano import to_decimal, to_fraction
 
 if TYPE_CHECKING:
-    from tallystick.scoring.bound import BoundType, Value
+    from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.value import Value
 
 _INDENT = "    "
 
@@ -26,8 +27,14 @@ def text_of(scorer: Scorer) -> str:
 
 
 def _formulas(scorer: Scorer) -> list[str]:
-    values = {v.name: v for bound in scorer.types.values() for v in (*bound.axes, *bound.factors)}
+    values = {v.name: v for bound in scorer.types.values() for v in _values(bound)}
     return [line for value in values.values() for line in _formula(value)]
+
+
+def _values(bound: BoundType) -> list[Value]:
+    thresholds = bound.tiers.formulas.values() if bound.tiers is not None else ()
+    emission = [bound.emission] if bound.emission is not None else []
+    return [*bound.axes, *thresholds, *bound.factors, *emission]
 
 
 def _formula(value: Value) -> list[str]:

@@ -79,7 +79,8 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
     """A progress bar on a terminal."""
-    if not sys.stderr.isatty():
+    # a process without an error output has none here
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs

@@ -158,7 +158,13 @@ def opaque(
     """
 
     def declare(function: Callable[[Mapping[str, Any]], int]) -> Node:
-        source = textwrap.dedent(inspect.getsource(function))
+        try:
+            source = textwrap.dedent(inspect.getsource(function))
+        except OSError as error:
+            raise FormulaError(
+                f"found no source of the opaque fact {name!r}, expected a function in a file: its "
+                "identity is the digest of its source"
+            ) from error
         digest = hashlib.sha256(source.encode()).hexdigest()
         data = ("opaque", name, (digest, low, high), scale)
         return Node("fact", (), data, Kind.NUMBER, function)

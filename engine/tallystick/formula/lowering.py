@@ -13,6 +13,7 @@ arms of its own, evaluated before the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from math import gcd, lcm
 
 import attrs
@@ -47,7 +48,7 @@ from tallystick.formula.polynomial import (
     strip,
 )
 from tallystick.formula.program import Cell, Input, Piece, Program, reached
-from tallystick.formula.text import render
+from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
 from tallystick.numbers.nano import NANO
 
@@ -170,7 +171,7 @@ class _Lowering:
         (n, d), (m, e) = left, right
         sign = _sign(m, known)
         if not sign:
-            low, high = known.range(m)
+            low, high = (_unscaled(end, e) for end in known.range(m))
             raise FormulaError(
                 f"found a division by {render(node.args[1])}, which can be 0 where it is reached "
                 f"(range {low} to {high}): put the zero in an earlier case, or require it of the "
@@ -323,6 +324,10 @@ def _sign(polynomial: Polynomial, known: Knowledge) -> int:
         sign *= 1 if low > 0 else -1
     low, high = known.range(strip(polynomial, monomial))
     return sign if low > 0 else -sign if high < 0 else 0
+
+
+def _unscaled(end: int, denominator: Polynomial) -> str:
+    return decimal_text(Fraction(end, denominator.get((), 1)))
 
 
 def _hull(intervals: list[Interval]) -> Interval:

@@ -357,4 +357,9 @@ def _option(choice: Node, other: Operand | str) -> Node:
 
 
 def _listed(data: Data) -> list[Any]:
-    return [_listed(d) if isinstance(d, tuple) else d for d in data]
+    """The data as JSON; a whole number that a double cannot hold is written as text."""
+    return [_listed(d) if isinstance(d, tuple) else str(d) if _is_wide(d) else d for d in data]
+
+
+def _is_wide(value: str | int) -> bool:
+    return isinstance(value, int) and abs(value) >= 1 << 53

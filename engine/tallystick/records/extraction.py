@@ -20,6 +20,7 @@ from tallystick.formula.path import Step, steps
 from tallystick.formula.place import Place, Schema, alternatives_of, place_of, type_of
 from tallystick.formula.tree import Node
 from tallystick.records.types import Record, attribute_name
+from tallystick.records.wording import shown
 
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
@@ -222,11 +223,11 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
         try:
             value = function(plain) if function else None
         except Exception as error:
-            found = f"{type(error).__name__}: {error}"
+            found = shown(f"{type(error).__name__}: {error}")
             raise RecordError("fact-failed", path_of(fact), found, "an integer") from error
         if type(value) is not int or not low <= value <= high:
             expected = f"an integer from {low} to {high}, over {scale_of(fact)}"
-            raise RecordError("fact-failed", path_of(fact), repr(value)[:80], expected)
+            raise RecordError("fact-failed", path_of(fact), shown(repr(value)), expected)
         return value
 
     return guarded

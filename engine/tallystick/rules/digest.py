@@ -27,13 +27,12 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     """What the digest covers, as a JSON value; the registry knows every name of the rule set."""
     types = {name: registry.skill_types[name] for name in rule_set.skill_types}
     named = [registry.requirements[name] for name in used_requirements(rule_set)]
-    own = [requirement for skill_type in types.values() for requirement in skill_type.requirements]
     return {
         "document": unstructure(rule_set),
         "formulas": {name: registry.formulas[name].digest for name in used_formulas(rule_set)},
-        "requirements": {requirement.name: requirement.digest for requirement in (*own, *named)},
+        "requirements": {requirement.name: requirement.digest for requirement in named},
         "skill_types": {
-            name: sorted(requirement.name for requirement in skill_type.requirements)
+            name: {requirement.name: requirement.digest for requirement in skill_type.requirements}
             for name, skill_type in types.items()
         },
     }

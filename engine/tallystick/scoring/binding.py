@@ -25,13 +25,15 @@ from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
 from tallystick.records.types import ANSWER
-from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
+from tallystick.rules.model import BUILT_IN_COMPOSITES, SkillTypeRules
+from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.bound import BoundType, TaskRequirement, Value
+from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Composite, Gate
 from tallystick.scoring.tiers import Tiers
+from tallystick.scoring.value import Value
 
 UNIT = Domain(0, NANO)
 """The range of an axis, a composite and a consensus, in nano."""
@@ -47,7 +49,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
             of a type are out of order at its seed.
     """
-    tiers = _tiers(loaded.rule_set, registry)
+    tiers = _tiers(loaded, registry)
     bound = {
         name: _Binding(loaded, registry, name, rules).bound(tiers)
         for name, rules in loaded.rule_set.skill_types.items()
@@ -72,20 +74,47 @@ def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Problem]:
     ]
 
 
-def _tiers(rule_set: RuleSet, registry: Registry) -> Tiers | None:
-    if rule_set.tiers is None:
+def _tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
+    rules = loaded.rule_set.tiers
+    if rules is None:
         return None
-    levels = rule_set.tiers.levels
     return Tiers(
-        levels=tuple(level.name for level in levels),
-        multipliers=tuple(from_decimal(level.multiplier) for level in levels),
-        cuts=tuple(level.threshold for level in levels if level.threshold is not None),
-        formulas={
-            name: bind(registry.formulas[t.formula].tree, _exact(t.parameters))
-            for name, t in rule_set.tiers.thresholds.items()
-            if t.formula is not None
-        },
+        levels=tuple(level.name for level in rules.levels),
+        multipliers=tuple(from_decimal(level.multiplier) for level in rules.levels),
+        cuts=tuple(level.threshold for level in rules.levels if level.threshold is not None),
+        tracked=tuple(n for n, threshold in rules.thresholds.items() if threshold.formula is None),
+        formulas=_thresholds(loaded, rules, registry),
     )
+
+
+def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> dict[str, Value]:
+    """The thresholds that have a formula, in an order in which each reads only earlier ones."""
+    named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
+    published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
+    found: dict[str, Value] = {}
+    while len(found) < len(named):
+        waiting = {n: registry.formulas[f] for n, (f, _) in named.items() if n not in found}
+        ready = [n for n, formula in waiting.items() if set(formula.published) <= set(published)]
+        if not ready:
+            raise FormulaError(f"found thresholds that wait for each other: {', '.join(waiting)}")
+        for name in ready:
+            formula = waiting[name]
+            with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
+                tree = bind(formula.tree, _exact(named[name][1].parameters))
+                compiled = compile_tree(tree, {}, published)
+                _check_range(formula, compiled)
+            found[name] = Value(name, formula, compiled, None, compiled.program.domain)
+        published |= {name: found[name].domain for name in ready}
+    return found
+
+
+@contextmanager
+def _placed(loaded: LoadedRuleSet, path: KeyPath, name: str, scope: str) -> Iterator[None]:
+    try:
+        yield
+    except FormulaError as error:
+        expected = f"a formula that is safe for {scope}; {error}"
+        raise RuleSetError([loaded.problem(path, name, expected)]) from error
 
 
 class _Binding:
@@ -105,8 +134,10 @@ class _Binding:
         self.facts: list[Node] = []
 
     def bound(self, tiers: Tiers | None) -> BoundType:
+        for requirement in self.requirements:
+            self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
-            self._gather(path, formula)
+            self._gather(path, formula.name, formula.tree, formula.applies)
         published: dict[str, Domain] = {}
         axes = self._axes(published)
         composite = self._composite(published)
@@ -139,23 +170,19 @@ class _Binding:
             found += [(("emission", "factors", name), f.formula) for name, f in factors]
         return [(path, self.registry.formulas[name]) for path, name in found]
 
-    def _gather(self, path: KeyPath, formula: Formula) -> None:
-        """The facts of a formula and of the requirements, each once, with their ranges."""
-        trees = [t for t in (*self.conditions, formula.tree, formula.applies) if t is not None]
-        with self._placed(path, formula):
-            for fact in (f for tree in trees for f in leaves(tree, "fact")):
+    def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
+        """The facts of some trees, each once, with their ranges."""
+        with self._placed(path, name):
+            for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
                     self.domains[fact.digest] = _narrow(fact, domain_of(fact, self.schema))
                     self.facts.append(fact)
 
     @contextmanager
-    def _placed(self, path: KeyPath, formula: Formula) -> Iterator[None]:
+    def _placed(self, path: KeyPath, name: str) -> Iterator[None]:
         """Say where in the rule set a formula is named that cannot be used."""
-        try:
+        with _placed(self.loaded, path, name, f"every record of {self.name}"):
             yield
-        except FormulaError as error:
-            expected = f"a formula that is safe for every record of {self.name}; {error}"
-            raise RuleSetError([self.loaded.problem(path, formula.name, expected)]) from error
 
     def _axes(self, published: dict[str, Domain]) -> tuple[Value, ...]:
         """The axes in an order in which each reads only earlier ones."""
@@ -197,7 +224,7 @@ class _Binding:
         parameters: Mapping[str, Decimal],
         published: Mapping[str, Domain],
     ) -> Compiled:
-        with self._placed(path, formula):
+        with self._placed(path, formula.name):
             tree = bind(formula.tree, _exact(parameters))
             reads_facts = formula.kind in ("axis", "factor")
             compiled = compile_tree(
@@ -237,7 +264,7 @@ class _Binding:
         self, tiers: Tiers | None
     ) -> tuple[tuple[Value, ...], tuple[str, ...], Value | None]:
         rules, base_weight = self.rule_set.emission, _nano(self.rules.base_weight)
-        if rules is None or base_weight is None or tiers is None:
+        if rules is None or base_weight is None:
             return (), (), None
         base = {"base_weight": Domain(base_weight, base_weight, base_weight or 1)}
         factors = tuple(
@@ -248,7 +275,9 @@ class _Binding:
             if f.skill_types is None or self.name in f.skill_types
         )
         absent = tuple(n for n in rules.factors if n not in {v.name for v in factors})
-        published = base | {"quality": UNIT, "tier_multiplier": _spanned(tiers.multipliers)}
+        published = base | {"quality": UNIT}
+        if tiers is not None:
+            published["tier_multiplier"] = _spanned(tiers.multipliers)
         published |= {value.name: value.domain for value in factors}
         published |= dict.fromkeys(absent, ONE)
         formula = self.registry.formulas[rules.formula]

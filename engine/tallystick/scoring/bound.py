@@ -8,7 +8,7 @@ from functools import cached_property
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.formula import Formula, Requirement
+from tallystick.formula.formula import Requirement
 from tallystick.formula.place import Schema
 from tallystick.formula.tree import Node
 from tallystick.records.extraction import (
@@ -20,25 +20,7 @@ from tallystick.records.extraction import (
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import Composite
 from tallystick.scoring.tiers import Thresholds, Tiers
-
-
-@attrs.frozen(eq=False)
-class Value:
-    """A published value: an axis, a factor or the emission.
-
-    Attributes:
-        name: the name under which it is published.
-        formula: the formula under its name.
-        compiled: the formula with its parameters bound.
-        applies: where it is published at all; None is everywhere.
-        domain: the range of what other formulas read, 1 where it does not apply.
-    """
-
-    name: str
-    formula: Formula
-    compiled: Compiled
-    applies: Compiled | None
-    domain: Domain
+from tallystick.scoring.value import Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -110,4 +92,4 @@ class BoundType:
         """The thresholds without a state: those of the seed baseline."""
         if self.tiers is None or self.baseline is None:
             return {}
-        return self.tiers.thresholds({"baseline": self.baseline})
+        return self.tiers.thresholds(dict.fromkeys(self.tiers.tracked, self.baseline))

@@ -13,11 +13,12 @@ from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, fact_text, lines, render, substituted
 from tallystick.formula.tree import Node, leaves, walk
 from tallystick.numbers.nano import NANO, to_decimal
-from tallystick.scoring.bound import BoundType, Value
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.result import Result
 from tallystick.scoring.scores import Scores
 from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.value import Value
 
 
 @attrs.frozen
@@ -271,12 +272,10 @@ def _factor_steps(bound: BoundType, facts: Sequence[int], scores: Scores) -> tup
 
 
 def _emission(bound: BoundType, scores: Scores) -> Step | None:
-    if bound.emission is None or bound.base_weight is None or scores.tier_multiplier is None:
+    if bound.emission is None or bound.base_weight is None:
         return None
     published = {n: NANO if v is None else v for n, v in scores.factors.items()}
-    published |= {
-        "quality": scores.quality,
-        "base_weight": bound.base_weight,
-        "tier_multiplier": scores.tier_multiplier,
-    }
+    published |= {"quality": scores.quality, "base_weight": bound.base_weight}
+    if scores.tier_multiplier is not None:
+        published["tier_multiplier"] = scores.tier_multiplier
     return _step(bound.emission, (), published, scores.emission)

@@ -102,14 +102,20 @@ class Scorer:
         """The same rule set with other tier thresholds for some types, such as those of a state.
 
         Args:
-            thresholds: by skill type, the tracked thresholds by name; the others follow.
+            thresholds: by skill type, thresholds by name; those that are left out follow from the
+                baseline, which is the seed if it is left out too.
+
+        Raises:
+            TallystickError: a skill type or a threshold is unknown.
         """
         changed = dict(self.thresholds)
         for name, given in thresholds.items():
-            tiers = self._bound(name).tiers
-            if tiers is not None:
-                tracked = {threshold: _nano(value) for threshold, value in given.items()}
-                changed[name] = tiers.thresholds(tracked)
+            tiers, seeds = self._bound(name).tiers, self._bound(name).seeds
+            if tiers is None:
+                raise TallystickError(f"found no tiers for {name} in {self.rule_set.reference}")
+            tracked = {threshold: seeds[threshold] for threshold in tiers.tracked}
+            tracked |= {threshold: _nano(value) for threshold, value in given.items()}
+            changed[name] = tiers.thresholds(tracked)
         return attrs.evolve(self, thresholds=changed)
 
     def score(self, record: RecordLike, *, line: int = 1) -> Result:

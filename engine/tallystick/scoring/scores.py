@@ -46,10 +46,10 @@ def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) 
     for axis in bound.axes:
         axes[axis.name] = axis.compiled.nano(facts, axes)
     quality = bound.composite.quality(axes)
-    if bound.tiers is None:
-        return Scores(axes, quality, None, None, {}, None)
-    level = bound.tiers.level(quality, thresholds)
-    multiplier = bound.tiers.multipliers[level]
+    level, multiplier = None, None
+    if bound.tiers is not None:
+        level = bound.tiers.level(quality, thresholds)
+        multiplier = bound.tiers.multipliers[level]
     if bound.emission is None or bound.base_weight is None:
         return Scores(axes, quality, level, multiplier, {}, None)
     factors = _factors(bound, facts, bound.base_weight)
@@ -58,17 +58,15 @@ def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) 
 
 
 def emission_of(
-    bound: BoundType, quality: int, multiplier: int, factors: Mapping[str, int | None]
+    bound: BoundType, quality: int, multiplier: int | None, factors: Mapping[str, int | None]
 ) -> int | None:
     """The emission from published values; a factor of None counts as 1."""
     if bound.emission is None or bound.base_weight is None:
         return None
     published = {name: NANO if value is None else value for name, value in factors.items()}
-    published |= {
-        "quality": quality,
-        "base_weight": bound.base_weight,
-        "tier_multiplier": multiplier,
-    }
+    published |= {"quality": quality, "base_weight": bound.base_weight}
+    if multiplier is not None:
+        published["tier_multiplier"] = multiplier
     return bound.emission.compiled.nano((), published)
 
 
@@ -119,15 +117,16 @@ def score_columns(
     for axis in bound.axes:
         axes[axis.name] = axis.compiled.nano_columns(facts, axes, rows)
     quality = bound.composite.quality_columns(axes, rows)
-    if bound.tiers is None:
-        return ScoreColumns(rows, axes, quality, None, None, {}, None)
-    level = bound.tiers.level_columns(quality, thresholds)
-    multiplier = np.array(bound.tiers.multipliers, np.int64)[level]
+    level, multiplier = None, None
+    if bound.tiers is not None:
+        level = bound.tiers.level_columns(quality, thresholds)
+        multiplier = np.array(bound.tiers.multipliers, np.int64)[level]
     if bound.emission is None or bound.base_weight is None:
         return ScoreColumns(rows, axes, quality, level, multiplier, {}, None)
     factors = _factor_columns(bound, facts, bound.base_weight, rows)
-    published = {name: factor.values for name, factor in factors.items()}
-    published |= {"quality": quality, "tier_multiplier": multiplier}
+    published = {name: factor.values for name, factor in factors.items()} | {"quality": quality}
+    if multiplier is not None:
+        published["tier_multiplier"] = multiplier
     emission = bound.emission.compiled.nano_columns((), published, rows)
     return ScoreColumns(rows, axes, quality, level, multiplier, factors, emission)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tallystick.scoring.batch import ResultBatch
 
-READ_BYTES = 1 << 24
+BATCH_BYTES = 1 << 24
 """How much of a JSONL file is scored at a time: enough rows for columns to pay."""
 ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
@@ -58,7 +58,7 @@ class Source(Protocol):
 
 def source_of(path: Path) -> Source:
     """The source of a file: Parquet by its extension, else JSONL."""
-    return ParquetSource(path) if path.suffix == ".parquet" else JsonLinesSource(path)
+    return ParquetSource(path) if path.suffix.lower() == ".parquet" else JsonLinesSource(path)
 
 
 class JsonLinesSource:
@@ -66,7 +66,7 @@ class JsonLinesSource:
 
     def __init__(self, path: Path) -> None:
         """Read nothing yet."""
-        self._lines = LineReader(path, READ_BYTES)
+        self._lines = LineReader(path)
         self.size = _size(path)
 
     @property
@@ -86,8 +86,14 @@ class JsonLinesSource:
 
     def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the lines."""
+        lines, first, scored = list[bytes](), 1, 0
         for batch in self._lines:
-            yield scorer.score_lines(batch.lines, batch.first)
+            lines += batch.lines
+            if self.bytes_read - scored >= BATCH_BYTES:
+                yield scorer.score_lines(lines, first)
+                lines, first, scored = [], first + len(lines), self.bytes_read
+        if lines:
+            yield scorer.score_lines(lines, first)
 
 
 class ParquetSource:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.errors import FormulaError
-from tallystick.formula.exact import evaluate
-from tallystick.formula.tree import Node, names
-from tallystick.numbers.nano import publish
+from tallystick.errors import NumberError
+from tallystick.scoring.value import Value
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column
@@ -29,28 +26,33 @@ class Tiers:
         levels: the names, from the lowest to the highest.
         multipliers: the emission multiplier of each level, in nano.
         cuts: the threshold from which each level but the lowest is reached.
-        formulas: the bound tree of each threshold that has one; the others are tracked.
+        tracked: the thresholds without a formula, which a state tracks.
+        formulas: the others, in an order in which each reads only earlier ones.
     """
 
     levels: tuple[str, ...]
     multipliers: tuple[int, ...]
     cuts: tuple[str, ...]
-    formulas: Mapping[str, Node]
+    tracked: tuple[str, ...]
+    formulas: Mapping[str, Value]
 
-    def thresholds(self, tracked: Thresholds) -> Thresholds:
-        """Every threshold from those that are tracked; a tracked one replaces its formula.
+    def thresholds(self, given: Thresholds) -> Thresholds:
+        """Every threshold from those that are given; a given one replaces its formula.
 
         Raises:
-            FormulaError: the thresholds read each other in a circle.
+            NumberError: a threshold is unknown, or a tracked one is not given.
         """
-        known = dict(tracked)
-        waiting = {name: tree for name, tree in self.formulas.items() if name not in known}
-        while waiting:
-            ready = {n for n, t in waiting.items() if set(names(t, "published")) <= known.keys()}
-            if not ready:
-                raise FormulaError(f"found thresholds that wait for each other: {sorted(waiting)}")
-            known |= {n: publish(self._value(waiting.pop(n), known)) for n in ready}
-        return known
+        known = (*self.tracked, *self.formulas)
+        if set(given) - set(known) or set(self.tracked) - set(given):
+            raise NumberError(
+                f"found the thresholds {', '.join(given) or 'none'}, expected "
+                f"{', '.join(self.tracked)} and perhaps {', '.join(self.formulas)}"
+            )
+        found = dict(given)
+        for name, value in self.formulas.items():
+            if name not in found:
+                found[name] = value.compiled.nano((), found)
+        return found
 
     def level(self, quality: int, thresholds: Thresholds) -> int:
         """The position of the highest level whose threshold a quality reaches: Q ≥ threshold."""
@@ -66,7 +68,3 @@ class Tiers:
         """From where on each level is the highest that is reached, ascending."""
         cuts = [thresholds[name] for name in self.cuts]
         return [min(cuts[position:]) for position in range(len(cuts))]
-
-    @staticmethod
-    def _value(tree: Node, known: Thresholds) -> Fraction:
-        return evaluate(tree, {}, known)
