@@ -25,7 +25,8 @@ from tallystick.records.wording import shown
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
 PackedFactsOf = Callable[[Record], bytes]
-"""The same as 64-bit integers of this machine, one after the other."""
+"""The same in 8 bytes of this machine each: ``number`` facts as the doubles that the record has,
+not yet nano, the others as integers."""
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _OBJECTS = (msgspec.Struct, dict)
@@ -37,7 +38,7 @@ def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
     The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
     """
     source = _Source(schema)
-    values = source.values(facts)
+    values = [source.value(fact) for fact in facts]
     function: FactsOf = source.compile(f"({', '.join(values)}{',' if values else ''})")
     return function
 
@@ -45,10 +46,16 @@ def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
 def compile_packed(facts: Sequence[Node], schema: Schema) -> PackedFactsOf:
     """As ``compile_extraction``, with the facts packed; each must fit 64 bits."""
     source = _Source(schema)
-    values = source.values(facts)
-    pack = source.constant(struct.Struct(f"={len(facts)}q").pack)
+    values = [source.double(f) if is_double(f) else source.value(f) for f in facts]
+    layout = "".join("d" if is_double(fact) else "q" for fact in facts)
+    pack = source.constant(struct.Struct(f"={layout}").pack)
     function: PackedFactsOf = source.compile(f"{pack}({', '.join(values)})")
     return function
+
+
+def is_double(fact: Node) -> bool:
+    """Whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
+    return reader_of(fact) == "number"
 
 
 class _Source:
@@ -58,9 +65,16 @@ class _Source:
         self.variables: dict[str, str] = {}
         self.constants: dict[str, object] = {"OBJECTS": _OBJECTS, "excess": _excess, "fold": _fold}
 
-    def values(self, facts: Sequence[Node]) -> list[str]:
-        """An expression for each fact."""
-        return [getattr(self, f"_{reader_of(fact)}")(fact) for fact in facts]
+    def value(self, fact: Node) -> str:
+        """An expression for the integer of a fact."""
+        expression: str = getattr(self, f"_{reader_of(fact)}")(fact)
+        return expression
+
+    def double(self, fact: Node) -> str:
+        """An expression for the double of a ``number`` fact."""
+        value = self.read(path_of(fact))
+        missing = [nano / 1e9 for nano in arguments_of(fact)]
+        return f"({value} if {value}.__class__ is float else {missing[0]})" if missing else value
 
     def compile(self, answer: str) -> Callable[[Record], Any]:
         """The function that gives the answer, an expression over the variables so far."""

@@ -84,7 +84,7 @@ class BoundType:
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:
-        """Takes the facts of one record as 64-bit integers, the fastest way into columns."""
+        """Takes the facts of one record as bytes, the fastest way into columns."""
         return compile_packed(self.facts, self.schema)
 
     @cached_property

@@ -14,7 +14,7 @@ import numpy as np
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column
 from tallystick.records.decoding import MissedDeadline
-from tallystick.records.extraction import PackedFactsOf
+from tallystick.records.extraction import PackedFactsOf, is_double
 from tallystick.records.rejects import Reject
 from tallystick.records.types import Record
 from tallystick.scoring.bound import BoundType
@@ -33,7 +33,7 @@ class TypeFacts:
     Attributes:
         bound: the type.
         packed_of: takes the facts of one record.
-        packed: the facts of each record, as 64-bit integers.
+        packed: the facts of each record, 8 bytes each.
         rows: the position of each record among all that were gathered.
     """
 
@@ -43,9 +43,13 @@ class TypeFacts:
     rows: list[int] = attrs.field(factory=list)
 
     def columns(self) -> list[Column]:
-        """A column for each fact."""
+        """A column for each fact, as integers."""
         values = np.frombuffer(b"".join(self.packed), np.int64)
-        return list(np.ascontiguousarray(values.reshape(len(self.rows), -1).T))
+        columns = np.ascontiguousarray(values.reshape(len(self.rows), -1).T)
+        for column, fact in zip(columns, self.bound.facts, strict=True):
+            if is_double(fact):
+                column[:] = np.rint(column.view(np.float64) * 1e9)
+        return list(columns)
 
 
 @attrs.define
