@@ -200,3 +200,11 @@ def test_every_processor_gives_the_same_bytes() -> None:
         found[disabled] = run.stdout
     assert len(set(found.values())) == 1, found
     assert found
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_batch_of_one_scores_as_the_record_alone(scorers: Scorers, number: int) -> None:
+    line = EXAMPLES.read_bytes().splitlines()[number]
+    assert list(scorers["skills@1.0.0"].score_lines([line]).results()) == [
+        scorers["skills@1.0.0"].score(line)
+    ]

@@ -13,7 +13,7 @@ from tallystick.errors import OutputError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.output import digest_of_file, format_of, replacing, writer
+from tallystick.scoring.output import digest_of_file, format_of, replacing, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
 from tallystick.scoring.sources import ScoresBatches, source_of
 
@@ -96,14 +96,13 @@ def score_file(  # noqa: PLR0913  # what a run needs
     with ExitStack() as stack:
         results = stack.enter_context(replacing(paths.output))
         refused = stack.enter_context(replacing(paths.rejects))
-        out = writer(chosen, results, scorer.axis_names)
+        out = stack.enter_context(writing(chosen, results, scorer.axis_names))
         for batch in reader.batches(scorer):
             out.write(batch)
             refused.writelines(reject.to_json() + b"\n" for reject in batch.rejects)
             counts = _counted(counts, batch)
             if progress is not None:
                 progress(reader.bytes_read, reader.size)
-        out.close()
     receipt = receipt_of(
         scorer.loaded,
         scorer.registry,

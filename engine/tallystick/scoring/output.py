@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -164,8 +164,21 @@ class Parquet:
 _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMALS)]
 
 
-def writer(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Writer:
-    """The writer of a format."""
+@contextmanager
+def writing(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Iterator[Writer]:
+    """The writer of a format, closed at the end of the block."""
+    out = _writer(format_name, file, axes)
+    try:
+        yield out
+    except BaseException:
+        # the file is thrown away, but a writer that is left open complains when it is collected
+        with suppress(Exception):
+            out.close()
+        raise
+    out.close()
+
+
+def _writer(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Writer:
     makers: dict[str, Callable[[], Writer]] = {
         "jsonl": lambda: JsonLines(file),
         "csv": lambda: Table(file, axes),
