@@ -1,0 +1,92 @@
+"""The command as its users run it: in this process, which is fast, or in one of its own."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import IO, Any
+from unittest import mock
+
+import attrs
+import pytest
+
+from tallystick.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SKILLS = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
+WORKFLOWS = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"
+RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+COMMAND = (sys.executable, "-m", "tallystick")
+
+
+@attrs.frozen
+class Finished:
+    """How a command ended: its exit status and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:  # noqa: ANN401  # any JSON value
+        """The one JSON value of its output."""
+        return json.loads(self.out)
+
+
+def run(*arguments: str | Path) -> Finished:
+    """The command in this process; an exception that leaves it fails the test."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["tallystick", *map(str, arguments)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as caught,
+    ):
+        main()
+    return Finished(int(caught.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def start(
+    *arguments: str | bytes | Path,
+    through: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stdout: int | IO[bytes] = subprocess.PIPE,
+) -> Finished:
+    """The command in a process of its own, which never shows a traceback.
+
+    Args:
+        arguments: of the command.
+        through: a command that runs the one that it is given.
+        env: the environment, by default that of this process.
+        stdin: where it reads, by default nothing.
+        stdout: where it writes, by default into what is returned.
+    """
+    found = subprocess.run(
+        [*through, *COMMAND, *arguments],
+        check=False,
+        timeout=120,
+        env=env,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+    )
+    err = found.stderr.decode("utf-8", "backslashreplace")
+    assert "Traceback" not in err, err
+    return Finished(found.returncode, (found.stdout or b"").decode("utf-8", "replace"), err)
+
+
+def environment(**changes: str) -> Mapping[str, str]:
+    """The environment of this process with some changes."""
+    return os.environ | changes
+
+
+def message_of(finished: Finished) -> str:
+    """The one line of an error that the command could do nothing about."""
+    assert finished.status == 2, finished
+    assert finished.err.startswith("error: "), finished
+    assert finished.err.count("\n") == 1, finished
+    return finished.err.removeprefix("error: ").rstrip("\n")

@@ -1,0 +1,130 @@
+"""`tallystick explain`: every step behind one score."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cli.command import RULE_SETS, SKILLS, WORKFLOWS, Finished, message_of, run
+from oracle import score
+
+KEYS = {
+    "result",
+    "rule_set",
+    "digest",
+    "facts",
+    "axes",
+    "composite",
+    "tier",
+    "factors",
+    "emission",
+}
+
+
+def explain(records: Path, *more: str, rules: str = "skills@1.0.0") -> Finished:
+    return run("explain", records, "--rules", rules, *more)
+
+
+def examples(rules: str) -> tuple[Path, range]:
+    path = WORKFLOWS if rules.startswith("workflow") else SKILLS
+    return path, range(1, 1 + len(path.read_bytes().splitlines()))
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+def test_machines_get_the_result_of_the_oracle_with_its_steps(rules: str) -> None:
+    path, numbers = examples(rules)
+    lines = path.read_bytes().splitlines()
+    for number in numbers:
+        found = explain(path, "--line", str(number), "--json", rules=rules)
+        assert (found.status, found.err) == (0, "")
+        said = found.json()
+        assert said.keys() == KEYS
+        assert said["rule_set"] == rules
+        assert said["result"] == {"record": number, **score(json.loads(lines[number - 1]), rules)}
+        assert {step["name"]: step["value"] for step in said["axes"]} == said["result"]["axes"]
+
+
+@pytest.mark.parametrize(("rules", "number"), [("skills@1.0.0", "5"), ("workflow@1.1.0", "1")])
+def test_people_are_shown_every_published_value(rules: str, number: str) -> None:
+    path, _ = examples(rules)
+    found = explain(path, "--line", number, rules=rules)
+    assert (found.status, found.err) == (0, "")
+    result = explain(path, "--line", number, "--json", rules=rules).json()["result"]
+    assert found.out.startswith(f"record {number}: {result['skill_type']}, task ")
+    values = [*result["axes"].values(), result["quality"], result["emission"]]
+    assert [value for value in values if value and f" = {value}" not in found.out] == []
+
+
+def test_the_first_line_is_explained_by_default() -> None:
+    assert explain(SKILLS) == explain(SKILLS, "--line", "1")
+
+
+def test_an_explanation_is_the_same_every_time() -> None:
+    assert explain(SKILLS, "--line", "3") == explain(SKILLS, "--line", "3")
+
+
+def test_a_missed_deadline_has_nothing_to_explain() -> None:
+    found, said = explain(SKILLS, "--line", "7"), explain(SKILLS, "--line", "7", "--json").json()
+    assert "no submission" in found.out
+    assert (said["axes"], said["composite"], said["emission"]) == ([], None, None)
+
+
+def test_a_row_of_a_parquet_file_is_explained_as_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    record = json.loads(SKILLS.read_bytes().splitlines()[2])
+    pq.write_table(pa.Table.from_pylist([record, record]), path)
+    row = explain(path, "--line", "2", "--json").json()
+    line = explain(SKILLS, "--line", "3", "--json").json()
+    assert row["result"].pop("record") == 2
+    assert line["result"].pop("record") == 3
+    assert row == line
+
+
+def test_a_line_beyond_the_end_is_told() -> None:
+    said = message_of(explain(SKILLS, "--line", "8"))
+    assert said == f"{SKILLS}: found fewer than 8 records, expected one at that line"
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "9" * 30])
+def test_a_line_that_is_no_line_is_wrong_use(number: str) -> None:
+    found = explain(SKILLS, "--line", number)
+    assert (found.status, found.out) == (2, "")
+    assert number in found.err
+
+
+def test_a_record_of_another_type_is_told() -> None:
+    found = explain(WORKFLOWS, "--json")
+    assert found.status in (1, 2)
+    assert found.err.startswith("error: ")
+    said = found.json()
+    assert (said["code"], said["path"]) == ("unknown-skill-type", "skill_type")
+    assert said["value"] == '"workflow"'
+    assert said["expected"].startswith("one of agent_composition, ")
+
+
+@pytest.mark.xfail(strict=True, reason="says what is wrong with the record, not where it is")
+def test_a_bad_record_is_told_with_its_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(SKILLS.read_bytes() + b"{}\n")
+    assert f"{path}:8: " in explain(path, "--line", "8").err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("absent.jsonl", None, "no such file: check the name"),
+        (".", None, "a folder, expected a file"),
+        ("empty.jsonl", b"", "the file is empty"),
+        ("broken.parquet", b"PAR1", "cannot be read as Parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    name: str, content: bytes | None, part: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    said = message_of(explain(path))
+    assert said.startswith(f"{path}: ")
+    assert part in said

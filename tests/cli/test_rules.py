@@ -1,0 +1,219 @@
+"""`tallystick rules`: list, show, check and digest."""
+
+from pathlib import Path
+from unittest import mock
+
+import attrs
+import pytest
+from cli.command import ROOT, RULE_SETS, message_of, run
+
+from tallystick import canonical
+from tallystick.plugins.registry import installed
+
+FILE = ROOT / "rules" / "skills" / "1.0.0.toml"
+
+
+@pytest.fixture(scope="module")
+def digests() -> dict[str, str]:
+    return {name: run("rules", "digest", name).out.strip() for name in RULE_SETS}
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    """A copy of a shipped rule set with three mistakes in three sections."""
+    text = FILE.read_text(encoding="utf-8")
+    for right, wrong in (
+        ('version = "1.0.0"', 'version = "one"'),
+        ("review = 0.5", "review = 1.5"),
+        ('formula = "skills/efficiency@1"', 'formula = "skills/efficiency@9"'),
+    ):
+        assert right in text
+        text = text.replace(right, wrong, 1)
+    path = tmp_path / "faulty.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+MISTAKES = ("version =", "review =", "skills/efficiency@9")
+
+
+def lines_of(path: Path) -> list[int]:
+    """The lines of the mistakes."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [next(n for n, line in enumerate(lines, 1) if part in line) for part in MISTAKES]
+
+
+def test_list_names_every_shipped_rule_set_with_its_digest(digests: dict[str, str]) -> None:
+    found = run("rules", "list")
+    assert (found.status, found.err) == (0, "")
+    listed = [line.split() for line in found.out.splitlines() if not line.startswith(" ")]
+    assert listed == [[name, digest] for name, digest in digests.items()]
+
+
+def test_list_for_machines_has_the_same_and_the_files(digests: dict[str, str]) -> None:
+    rows = run("rules", "list", "--json").json()["rule_sets"]
+    assert {row["name"]: row["digest"] for row in rows} == digests
+    for row in rows:
+        assert row.keys() == {"name", "digest", "summary", "path"}
+        assert run("rules", "digest", row["path"]).out.strip() == row["digest"]
+
+
+def test_list_tells_which_rule_set_does_not_load() -> None:
+    formulas = {n: f for n, f in installed().formulas.items() if n != "skills/detection@1"}
+    lacking = attrs.evolve(installed(), formulas=formulas)
+    with mock.patch("tallystick.plugins.registry.installed", return_value=lacking):
+        plain, machine = run("rules", "list"), run("rules", "list", "--json")
+    assert plain.status == machine.status == 1
+    rows = {row["name"]: row for row in machine.json()["rule_sets"]}
+    assert set(rows) == set(RULE_SETS)
+    assert [name for name in rows if "error" in rows[name]] == ["skills@1.0.0"]
+    assert "skills/detection@1" in rows["skills@1.0.0"]["error"]
+    assert f"skills@1.0.0     error: {rows['skills@1.0.0']['error']}" in plain.out
+
+
+@pytest.mark.parametrize("reference", RULE_SETS)
+def test_show_has_every_formula_and_skill_type(reference: str, digests: dict[str, str]) -> None:
+    found, form = run("rules", "show", reference), run("rules", "show", reference, "--json").json()
+    assert (found.status, found.err) == (0, "")
+    assert found.out.startswith(f"{reference}  {digests[reference]}\n")
+    axes = {axis["formula"] for axis in form["canonical"]["document"]["axes"].values()}
+    assert axes <= set(form["canonical"]["formulas"])
+    for name in axes:
+        assert f"{name}  {form['canonical']['formulas'][name]}" in found.out
+    for skill_type in form["canonical"]["document"]["skill_types"]:
+        assert f"\n{skill_type}\n" in found.out
+
+
+@pytest.mark.parametrize("reference", RULE_SETS)
+def test_anyone_can_compute_the_digest_from_the_canonical_form(reference: str) -> None:
+    shown = run("rules", "show", reference, "--json").json()
+    assert shown.keys() == {"digest", "canonical"}
+    assert canonical.digest(shown["canonical"]) == shown["digest"]
+
+
+@pytest.mark.parametrize("reference", [*RULE_SETS, FILE])
+def test_check_accepts_what_is_shipped(reference: str | Path) -> None:
+    plain, machine = run("rules", "check", reference), run("rules", "check", reference, "--json")
+    assert (plain.status, plain.err, machine.status) == (0, "", 0)
+    name, digest = machine.json()["rule_set"], machine.json()["digest"]
+    assert machine.json() == {"valid": True, "rule_set": name, "digest": digest}
+    assert plain.out == f"{name} is valid\n{digest}\n"
+
+
+def test_check_reports_every_mistake_with_its_place(faulty: Path) -> None:
+    found = run("rules", "check", faulty)
+    assert (found.status, found.out) == (1, "")
+    places = [line.split(": ")[0] for line in found.err.splitlines()]
+    assert places == [f"{faulty}:{number}" for number in lines_of(faulty)]
+    assert all(", expected " in line for line in found.err.splitlines())
+
+
+def test_check_reports_every_mistake_to_machines(faulty: Path) -> None:
+    found = run("rules", "check", faulty, "--json")
+    assert (found.status, found.err) == (1, "")
+    said = found.json()
+    assert said.keys() == {"valid", "error", "message", "problems"}
+    assert (said["valid"], said["error"]) == (False, "RuleSetError")
+    assert [problem["line"] for problem in said["problems"]] == lines_of(faulty)
+    for problem in said["problems"]:
+        assert problem.keys() == {"file", "line", "path", "value", "expected"}
+        assert problem["file"] == str(faulty)
+
+
+@pytest.mark.parametrize("command", ["show", "digest"])
+def test_other_commands_refuse_a_faulty_file_with_every_mistake(command: str, faulty: Path) -> None:
+    found = run("rules", command, faulty)
+    assert (found.status, found.out) == (2, "")
+    places = [line.removeprefix("error: ").split(": ")[0] for line in found.err.splitlines()]
+    assert places == [f"{faulty}:{number}" for number in lines_of(faulty)]
+
+
+def test_scoring_by_a_faulty_file_writes_nothing(faulty: Path, tmp_path: Path) -> None:
+    found = run("score", "absent.jsonl", "--rules", faulty, "-o", tmp_path / "out.jsonl")
+    assert (found.status, found.out) == (2, "")
+    assert found.err.count(str(faulty)) == len(MISTAKES)
+    assert list(tmp_path.iterdir()) == [faulty]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "skills@1.0.0",
+        str(FILE),
+        "{digest}",
+        "{short}",
+        "skills@1.0.0@{digest}",
+        "skills@1.0.0@{short}",
+        f"{FILE}@{{digest}}",
+        f"{FILE}@{{short}}",
+    ],
+)
+def test_a_rule_set_is_found_by_name_path_and_digest(
+    reference: str, digests: dict[str, str]
+) -> None:
+    digest = digests["skills@1.0.0"]
+    given = reference.format(digest=digest, short=digest[: len("sha256:") + 12])
+    found = run("rules", "digest", given, "--json")
+    assert found.status == 0
+    assert found.json() == {"rule_set": "skills@1.0.0", "digest": digest}
+
+
+@pytest.mark.parametrize("shift", ["comment", "spacing"])
+def test_the_spelling_of_a_file_does_not_change_its_digest(
+    shift: str, tmp_path: Path, digests: dict[str, str]
+) -> None:
+    text = FILE.read_text(encoding="utf-8")
+    other = f"# {shift}\n{text}" if shift == "comment" else text.replace("\n", "\n\n\n")
+    path = tmp_path / "mine.toml"
+    path.write_text(other, encoding="utf-8")
+    assert run("rules", "digest", path).out.strip() == digests["skills@1.0.0"]
+
+
+def test_any_value_changes_the_digest(tmp_path: Path, digests: dict[str, str]) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE.read_text(encoding="utf-8").replace("review = 0.5", "review = 0.51"))
+    changed = run("rules", "digest", path)
+    assert changed.status == 0
+    assert changed.out.strip() not in digests.values()
+
+
+REFUSED = [
+    ("skills", ("skills without a version", "skills@1.0.0, skills@1.1.0")),
+    ("skills@9.9.9", ("skills@9.9.9", "skills@1.0.0, skills@1.1.0")),
+    ("skils@1.0.0", ("skils@1.0.0", "skills@1.0.0")),
+    ("levitation@1.0.0", ("levitation@1.0.0", "workflow@1.1.0")),
+    ("", ("name@version",)),
+    ("sha256:", ("12 to 64 lower-case hexadecimal digits",)),
+    ("sha256:b8fb", ("12 to 64 lower-case hexadecimal digits",)),
+    ("sha256:" + "B" * 64, ("12 to 64 lower-case hexadecimal digits",)),
+    ("sha256:" + "0" * 65, ("12 to 64 lower-case hexadecimal digits",)),
+    ("sha256:" + "0" * 64, ("the digest of a shipped rule set", "skills@1.0.0 is sha256:")),
+    ("skills@1.0.0@sha256:" + "0" * 64, ("0" * 64, "pinned", "the rule set is not the same")),
+    ("skills@1.0.0@sha256:" + "0" * 12, ("0" * 12, "pinned", "the rule set is not the same")),
+    (f"{FILE}@sha256:" + "0" * 64, (str(FILE), "pinned", "the rule set is not the same")),
+    ("absent/rules.toml", ("absent/rules.toml", "no such file")),
+    ("./", ("is a directory",)),
+]
+
+
+@pytest.mark.parametrize(("reference", "parts"), REFUSED, ids=[r[:32] for r, _ in REFUSED])
+@pytest.mark.parametrize("command", ["show", "digest"])
+def test_a_reference_that_means_nothing_is_told_apart(
+    command: str, reference: str, parts: tuple[str, ...]
+) -> None:
+    said = message_of(run("rules", command, reference))
+    assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.xfail(strict=True, reason="a home folder that is not there raises RuntimeError")
+def test_a_home_folder_that_is_not_there_is_told() -> None:
+    assert "nosuchuser" in message_of(run("rules", "digest", "~nosuchuser/rules.toml"))
+
+
+@pytest.mark.parametrize("pin", ["right", "wrong"])
+def test_scoring_obeys_the_pin(pin: str, tmp_path: Path, digests: dict[str, str]) -> None:
+    digest = digests["skills@1.0.0"] if pin == "right" else digests["skills@1.1.0"]
+    records, output = ROOT / "plugins/tallystick_skills/examples.jsonl", tmp_path / "out.jsonl"
+    found = run("score", records, "--rules", f"skills@1.0.0@{digest}", "-o", output)
+    assert found.status == (0 if pin == "right" else 2)
+    assert output.exists() == (pin == "right")
