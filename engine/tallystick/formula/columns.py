@@ -65,8 +65,9 @@ class ColumnProgram:
             rows: how many rows there are.
         """
         if self._integers is not None:
-            values = map(self._integers, *(c.tolist() for c in columns)) if columns else ()
-            return np.fromiter(values, np.int64, rows)
+            if not columns:
+                return np.full(rows, self._integers(), np.int64)
+            return np.fromiter(map(self._integers, *(c.tolist() for c in columns)), np.int64, rows)
         result = np.empty(rows, np.int64)
         with np.errstate(all="ignore"):
             for start in range(0, rows, CHUNK):
@@ -183,7 +184,13 @@ def _term(monomial: Monomial, coefficient: int, given: Columns) -> Column:
     term = given[monomial[0]]
     for index in monomial[1:]:
         term = term * given[index]
-    return term if coefficient == 1 else term * coefficient
+    # a coefficient beyond 64 bits belongs to a term that is proved to be 0
+    return term if coefficient == 1 else term * _wrapped(coefficient)
+
+
+def _wrapped(value: int) -> int:
+    """The value modulo 2⁶⁴, as a signed integer."""
+    return (value + _INT64) % (2 * _INT64) - _INT64
 
 
 def _quotient(piece: Piece, way: str, given: Columns) -> Column:
@@ -220,7 +227,7 @@ def _both(polynomial: Polynomial, given: Columns) -> tuple[Column, npt.NDArray[n
     """The polynomial modulo 2⁶⁴, and in doubles."""
     wrapped, double = np.zeros(1, np.int64), np.zeros(1)
     for monomial, coefficient in polynomial.items():
-        whole = np.array([(coefficient + _INT64) % (2 * _INT64) - _INT64], np.int64)
+        whole = np.array([_wrapped(coefficient)], np.int64)
         approximate = np.array([float(coefficient)])
         for index in monomial:
             whole, approximate = whole * given[index], approximate * given[index]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
-from tallystick.formula.path import steps
-from tallystick.formula.place import Place, Schema, alternatives_of, place_of
+from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.many import (
+    bound_of,
+    count_range,
+    distinct_range,
+    excess_range,
+    overlap_range,
+    total_range,
+)
+from tallystick.formula.place import Place, Schema, is_map, place_of, type_of
 from tallystick.formula.tree import Node
+from tallystick.numbers.nano import NANO
 
 
 @attrs.frozen
@@ -31,6 +38,7 @@ class Domain:
 
 
 _TRUTH = Domain(0, 1)
+_SCALARS = {"string", "number", "boolean"}
 
 
 def domain_of(fact: Node, schema: Schema) -> Domain:
@@ -70,14 +78,16 @@ def _upper(fact: Node) -> list[tuple[str, str]]:
 
 
 def _number(fact: Node, schema: Schema) -> Domain:
-    return _numeric(fact, schema, ("number", "integer"))
+    return _numeric(fact, schema, ("number", "integer"), _nano)
 
 
 def _integer(fact: Node, schema: Schema) -> Domain:
-    return _numeric(fact, schema, ("integer",))
+    return _numeric(fact, schema, ("integer",), int)
 
 
-def _numeric(fact: Node, schema: Schema, types: tuple[str, ...]) -> Domain:
+def _numeric(
+    fact: Node, schema: Schema, types: tuple[str, ...], read: Callable[[Any], int]
+) -> Domain:
     place = _single(fact, schema)
     found = _alternatives(fact, place, *types)
     missing = list(arguments_of(fact))
@@ -86,59 +96,13 @@ def _numeric(fact: Node, schema: Schema, types: tuple[str, ...]) -> Domain:
             f"found that {path_of(fact)!r} can be left out or be something else, "
             f"expected {reader_of(fact)}(…, missing=…)"
         )
-    bounds = [_scaled(a, key, fact) for a in found for key in ("minimum", "maximum")]
+    bounds = [read(bound_of(a, k, fact)) for a in found for k in ("minimum", "maximum")]
     return Domain(min(bounds + missing), max(bounds + missing))
 
 
-def _scaled(alternative: Schema, keyword: str, fact: Node) -> int:
-    if keyword not in alternative:
-        raise FormulaError(
-            f"found no {keyword} at {path_of(fact)!r}, expected one: facts need a range"
-        )
-    return int(Fraction(str(alternative[keyword])) * scale_of(fact))
-
-
-def _size(fact: Node, schema: Schema) -> Domain:
-    paths = (path_of(fact), *arguments_of(fact))
-    return Domain(0, min(_items(fact, place_of(path, schema), schema) for path in paths))
-
-
-def _items(fact: Node, place: Place, schema: Schema) -> int:
-    if place.many:
-        return place.repeats
-    found = _alternatives(fact, place, "array")
-    for array in found:
-        alternatives_of(array.get("items", {}), schema)
-    most = min(int(a.get("maxItems", 0)) for a in found)
-    if most < 1:
-        raise FormulaError(f"found no maxItems at {path_of(fact)!r}, expected one")
-    return most
-
-
-def _total(fact: Node, schema: Schema) -> Domain:
-    place = place_of(path_of(fact), schema)
-    integers = [_scaled(a, "maximum", fact) for a in place.of_type("integer")]
-    sums = [_map_total(a, fact, schema) for a in place.of_type("object", "array")]
-    if not integers + sums or (place.many and sums):
-        raise FormulaError(f"found the path {path_of(fact)!r}, expected whole numbers to add up")
-    return Domain(0, place.repeats * max(integers + sums))
-
-
-def _map_total(container: Schema, fact: Node, schema: Schema) -> int:
-    values = container.get("additionalProperties", container.get("items"))
-    most = int(container.get("maxProperties", container.get("maxItems", 0)))
-    if not isinstance(values, Mapping) or most < 1:
-        raise FormulaError(f"found the path {path_of(fact)!r}, expected a bounded map or list")
-    inner, _ = alternatives_of(values, schema)
-    return most * max(_scaled(a, "maximum", fact) for a in inner)
-
-
-def _excess(fact: Node, schema: Schema) -> Domain:
-    maps = place_of(path_of(fact), schema).of_type("object")
-    allowance = place_of(arguments_of(fact)[0], schema)
-    if not maps or not allowance.of_type("integer"):
-        raise FormulaError(f"found excess of {path_of(fact)!r}, expected maps of whole numbers")
-    return Domain(0, max(_map_total(a, fact, schema) for a in maps))
+def _nano(bound: float) -> int:
+    """As a record's number becomes nano; rounding keeps the order of numbers."""
+    return round(float(bound) * NANO)
 
 
 def _flag(fact: Node, schema: Schema) -> Domain:
@@ -152,21 +116,34 @@ def _matches(fact: Node, schema: Schema) -> Domain:
 
 
 def _presence(fact: Node, schema: Schema) -> Domain:
-    _single(fact, schema)
+    place = _single(fact, schema)
+    containers = [a for a in place.alternatives if type_of(a) == "array" or is_map(a)]
+    if place.optional and len(containers) == len(place.alternatives):
+        raise FormulaError(
+            f"found {reader_of(fact)}() of {path_of(fact)!r}, but a list or a map that is left "
+            "out is empty: use count()"
+        )
     return _TRUTH
 
 
 def _equal(fact: Node, schema: Schema) -> Domain:
-    _single(fact, schema)
-    if steps(arguments_of(fact)[0])[-1].many or place_of(arguments_of(fact)[0], schema).many:
-        raise FormulaError(f"found equal() on many values at {arguments_of(fact)[0]!r}")
+    kinds = []
+    for path in (path_of(fact), arguments_of(fact)[0]):
+        place = place_of(path, schema)
+        types = {type_of(a).replace("integer", "number") for a in place.alternatives}
+        if place.many or not types <= _SCALARS or {"boolean", "number"} <= types:
+            raise FormulaError(f"found equal() of {path!r}, expected one text, number or truth")
+        kinds.append(types)
+    if kinds[0] != kinds[1]:
+        raise FormulaError(f"found equal() of different types: {path_of(fact)!r} and another")
     return _TRUTH
 
 
 def _choice(fact: Node, schema: Schema) -> Domain:
     place, options = _single(fact, schema), arguments_of(fact)
-    listed = {v for a in place.alternatives for v in (*a.get("enum", ()), *_constants(a))}
-    if place.optional or not listed or not listed <= set(options):
+    listed = [v for a in place.alternatives for v in _listed(a)]
+    unlisted = any(not _listed(a) for a in place.alternatives)
+    if place.optional or unlisted or not set(listed) <= set(options):
         raise FormulaError(
             f"found the choice {path_of(fact)!r} of {sorted(map(str, options))}, expected a "
             f"required value whose options are those of the schema: {sorted(map(str, listed))}"
@@ -174,8 +151,9 @@ def _choice(fact: Node, schema: Schema) -> Domain:
     return Domain(0, len(options) - 1)
 
 
-def _constants(alternative: Schema) -> list[Any]:
-    return [alternative["const"]] if "const" in alternative else []
+def _listed(alternative: Schema) -> list[Any]:
+    constants = [alternative["const"]] if "const" in alternative else []
+    return [*alternative.get("enum", ()), *constants]
 
 
 def _opaque(fact: Node, schema: Schema) -> Domain:
@@ -202,14 +180,18 @@ def _alternatives(fact: Node, place: Place, *types: str) -> tuple[Schema, ...]:
     return found
 
 
+def _of_many(ends: Callable[[Node, Schema], tuple[int, int]]) -> Callable[[Node, Schema], Domain]:
+    return lambda fact, schema: Domain(*ends(fact, schema))
+
+
 _READERS: Mapping[str, Callable[[Node, Schema], Domain]] = {
     "number": _number,
     "integer": _integer,
-    "count": _size,
-    "distinct": _size,
-    "overlap": _size,
-    "total": _total,
-    "excess": _excess,
+    "count": _of_many(count_range),
+    "distinct": _of_many(distinct_range),
+    "overlap": _of_many(overlap_range),
+    "total": _of_many(total_range),
+    "excess": _of_many(excess_range),
     "flag": _flag,
     "given": _presence,
     "itemised": _presence,

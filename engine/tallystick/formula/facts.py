@@ -97,7 +97,9 @@ def excess(path: str, allowance: str) -> Node:
         path: a map of whole numbers; anything else counts as empty.
         allowance: ``map.*.field`` or ``map.*``; a key or a field that is absent allows 0.
     """
-    steps(allowance)
+    *_, last, before = (None, *(step.name for step in steps(allowance)))
+    if "*" not in (last, before) or any(step.field for step in steps(allowance)):
+        raise FormulaError(f"found the allowance {allowance!r}, expected map.* or map.*.field")
     return _fact("excess", path, (allowance,))
 
 
@@ -156,11 +158,16 @@ def opaque(
         high: the largest integer that it returns.
         scale: the integer is divided by it; 1 or 10**9.
     """
+    if low > high or scale not in (1, NANO):
+        raise FormulaError(
+            f"found the range {low} to {high} and the scale {scale} of {name!r}, expected an "
+            f"ascending range and the scale 1 or {NANO}"
+        )
 
     def declare(function: Callable[[Mapping[str, Any]], int]) -> Node:
         try:
             source = textwrap.dedent(inspect.getsource(function))
-        except OSError as error:
+        except (OSError, TypeError) as error:
             raise FormulaError(
                 f"found no source of the opaque fact {name!r}, expected a function in a file: its "
                 "identity is the digest of its source"

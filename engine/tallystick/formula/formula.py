@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.tree import Node, Operand, const, leaves, names, param
+from tallystick.formula.tree import (
+    Node,
+    Operand,
+    as_condition,
+    const,
+    leaves,
+    names,
+    param,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -126,7 +135,7 @@ def require(condition: Node, name: str, *, path: str, expected: str) -> Requirem
     """A named condition on records."""
     if not _REQUIREMENT.fullmatch(name):
         raise FormulaError(f"found the requirement name {name!r}, expected words-with-hyphens")
-    return Requirement(name, condition, path, expected)
+    return Requirement(name, _condition_of_facts(condition), path, expected)
 
 
 def axis(
@@ -186,7 +195,12 @@ def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a fo
 ) -> Callable[[Callable[[Parameters], Operand]], Formula]:
     if not _NAME.fullmatch(name):
         raise FormulaError(f"found the formula name {name!r}, expected namespace/name@version")
-    ranges = {key: (Fraction(low), Fraction(high)) for key, (low, high) in parameters.items()}
+    ranges = {key: _range(key, bounds) for key, bounds in parameters.items()}
+    low, high = _range("within", within)
+    unknown = sorted(set(sums_to_one) - set(ranges))
+    if unknown:
+        raise FormulaError(f"found {', '.join(unknown)} in sums_to_one, expected parameters")
+    condition = None if applies is None else _condition_of_facts(applies)
 
     def declare(function: Callable[[Parameters], Operand]) -> Formula:
         tree = const(function(Parameters(parameters)))
@@ -199,12 +213,27 @@ def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a fo
             parameters=ranges,
             sums_to_one=sums_to_one,
             tree=tree,
-            low=Fraction(within[0]),
-            high=Fraction(within[1]),
-            applies=applies,
+            low=low,
+            high=high,
+            applies=condition,
         )
 
     return declare
+
+
+def _range(name: str, bounds: Bounds) -> tuple[Fraction, Fraction]:
+    low, high = (value_of(const(end)) for end in bounds)
+    if low > high:
+        raise FormulaError(f"found the range {low} to {high} of {name}, expected it ascending")
+    return low, high
+
+
+def _condition_of_facts(node: Node) -> Node:
+    """A condition that facts alone decide."""
+    condition = as_condition(node)
+    if names(condition, "published") or names(condition, "param"):
+        raise FormulaError("found a published value or a parameter, expected a condition of facts")
+    return condition
 
 
 def _check(name: str, kind: FormulaKind, tree: Node, ranges: Mapping[str, object]) -> None:

@@ -92,7 +92,9 @@ class _Lowering:
         for node in (*everywhere, *leaves(tree, "published")):
             self.input(node)
         known = self._known(everywhere, requirements)
-        pieces = self.pieces(tree, known)
+        pieces = self.pieces(tree, known) if known.possible else []
+        if not pieces:
+            raise FormulaError("found requirements that no record meets, expected some that can be")
         bounds = [piece.bounds() for piece in pieces]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         atoms = tuple(self.atoms)
@@ -203,18 +205,23 @@ class _Lowering:
         return self.split([(at_most, small), _last(large)], known)
 
     def split(self, arms: list[Arm], known: Knowledge) -> list[Piece]:
-        """First match wins: an arm knows its condition and the failure of all before it."""
+        """First match wins: an arm knows its condition and the failure of all before it.
+
+        Without an arm that can be reached, there is none.
+        """
         scope, found = known.copy(), list[Piece]()
         for ask, take in arms:
             condition = ask(scope)
             inside = scope.copy()
             inside.assume(condition)
-            if inside.possible:
-                found += self._arm(condition, take(inside), inside, scope.copy())
+            inner = take(inside) if inside.possible else []
+            if inner:
+                found += self._arm(condition, inner, inside, scope.copy())
             scope.assume(condition, holds=False)
             if not scope.possible:
                 break
-        found[-1] = attrs.evolve(found[-1], when=TRUE)
+        if found:
+            found[-1] = attrs.evolve(found[-1], when=TRUE)
         return found
 
     def _arm(
@@ -231,6 +238,8 @@ class _Lowering:
         return self._joined(self.pieces(node, known))
 
     def _joined(self, pieces: list[Piece]) -> Ratio:
+        if not pieces:
+            return ZERO, ONE  # never reached
         if len(pieces) == 1:
             return pieces[0].numerator, pieces[0].denominator
         if all(is_constant(p.denominator) for p in pieces):
@@ -294,28 +303,35 @@ def _value(
 
 
 def _piece(numerator: Polynomial, denominator: Polynomial, known: Knowledge) -> Piece:
-    n, d = _cancelled(numerator, denominator)
+    n, d = _cancelled(numerator, denominator, known)
     return Piece(TRUE, n, d, known, known)
 
 
-def _cancelled(numerator: Polynomial, denominator: Polynomial) -> Ratio:
-    """Without what both share; a shared monomial divides a divisor proved not to be zero."""
+def _cancelled(numerator: Polynomial, denominator: Polynomial, known: Knowledge) -> Ratio:
+    """Without what both share; the denominator stays positive.
+
+    A shared atom divides a divisor proved not to be zero, so it is not zero; it is cancelled where
+    its sign is known, and a negative one changes the signs of both.
+    """
     if not numerator:
         return ZERO, ONE
     shared = gcd(content(numerator), content(denominator))
     n, d = divide(numerator, shared), divide(denominator, shared)
-    rest, cancelled = list(common(d)), list[int]()
+    rest, cancelled, sign = list(common(d)), list[int](), 1
     for index in common(n):
-        if index in rest:
+        low, high = known.interval(index)
+        if index in rest and (low >= 0 or high <= 0):
             rest.remove(index)
             cancelled.append(index)
-    return strip(n, cancelled), strip(d, cancelled)
+            sign = sign if low >= 0 else -sign
+    return scale(strip(n, cancelled), sign), scale(strip(d, cancelled), sign)
 
 
 def _sign(polynomial: Polynomial, known: Knowledge) -> int:
     """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
-    if not polynomial:
-        return 0
+    low, high = known.range(polynomial)
+    if low > 0 or high < 0:
+        return 1 if low > 0 else -1
     sign, monomial = 1, common(polynomial)
     for index in monomial:
         low, high = known.interval(index)

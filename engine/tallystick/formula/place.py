@@ -12,6 +12,9 @@ from tallystick.formula.path import Step, steps
 
 Schema = Mapping[str, Any]
 
+ANSWER = ("submission", "checks")
+"""The fields that only a record of a missed deadline lacks; such a record is not scored."""
+
 _BRANCHES = ("anyOf", "oneOf")
 
 
@@ -39,8 +42,7 @@ class Place:
 def place_of(path: str, schema: Schema) -> Place:
     """What a path leads to in a self-contained schema.
 
-    ``submission`` and ``checks``, which only a record without a submission lacks, count as present:
-    such a record is not scored.
+    The fields of ``ANSWER`` count as present.
 
     Raises:
         FormulaError: the schema has no such place.
@@ -59,92 +61,116 @@ def type_of(schema: Schema) -> str:
     return "string" if values and all(isinstance(v, str) for v in values) else "unknown"
 
 
-def alternatives_of(schema: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
+def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, ...], bool]:
     """The schemas that a value can have, references followed, and whether null is one of them."""
+    if isinstance(schema, bool):
+        return (({},), True) if schema else ((), False)
     if "$ref" in schema:
         return alternatives_of(_referred(str(schema["$ref"]), root), root)
-    found: list[Schema] = []
-    nullable = False
-    for alternative in _branches(schema):
-        if alternative is schema:
-            nullable |= type_of(schema) == "null"
-            found += [] if type_of(schema) == "null" else [schema]
-        else:
-            inner, null = alternatives_of(alternative, root)
-            found += inner
-            nullable |= null
-    return tuple(found), nullable
+    if type_of(schema) == "null":
+        return (), True
+    branches = _branches(schema)
+    if branches is None:
+        return (schema,), False
+    found = [alternatives_of(branch, root) for branch in branches]
+    schemas = tuple(alternative for inner, _ in found for alternative in inner)
+    return schemas, any(nullable for _, nullable in found)
 
 
-def _branches(schema: Schema) -> list[Schema]:
+def items_of(array: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
+    """The schemas that an item of a list can have, and whether it can be null."""
+    return alternatives_of(array.get("items", True), root)
+
+
+def limit_of(container: Schema, keyword: str, path: str) -> int:
+    """The most items of a list, or entries of a map.
+
+    Raises:
+        FormulaError: the schema sets no limit.
+    """
+    most = int(container.get(keyword, 0))
+    if most < 1:
+        raise FormulaError(f"found no {keyword} at {path!r}, expected one: facts need a range")
+    return most
+
+
+def is_map(alternative: Schema) -> bool:
+    """Whether an object has any names, all with values of one schema."""
+    values = alternative.get("additionalProperties")
+    return type_of(alternative) == "object" and values not in (None, False)
+
+
+def _branches(schema: Schema) -> list[Schema | bool] | None:
     for key in _BRANCHES:
         if key in schema:
             return list(schema[key])
     if isinstance(schema.get("type"), list):
         return [{**schema, "type": name} for name in schema["type"]]
-    return [schema]
+    return None
 
 
-def _referred(reference: str, root: Schema) -> Schema:
+def _referred(reference: str, root: Schema) -> Schema | bool:
     target: Any = root
     for part in reference.removeprefix("#/").split("/"):
         if not isinstance(target, Mapping) or part not in target:
             raise FormulaError(f"found the reference {reference!r}, which the schema lacks")
         target = target[part]
-    if not isinstance(target, Mapping):
+    if not isinstance(target, Mapping | bool):
         raise FormulaError(f"found the reference {reference!r}, expected one to a schema")
     return target
 
 
 def _follow(place: Place, step: Step, root: Schema, path: str) -> Place:
-    found: list[Schema] = []
-    optional = place.optional
-    for alternative in place.alternatives:
-        inner = _child(alternative, step)
-        if inner is None:
-            optional = True
-            continue
-        schemas, nullable = alternatives_of(inner, root)
-        found += schemas
-        optional |= nullable or (step.name != "*" and step.name not in _required(alternative))
-    if not found:
+    if step.name == "*":
+        return _values(place, root, path)
+    objects = place.of_type("object")
+    if len(objects) > 1:
+        raise FormulaError(f"found several objects on the way of {path!r}, expected one")
+    inner = objects[0].get("properties", {}).get(step.name) if objects else None
+    if inner is None:
         raise FormulaError(
             f"found the path {path!r}, but the record schema has no {step.name!r} there"
         )
-    reached = Place(tuple(found), optional, place.repeats, place.many)
-    if step.name == "*":
-        repeats = max(int(a.get("maxProperties", 0)) for a in place.alternatives)
-        return attrs.evolve(reached, repeats=_bounded(repeats, path, "maxProperties"), many=True)
+    schemas, nullable = alternatives_of(inner, root)
+    sure = len(place.alternatives) == 1 and step.name in _required(objects[0], root)
+    optional = place.optional or nullable or not sure
+    reached = Place(schemas, optional, place.repeats, place.many)
     return _filtered(reached, step, root, path) if step.field else reached
 
 
-def _child(alternative: Schema, step: Step) -> Schema | None:
-    if type_of(alternative) != "object":
-        return None
-    if step.name == "*":
-        inner = alternative.get("additionalProperties")
-        return inner if isinstance(inner, Mapping) else None
-    found: Schema | None = alternative.get("properties", {}).get(step.name)
-    return found
+def _required(alternative: Schema, root: Schema) -> set[str]:
+    required = set(alternative.get("required", ()))
+    return required | set(ANSWER) if alternative is root else required
 
 
-def _required(alternative: Schema) -> set[str]:
-    branches = [alternative, alternative.get("then", {}), alternative.get("else", {})]
-    return {name for branch in branches for name in branch.get("required", ())}
+def _values(place: Place, root: Schema, path: str) -> Place:
+    """Every value of a map."""
+    if not all(is_map(a) and not a.get("properties") for a in place.alternatives):
+        raise FormulaError(f"found the path {path!r}, expected a map before *")
+    found = [alternatives_of(a["additionalProperties"], root) for a in place.alternatives]
+    schemas = tuple(schema for inner, _ in found for schema in inner)
+    repeats = max(limit_of(a, "maxProperties", path) for a in place.alternatives)
+    return Place(schemas, any(null for _, null in found), repeats, many=True)
 
 
 def _filtered(place: Place, step: Step, root: Schema, path: str) -> Place:
+    """The items of a list whose field, a text, has one value."""
     arrays = place.of_type("array")
-    items = [s for a in arrays for s in alternatives_of(a.get("items", {}), root)[0]]
-    if not arrays or any(step.field not in item.get("properties", {}) for item in items):
+    found = [items_of(array, root) for array in arrays]
+    items = tuple(item for inner, _ in found for item in inner)
+    fields = [_field_types(item, str(step.field), root) for item in items]
+    if (
+        len(arrays) < len(place.alternatives)
+        or len(items) != 1
+        or any(nullable for _, nullable in found)
+        or fields != [{"string"}]
+    ):
         raise FormulaError(
-            f"found the path {path!r}, expected a list of objects with {step.field!r}"
+            f"found the path {path!r}, expected a list of objects with a text {step.field!r}"
         )
-    most = max(int(a.get("maxItems", 0)) for a in arrays)
-    return Place(tuple(items), False, _bounded(most, path, "maxItems"), many=True)
+    return Place(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)
 
 
-def _bounded(most: int, path: str, keyword: str) -> int:
-    if most < 1:
-        raise FormulaError(f"found no {keyword} at {path!r}, expected one: facts need a range")
-    return most
+def _field_types(item: Schema, field: str, root: Schema) -> set[str]:
+    inner = item.get("properties", {}).get(field)
+    return set() if inner is None else {type_of(a) for a in alternatives_of(inner, root)[0]}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.tree import Kind, Node, arms_of, value_of
+from tallystick.formula.tree import Node, arms_of, value_of
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
 _PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
@@ -103,8 +103,9 @@ def _case(name: str, node: Node, leaf: Leaf) -> list[str]:
     if top.op != "cases":
         return [f"{name} = {render(top, leaf)}"]
     arms, otherwise = arms_of(top)
-    rows = [(render(value, leaf), f"if {render(condition, leaf)}") for condition, value in arms]
-    rows.append((render(otherwise, leaf), "otherwise"))
+    writer = _Writer(leaf)
+    rows = [(writer.write(v, 0), f"if {writer.write(c, 0)}") for c, v in arms]
+    rows.append((writer.write(otherwise, 0), "otherwise"))
     width = max(len(value) for value, _ in rows)
     margin = " " * len(name)
     return [
@@ -127,17 +128,19 @@ class _Writer:
         first = node.args[0] if node.args else node
         match node.op:
             case "const":
-                return decimal_text(value_of(node))
+                text = decimal_text(value_of(node))
+                return f"({text})" if "/" in text and outer >= _PRECEDENCE["mul"] else text
             case "label":
                 return str(node.data[0])
             case "rank":
-                return f"rank({self.leaf(first)})" if outer else self.leaf(first)
+                return f"rank({self._name(first)})" if outer else self._name(first)
             case "min" | "max":
                 return f"{node.op}({', '.join(self.write(a, 0) for a in node.args)})"
             case "abs":
                 return f"|{self.write(first, 0)}|"
             case "not":
-                return self._not(first)
+                text = self._not(first)
+                return f"({text})" if outer > _PRECEDENCE["not"] else text
             case "cases":
                 return self._cases(node)
             case _:
@@ -148,8 +151,10 @@ class _Writer:
         if node.op == "eq" and left.op == "rank":
             return self._choice(left, "=", right)
         strength = _PRECEDENCE[node.op]
-        inner = strength + (node.op in ("sub", "div"))
-        return f"{self.write(left, strength)} {_SIGNS[node.op]} {self.write(right, inner)}"
+        compares = node.op in ("lt", "le", "eq")
+        inner = strength + (compares or node.op in ("sub", "div"))
+        first = self.write(left, strength + compares)
+        return f"{first} {_SIGNS[node.op]} {self.write(right, inner)}"
 
     def _not(self, node: Node) -> str:
         if node.op == "eq" and node.args[0].op == "rank":
@@ -158,15 +163,29 @@ class _Writer:
 
     def _choice(self, left: Node, sign: str, right: Node) -> str:
         choice = left.args[0]
-        if right.op == "const" and choice.kind is Kind.CHOICE:
-            option = arguments_of(choice)[int(value_of(right))]
-            return f"{self.leaf(choice)} {sign} {option}"
-        return f"{self.leaf(choice)} {sign} {self.write(right, 0)}"
+        options = arguments_of(_unlabelled(choice))
+        if right.op == "const":
+            position = value_of(right)
+            if position in range(len(options)):
+                return f"{self._name(choice)} {sign} {options[int(position)]}"
+            return f"rank({self._name(choice)}) {sign} {decimal_text(position)}"
+        if right.op == "rank":
+            return f"{self._name(choice)} {sign} {self._name(right.args[0])}"
+        return f"rank({self._name(choice)}) {sign} {self.write(right, _PRECEDENCE['eq'] + 1)}"
+
+    def _name(self, choice: Node) -> str:
+        return str(choice.data[0]) if choice.op == "label" else self.leaf(choice)
 
     def _cases(self, node: Node) -> str:
         arms, otherwise = arms_of(node)
         rows = [f"{self.write(v, 0)} if {self.write(c, 0)}" for c, v in arms]
         return "{ " + "; ".join([*rows, f"{self.write(otherwise, 0)} otherwise"]) + " }"
+
+
+def _unlabelled(node: Node) -> Node:
+    while node.op == "label":
+        node = node.args[0]
+    return node
 
 
 def _last(path: str) -> str:

@@ -49,6 +49,10 @@ MAX_DEPTH = 100
 MAX_POWER = 8
 """The largest exponent of ``**``."""
 
+MAX_DIGITS = 100
+"""The longest numerator or denominator of a number."""
+LARGEST = 10**MAX_DIGITS
+
 Data = tuple["str | int | Data", ...]
 
 
@@ -173,13 +177,13 @@ class Node:
         return ~_equality(self, other)
 
     def __and__(self, other: Node) -> Node:
-        return Node("and", (_condition(self), _condition(other)), kind=Kind.TRUTH)
+        return Node("and", (as_condition(self), as_condition(other)), kind=Kind.TRUTH)
 
     def __or__(self, other: Node) -> Node:
-        return Node("or", (_condition(self), _condition(other)), kind=Kind.TRUTH)
+        return Node("or", (as_condition(self), as_condition(other)), kind=Kind.TRUTH)
 
     def __invert__(self) -> Node:
-        return Node("not", (_condition(self),), kind=Kind.TRUTH)
+        return Node("not", (as_condition(self),), kind=Kind.TRUTH)
 
 
 Operand = Node | int | Fraction | Decimal
@@ -191,7 +195,11 @@ def const(value: Operand) -> Node:
         return value
     if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
         raise FormulaError(f"found {value!r} in a formula, expected an int, Fraction or Decimal")
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise FormulaError(f"found {value} in a formula, expected a finite number")
     exact = Fraction(value)
+    if max(abs(exact.numerator), exact.denominator) >= LARGEST:
+        raise FormulaError(f"found a number of more than {MAX_DIGITS} digits in a formula")
     return Node("const", (), (str(exact.numerator), str(exact.denominator)))
 
 
@@ -257,7 +265,7 @@ def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
     """The value of the first condition that holds; later arms are not read."""
     flat: list[Node] = []
     for condition, value in arms:
-        flat += [_condition(condition), _numeric(value)]
+        flat += [as_condition(condition), _numeric(value)]
     return Node("cases", (*flat, _numeric(otherwise)))
 
 
@@ -288,6 +296,13 @@ def leaves(node: Node, op: str) -> list[Node]:
 def names(node: Node, op: str) -> tuple[str, ...]:
     """The distinct names that nodes of one operator carry: ``param`` or ``published``."""
     return tuple(str(n.data[0]) for n in leaves(node, op))
+
+
+def as_condition(node: object) -> Node:
+    """A condition; anything else is refused."""
+    if not isinstance(node, Node) or node.kind is not Kind.TRUTH:
+        raise FormulaError(f"found {node!r}, expected a condition: compare two values")
+    return node
 
 
 def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
@@ -329,12 +344,6 @@ def _comparison(op: str, left: Operand, right: Operand) -> Node:
     return Node(op, (_numeric(left), _numeric(right)), kind=Kind.TRUTH)
 
 
-def _condition(node: object) -> Node:
-    if not isinstance(node, Node) or node.kind is not Kind.TRUTH:
-        raise FormulaError(f"found {node!r}, expected a condition: compare two values")
-    return node
-
-
 def _equality(left: Node, right: Operand | str) -> Node:
     if isinstance(right, Node) and right.kind is Kind.CHOICE and left.kind is not Kind.CHOICE:
         left, right = right, left
@@ -345,13 +354,19 @@ def _equality(left: Node, right: Operand | str) -> Node:
     return Node("eq", (rank(left), _option(left, right)), kind=Kind.TRUTH)
 
 
+def _options(node: Node) -> object:
+    while node.op == "label":
+        node = node.args[0]
+    return node.data[2]
+
+
 def _option(choice: Node, other: Operand | str) -> Node:
-    options = choice.data[2]
+    options = _options(choice)
     if isinstance(other, str) and isinstance(options, tuple):
         if other not in options:
             raise FormulaError(f"found the option {other!r}, expected one of {options}")
         return const(options.index(other))
-    if not isinstance(other, Node) or other.kind is not Kind.CHOICE or other.data[2] != options:
+    if not isinstance(other, Node) or other.kind is not Kind.CHOICE or _options(other) != options:
         raise FormulaError(f"found {other!r}, expected one of the options {options}")
     return rank(other)
 

@@ -115,7 +115,7 @@ def _load(entry: EntryPoint) -> Plugin:
     except (Exception, SystemExit) as error:
         raise PluginError(f"its import failed: {type(error).__name__}: {error}") from error
     api = getattr(module, "tallystick_api", None)
-    if api != spec.API_VERSION:
+    if type(api) is not int or api != spec.API_VERSION:
         raise PluginError(
             f"found tallystick_api = {api!r} in {entry.value}, expected {spec.API_VERSION}: "
             "install a version of the plugin for this engine"
@@ -124,6 +124,9 @@ def _load(entry: EntryPoint) -> Plugin:
 
 
 def _offered(entry: EntryPoint, module: object) -> Plugin:
+    for name in (name for name in vars(spec) if name.startswith(f"{spec.PROJECT}_")):
+        if not hasattr(getattr(module, name, None), f"{spec.PROJECT}_impl") and hasattr(module, name):
+            raise PluginError(f"found its {name} without @hookimpl, expected it marked")
     manager = pluggy.PluginManager(spec.PROJECT)
     manager.add_hookspecs(spec)
     try:

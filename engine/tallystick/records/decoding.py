@@ -15,11 +15,12 @@ import attrs
 import msgspec
 
 from tallystick.errors import RecordError, SchemaError
+from tallystick.formula.place import ANSWER
 from tallystick.records.judge import Judge
 from tallystick.records.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.types import ANSWER, Record, fast_type, shape_type
+from tallystick.records.types import Record, fast_type, shape_type
 from tallystick.records.values import check, parse, whole
 from tallystick.records.wording import NOTHING, shown
 

@@ -16,8 +16,9 @@ import msgspec
 
 from tallystick.errors import RecordError
 from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
+from tallystick.formula.many import object_fields
 from tallystick.formula.path import Step, steps
-from tallystick.formula.place import Place, Schema, alternatives_of, place_of, type_of
+from tallystick.formula.place import Place, Schema, place_of, type_of
 from tallystick.formula.tree import Node
 from tallystick.records.types import Record, attribute_name
 from tallystick.records.wording import shown
@@ -30,6 +31,7 @@ not yet nano, the others as integers."""
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _OBJECTS = (msgspec.Struct, dict)
+_NUMBERS = (float, int)
 
 
 def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
@@ -55,7 +57,9 @@ def compile_packed(facts: Sequence[Node], schema: Schema) -> PackedFactsOf:
 
 def is_double(fact: Node) -> bool:
     """Whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
-    return reader_of(fact) == "number"
+    return reader_of(fact) == "number" and all(
+        round(missing / 1e9 * 1e9) == missing for missing in arguments_of(fact)
+    )
 
 
 class _Source:
@@ -63,7 +67,12 @@ class _Source:
         self.schema = schema
         self.lines: list[str] = []
         self.variables: dict[str, str] = {}
-        self.constants: dict[str, object] = {"OBJECTS": _OBJECTS, "excess": _excess, "fold": _fold}
+        self.constants: dict[str, object] = {
+            "OBJECTS": _OBJECTS,
+            "NUMBERS": _NUMBERS,
+            "excess": _excess,
+            "fold": _fold,
+        }
 
     def value(self, fact: Node) -> str:
         """An expression for the integer of a fact."""
@@ -74,7 +83,9 @@ class _Source:
         """An expression for the double of a ``number`` fact."""
         value = self.read(path_of(fact))
         missing = [nano / 1e9 for nano in arguments_of(fact)]
-        return f"({value} if {value}.__class__ is float else {missing[0]})" if missing else value
+        return (
+            f"({value} if {self._is_number(fact, value)} else {missing[0]})" if missing else value
+        )
 
     def compile(self, answer: str) -> Callable[[Record], Any]:
         """The function that gives the answer, an expression over the variables so far."""
@@ -102,16 +113,20 @@ class _Source:
 
     def read(self, path: str) -> str:
         """A variable with the value at a path; a list of values for a path of many."""
-        current, walked = "r", list[str]()
+        current, place, walked = "r", Place((self.schema,)), list[str]()
         chain = steps(path)
         for position, step in enumerate(chain):
+            rest = chain[position + 1 :]
             if step.name == "*":
-                return self._projected(f"{current}.values()", step, chain[position + 1 :])
-            parent = place_of(".".join(walked), self.schema) if walked else Place((self.schema,))
-            current = self.variable(f"{self._object(current, parent)}.{attribute_name(step.name)}")
+                values = f"({current} or {{}})" if place.optional else current
+                return self._projected(f"{values}.values()", "", rest)
+            current = self.variable(f"{self._object(current, place)}.{attribute_name(step.name)}")
             walked.append(step.name)
+            place = place_of(".".join(walked), self.schema)
             if step.field is not None:
-                return self._projected(current, step, chain[position + 1 :])
+                keep = f"x.{attribute_name(step.field)} == {step.value!r}"
+                values = f"({current} or ())" if place.optional else current
+                return self._projected(values, keep, rest)
         return current
 
     def _object(self, value: str, place: Place) -> str:
@@ -122,45 +137,40 @@ class _Source:
         absent = self.constant(_absent(frozenset(fields)))
         return self.variable(f"{value} if isinstance({value}, OBJECTS) else {absent}")
 
-    def _projected(self, items: str, step: Step, rest: Sequence[Step]) -> str:
-        keep = ""
-        if step.field is not None:
-            keep = f" if x.{attribute_name(step.field)} == {step.value!r}"
-        value = "".join(["x", *(f".{attribute_name(s.name)}" for s in rest)])
+    def _projected(self, items: str, keep: str, rest: Sequence[Step]) -> str:
+        """The items that are kept, or what the rest of the path reads from each, without None."""
+        value = "x"
+        for position, step in enumerate(rest):
+            name = attribute_name(step.name)
+            value = f"getattr({value}, {name!r}, None)" if position else f"x.{name}"
         if not rest:
-            return self.variable(f"[x for x in {items}{keep}]")
-        present = f"{keep} and" if keep else " if"
-        return self.variable(f"[y for x in {items}{present} (y := {value}) is not None]")
+            return self.variable(f"[x for x in {items} if {keep or 'x is not None'}]")
+        kept = f"{keep} and " if keep else ""
+        return self.variable(f"[y for x in {items} if {kept}(y := {value}) is not None]")
 
     def listed(self, path: str) -> str:
         """A variable with a list; a list that is left out is empty."""
-        value = self.read(path)
-        parent = path.rpartition(".")[0]
-        plain = not parent or not place_of(parent, self.schema).optional
-        many = place_of(path, self.schema).many
-        return value if many or plain else self.variable(f"{value} or ()")
+        value, place = self.read(path), place_of(path, self.schema)
+        return self.variable(f"{value} or ()") if place.optional and not place.many else value
 
     def items(self, path: str) -> str:
         """A variable with the set of the items of a list."""
-        listed, fields = self.listed(path), self._fields(place_of(path, self.schema))
+        listed = self.listed(path)
+        fields = object_fields(place_of(path, self.schema), self.schema)
         if not fields:
             return self.variable(f"set({listed})")
-        return self.variable(f"{{({', '.join(f'x.{f}' for f in fields)},) for x in {listed}}}")
+        names = ", ".join(f"x.{attribute_name(field)}" for field in fields)
+        return self.variable(f"{{({names},) for x in {listed}}}")
 
-    def _fields(self, place: Place) -> list[str]:
-        found = place.alternatives
-        if not place.many:
-            arrays = place.of_type("array")
-            found = tuple(
-                s for a in arrays for s in alternatives_of(a.get("items", {}), self.schema)[0]
-            )
-        objects = [s for s in found if type_of(s) == "object"]
-        return sorted({attribute_name(n) for s in objects for n in s.get("properties", {})})
+    def _is_number(self, fact: Node, value: str) -> str:
+        """The condition that a value is a number."""
+        found = place_of(path_of(fact), self.schema).of_type("number", "integer")
+        plain = all(type_of(a) == "number" and "enum" not in a and "const" not in a for a in found)
+        return f"{value}.__class__ is float" if plain else f"{value}.__class__ in NUMBERS"
 
     def _number(self, fact: Node) -> str:
         value = self.read(path_of(fact))
-        nano = f"round({value} * 1e9)"
-        return _or_missing(fact, nano, f"{value}.__class__ is float")
+        return _or_missing(fact, f"round({value} * 1e9)", self._is_number(fact, value))
 
     def _integer(self, fact: Node) -> str:
         value = self.read(path_of(fact))
@@ -190,7 +200,7 @@ class _Source:
         return f"excess({self.read(path_of(fact))}, {self.read(base)}, {reader})"
 
     def _flag(self, fact: Node) -> str:
-        return f"(1 if {self.read(path_of(fact))} else 0)"
+        return f"(1 if {self.read(path_of(fact))} is True else 0)"
 
     def _given(self, fact: Node) -> str:
         return f"(0 if {self.read(path_of(fact))} is None else 1)"
@@ -207,7 +217,7 @@ class _Source:
     def _matches(self, fact: Node) -> str:
         value = self.read(path_of(fact))
         pattern = self.constant(re.compile(arguments_of(fact)[0], re.ASCII).fullmatch)
-        return f"(1 if {value} is not None and {pattern}({value}) else 0)"
+        return f"(1 if {value}.__class__ is str and {pattern}({value}) else 0)"
 
     def _choice(self, fact: Node) -> str:
         options = self.constant({o: i for i, o in enumerate(arguments_of(fact))})

@@ -15,8 +15,8 @@ import attrs
 import jsonschema_rs
 
 from tallystick.errors import RecordError
+from tallystick.formula.place import ANSWER
 from tallystick.records.schema import Schema
-from tallystick.records.types import ANSWER
 from tallystick.records.wording import NOTHING, expectation, path_text, shown
 
 _CODES = {

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, cast
 import attrs
 import msgspec
 
+from tallystick.formula.place import ANSWER
 from tallystick.records.schema import Schema, resolve
-
-ANSWER = ("submission", "checks")
-"""The fields that only a record of a missed deadline lacks."""
 
 _ANNOTATIONS = frozenset(
     (

@@ -18,13 +18,13 @@ from tallystick.errors import FormulaError, Problem, RuleSetError
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Formula
+from tallystick.formula.place import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
-from tallystick.records.types import ANSWER
 from tallystick.rules.model import BUILT_IN_COMPOSITES, SkillTypeRules
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.positions import KeyPath

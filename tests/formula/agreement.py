@@ -1,0 +1,76 @@
+"""What every formula owes: each reader gives what the exact reader gives, within the bounds.
+
+The functions here are the laws that the tests of the readers assert; the planted mutants show that
+they would see a reader that is wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from formula.random_trees import Case, Row, many
+
+from tallystick.errors import FormulaError
+from tallystick.formula.columns import ColumnProgram
+from tallystick.formula.exact import evaluate
+from tallystick.formula.integers import compile_integers
+from tallystick.formula.lowering import lower
+from tallystick.formula.program import Input, Program
+from tallystick.numbers.nano import NANO
+
+INT64 = 1 << 63
+
+
+def lowered(case: Case) -> Program:
+    return lower(case.tree, case.domains, case.published, case.requirements)
+
+
+def check_case(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Assert that all readers agree on some rows; the ways of the columns, if they fit int64."""
+    return check_program(lowered(case), case, rows)
+
+
+def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
+    """As before, for a case that is lowered already."""
+    exact = [evaluate(case.tree, *row) for row in rows]
+    assert program.low <= min(exact) <= max(exact) <= program.high
+    wanted = [round(value * NANO) for value in exact]
+    domain = program.domain
+    assert all(domain.low <= n <= domain.high and n % domain.unit == 0 for n in wanted)
+    arguments = [[_given(given, row) for _, given in program.inputs] for row in rows]
+    function = compile_integers(program)
+    assert [function(*row) for row in arguments] == wanted
+    if NANO * max(abs(program.low), abs(program.high)) >= INT64 - 1:
+        return ()
+    columns = ColumnProgram(program)
+    inputs = [np.array(column, np.int64) for column in zip(*arguments, strict=True)]
+    assert columns(inputs, len(rows)).tolist() == wanted
+    return columns.ways
+
+
+def _given(given: Input, row: Row) -> int:
+    facts, published = row
+    node = given.node
+    return facts[node.digest] if node.op == "fact" else published[str(node.data[0])]
+
+
+def check_many(make: Callable[[random.Random], Case], seed: int, number: int) -> Counter[str]:
+    """Check random cases; how often each way was taken, and what was refused and checked."""
+    taken: Counter[str] = Counter()
+    for case, rows in many(make, seed, number):
+        try:
+            program = lowered(case)
+        except FormulaError:
+            taken["refused"] += 1
+            continue
+        taken.update({"checked", *check_program(program, case, rows)})
+    return taken
+
+
+def check_rows(case: Case, rows: Iterable[Sequence[int]]) -> tuple[str, ...]:
+    """Check rows that list the facts of a case in order."""
+    digests = list(case.domains)
+    return check_case(case, [(dict(zip(digests, row, strict=True)), {}) for row in rows])

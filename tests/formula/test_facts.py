@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import hashlib
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from formula.readers import EVERY, first_word
+
+from tallystick.errors import FormulaError
+from tallystick.formula import facts
+from tallystick.formula.facts import (
+    READERS,
+    arguments_of,
+    choice,
+    count,
+    equal,
+    excess,
+    integer,
+    matches,
+    number,
+    opaque,
+    overlap,
+    path_of,
+    reader_of,
+    scale_of,
+)
+from tallystick.formula.path import Step, steps
+from tallystick.formula.tree import Kind, Node
+from tallystick.numbers.nano import NANO
+
+
+def test_every_reader_of_the_table_has_its_function() -> None:
+    assert tuple(reader_of(fact) for fact in EVERY) == READERS
+    assert all(callable(getattr(facts, reader)) for reader in READERS)
+    assert all(f"{reader} " in (facts.__doc__ or "") for reader in READERS)
+
+
+@pytest.mark.parametrize("fact", EVERY, ids=reader_of)
+def test_a_fact_has_the_kind_and_the_scale_of_the_table(fact: Node) -> None:
+    truths = {"flag", "given", "itemised", "equal", "matches"}
+    kinds = dict.fromkeys(truths, Kind.TRUTH) | {"choice": Kind.CHOICE}
+    assert fact.kind is kinds.get(reader_of(fact), Kind.NUMBER)
+    assert scale_of(fact) == (NANO if reader_of(fact) in {"number", "opaque"} else 1)
+
+
+def test_a_fact_is_its_reader_path_arguments_and_scale() -> None:
+    different = [
+        *EVERY,
+        number("a.c"),
+        number("a.b", missing=0),
+        number("a.b", missing=1),
+        integer("a.b", missing=0),
+        overlap("c", "a.b"),
+        equal("a.b", "c", ignore_case=True),
+        matches("a.b", "x*"),
+        choice("a.b", "y", "x"),
+        choice("a.b", "x", "y", "z"),
+    ]
+    assert len({fact.digest for fact in different}) == len(different)
+    assert (
+        number("a.b", missing=Fraction(1, 2)).digest == number("a.b", missing=Decimal("0.5")).digest
+    )
+
+
+def test_what_is_missing_is_kept_in_the_scale_of_the_fact() -> None:
+    assert arguments_of(number("a", missing=Fraction(1, 4))) == (250_000_000,)
+    assert arguments_of(integer("a", missing=-3)) == (-3,)
+    assert arguments_of(number("a")) == ()
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda: number("a", missing=Fraction(1, 3)), "found missing=.*multiple of 1/1000000000"),
+        (lambda: integer("a", missing=Fraction(1, 2)), "expected a multiple of 1/1$"),
+        (lambda: number("a", missing=0.5), "found 0.5 in a formula"),
+        (lambda: matches("a", "(x"), r"found the pattern '\(x', expected a regular expression"),
+        (lambda: choice("a"), "expected two or more, all different"),
+        (lambda: choice("a", "x"), "expected two or more, all different"),
+        (lambda: choice("a", "x", "y", "x"), "expected two or more, all different"),
+    ],
+)
+def test_a_fact_that_cannot_be_is_refused(declare: Callable[[], Node], message: str) -> None:
+    with pytest.raises(FormulaError, match=message):
+        declare()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", ".", "a.", ".a", "a..b", "a b", "a-b", "é", "a[b]", "a[b=]", "a[=c]", "a[b=c", "[b=c]",
+     "**", "a*", "a[b=c][d=e]", "a[b=c]]", "$.a", "a/b"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "read",
+    [number, count, lambda path: overlap("a", path), lambda path: equal("a", path)],
+    ids=["number", "count", "overlap", "equal"],
+)
+def test_a_path_that_is_none_is_refused(read: Callable[[str], Node], path: str) -> None:
+    with pytest.raises(FormulaError, match="expected name, name"):
+        read(path)
+
+
+@pytest.mark.parametrize("path", ["a.*.*", "a[b=c].*", "a[b=c].d[e=f]", "*.a[b=c]"])
+def test_a_path_takes_no_items_of_items(path: str) -> None:
+    with pytest.raises(FormulaError, match="at most one filter or"):
+        count(path)
+
+
+def test_a_path_is_a_chain_of_steps() -> None:
+    assert steps("a.b_1[c=x y].d") == (Step("a"), Step("b_1", "c", "x y"), Step("d"))
+    assert steps("a.*.d") == (Step("a"), Step("*"), Step("d"))
+    assert [step.many for step in steps("a.b[c=d].e")] == [False, True, False]
+    assert path_of(count("a.*.d")) == "a.*.d"
+
+
+def test_an_opaque_fact_is_identified_by_the_source_of_its_function() -> None:
+    assert first_word.function is not None
+    source = textwrap.dedent(inspect.getsource(first_word.function))
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    assert arguments_of(first_word) == (digest, 0, 9)
+    assert path_of(first_word) == "first word"
+
+
+def test_opaque_facts_of_other_sources_are_others() -> None:
+    @opaque("n", low=0, high=9)
+    def one(record: Mapping[str, Any]) -> int:
+        return len(record)
+
+    @opaque("n", low=0, high=9)
+    def two(record: Mapping[str, Any]) -> int:
+        return 1 + len(record)
+
+    assert one.digest != two.digest
+
+
+sourceless: dict[str, Any] = {}
+exec("def function(record): return 1", sourceless)  # noqa: S102  # has no source to read
+
+
+def test_an_opaque_fact_without_source_is_refused() -> None:
+    with pytest.raises(FormulaError, match="found no source of the opaque fact 'n'"):
+        opaque("n", low=0, high=9)(sourceless["function"])
+
+
+# What once went wrong.
+
+
+@pytest.mark.parametrize("allowance", ["b", "b.c", "b.*.c.d", "b[c=d]", "b[c=d].e"])
+def test_an_allowance_is_a_map_or_a_field_of_its_items(allowance: str) -> None:
+    with pytest.raises(FormulaError):
+        excess("a", allowance)
+
+
+def test_the_range_of_an_opaque_fact_has_its_ends_in_order() -> None:
+    with pytest.raises(FormulaError):
+        opaque("n", low=5, high=1)
+
+
+@pytest.mark.parametrize("scale", [0, -1, 1000])
+def test_the_scale_of_an_opaque_fact_is_one_or_nano(scale: int) -> None:
+    with pytest.raises(FormulaError):
+        opaque("n", low=0, high=1, scale=scale)
+
+
+def test_an_opaque_fact_is_a_function_of_python() -> None:
+    with pytest.raises(FormulaError):
+        opaque("n", low=0, high=9)(len)

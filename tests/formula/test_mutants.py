@@ -1,0 +1,254 @@
+"""Planted mutants: a reader that is wrong in one place is seen by the checks of the other tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import gcd
+
+import attrs
+import numpy as np
+import pytest
+from formula.agreement import check_many, check_rows, lowered
+from formula.constructed import LIMITS, SIZES, TIES, A, Sample
+from formula.random_trees import LISTED, MINE, SHARED, Case, guarded_case, product_case
+
+from tallystick.errors import FormulaError
+from tallystick.formula import columns, exact, integers, lowering, program
+from tallystick.formula.columns import Column, Columns
+from tallystick.formula.condition import Both, Condition, Either
+from tallystick.formula.domain import Domain, relations
+from tallystick.formula.knowledge import Knowledge
+from tallystick.formula.program import Piece, Program
+from tallystick.formula.tree import Node, arms_of, cases
+
+Patch = pytest.MonkeyPatch
+
+
+def values_of(samples: Sequence[Sample]) -> Callable[[], None]:
+    """Only the values count here: a way that is not the expected one is no proof."""
+
+    def check() -> None:
+        for sample in samples:
+            check_rows(sample.case, sample.rows)
+
+    return check
+
+
+def guarded() -> None:
+    check_many(guarded_case, 7, 150)
+
+
+def products() -> None:
+    check_many(product_case, 8, 150)
+
+
+def proofs() -> None:
+    """What relations between facts prove: a share of a list is in [0, 1], and reaches both."""
+    facts = tuple((f, Domain(0, 9)) for f in (SHARED, MINE, LISTED))
+    for below in (MINE, LISTED):
+        case = Case(cases((below == 0, 0), otherwise=SHARED / below), facts)
+        bounds = lowered(case)
+        assert (bounds.low, bounds.high) == (0, 1)
+        check_rows(case, [(0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 3, 9), (9, 9, 9)])
+
+
+def units() -> None:
+    """A value that is one of few is a multiple of what they share."""
+    bonus = cases((A == 0, Fraction(1, 2)), otherwise=Fraction(5, 4))
+    check_rows(Case(bonus, ((A, Domain(0, 1)),)), [(0,), (1,)])
+
+
+sizes, ties, limits = values_of(SIZES), values_of(TIES), values_of(LIMITS)
+
+
+def rounds_columns_half_up(patch: Patch) -> None:
+    patch.setattr(columns, "_divided", lambda n, d: (2 * n + d) // (2 * d))
+
+
+def rounds_corrections_half_up(patch: Patch) -> None:
+    def corrected(guess: Column, numerator: Column, divisor: Column | int) -> Column:
+        twice = 2 * (numerator - guess * divisor)
+        return guess + (twice >= divisor) - (-twice > divisor)
+
+    patch.setattr(columns, "_corrected", corrected)
+
+
+def drops_the_remainder_correction(patch: Patch) -> None:
+    patch.setattr(columns, "_corrected", lambda guess, *_: guess)
+
+
+def trusts_doubles_too_far(patch: Patch) -> None:
+    patch.setattr(columns, "_EXACT", 1 << 27)
+
+
+def trusts_int64_too_far(patch: Patch) -> None:
+    patch.setattr(columns, "_INT64", 1 << 66)
+    patch.setattr(columns, "_DIVISOR", 1 << 66)
+
+
+def lets_the_last_match_win(patch: Patch) -> None:
+    def select(
+        pieces: Sequence[Piece], given: Columns, value: Callable[[int], Column], result: Column
+    ) -> None:
+        result[:] = value(len(pieces) - 1)
+        for i in range(len(pieces) - 1):
+            np.copyto(result, value(i), where=columns._condition(pieces[i].when, given))
+
+    patch.setattr(columns, "_select", select)
+
+
+def asks_columns_for_half_of_and(patch: Patch) -> None:
+    whole = columns._condition
+
+    def condition(asked: Condition, given: Columns) -> object:
+        return whole(asked.first if isinstance(asked, Both) else asked, given)
+
+    patch.setattr(columns, "_condition", condition)
+
+
+def forgets_that_garbage_overflows(patch: Patch) -> None:
+    patch.setattr(columns, "_nano_over", lambda d: (10**9 // gcd(10**9, d), d))
+
+
+def rounds_integers_half_up(patch: Patch) -> None:
+    whole = integers._rounded
+    patch.setattr(
+        integers, "_rounded", lambda p: [line.replace("q & 1", "True") for line in whole(p)]
+    )
+
+
+def asks_integers_for_half_of_or(patch: Patch) -> None:
+    whole = integers._condition
+    patch.setattr(integers, "_condition", lambda c: whole(c.first if isinstance(c, Either) else c))
+
+
+def forgets_the_unit_of_an_input(patch: Patch) -> None:
+    whole = integers.source_of
+
+    def source_of(found: Program) -> str:
+        return "\n".join(line for line in whole(found).splitlines() if "//=" not in line)
+
+    patch.setattr(integers, "source_of", source_of)
+
+
+def takes_decimals_for_whole_numbers(patch: Patch) -> None:
+    patch.setattr(lowering, "scale_of", lambda _: 1)
+
+
+def forgets_to_clip_from_above(patch: Patch) -> None:
+    whole = lowering._Lowering._choice
+
+    def choice(self: lowering._Lowering, node: Node, known: Knowledge) -> list[Piece]:
+        if node.op == "min":
+            return self.pieces(node.args[0], known)
+        return whole(self, node, known)
+
+    patch.setattr(lowering._Lowering, "_choice", choice)
+
+
+def cancels_only_above(patch: Patch) -> None:
+    whole = lowering._cancelled
+    patch.setattr(lowering, "_cancelled", lambda n, d, known: (whole(n, d, known)[0], d))
+
+
+def drops_the_relations(patch: Patch) -> None:
+    patch.setattr(lowering, "relations", lambda _: iter(()))
+
+
+def turns_the_relations_around(patch: Patch) -> None:
+    patch.setattr(
+        lowering, "relations", lambda facts: ((large, small) for small, large in relations(facts))
+    )
+
+
+def is_off_by_one_below(patch: Patch) -> None:
+    whole = Knowledge.at_most
+    patch.setattr(Knowledge, "at_most", lambda self, p, bound: whole(self, p, bound - 1))
+
+
+def is_off_by_one_above(patch: Patch) -> None:
+    whole = Knowledge.at_most
+    patch.setattr(Knowledge, "at_most", lambda self, p, bound: whole(self, p, bound + 1))
+
+
+def forgets_the_guards_before(patch: Patch) -> None:
+    whole = Knowledge.assume
+
+    def assume(self: Knowledge, condition: Condition, *, holds: bool = True) -> None:
+        if holds:
+            whole(self, condition)
+
+    patch.setattr(Knowledge, "assume", assume)
+
+
+def claims_too_coarse_a_unit(patch: Patch) -> None:
+    patch.setattr(program, "gcd", lambda *values: max(values) + 1)
+
+
+def reads_both_sides_of_and(patch: Patch) -> None:
+    def both(self: exact._Reading, node: Node) -> Fraction:
+        first, second = map(self.value, node.args)
+        return first * second
+
+    patch.setattr(exact._Reading, "_and", both)
+
+
+def reads_every_case(patch: Patch) -> None:
+    def every(self: exact._Reading, node: Node) -> Fraction:
+        arms, otherwise = arms_of(node)
+        values = [(self.value(c), self.value(v)) for c, v in arms]
+        return next((v for held, v in values if held), self.value(otherwise))
+
+    patch.setattr(exact._Reading, "_cases", every)
+
+
+@attrs.frozen
+class Mutant:
+    plant: Callable[[Patch], None]
+    check: Callable[[], None]
+
+    @property
+    def name(self) -> str:
+        return self.plant.__name__
+
+
+MUTANTS = [
+    Mutant(rounds_columns_half_up, ties),
+    Mutant(rounds_corrections_half_up, sizes),
+    Mutant(rounds_corrections_half_up, ties),
+    Mutant(drops_the_remainder_correction, sizes),
+    Mutant(drops_the_remainder_correction, ties),
+    Mutant(trusts_doubles_too_far, sizes),
+    Mutant(trusts_int64_too_far, sizes),
+    Mutant(trusts_int64_too_far, limits),
+    Mutant(lets_the_last_match_win, guarded),
+    Mutant(asks_columns_for_half_of_and, guarded),
+    Mutant(forgets_that_garbage_overflows, guarded),
+    Mutant(rounds_integers_half_up, ties),
+    Mutant(asks_integers_for_half_of_or, guarded),
+    Mutant(forgets_the_unit_of_an_input, products),
+    Mutant(takes_decimals_for_whole_numbers, guarded),
+    Mutant(forgets_to_clip_from_above, guarded),
+    Mutant(cancels_only_above, guarded),
+    Mutant(drops_the_relations, proofs),
+    Mutant(turns_the_relations_around, proofs),
+    Mutant(is_off_by_one_below, proofs),
+    Mutant(is_off_by_one_above, proofs),
+    Mutant(forgets_the_guards_before, proofs),
+    Mutant(claims_too_coarse_a_unit, units),
+    Mutant(reads_both_sides_of_and, guarded),
+    Mutant(reads_every_case, guarded),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.name}-{m.check.__name__}")
+def test_a_planted_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant.plant(monkeypatch)
+    with pytest.raises((AssertionError, FormulaError, ZeroDivisionError)):
+        mutant.check()
+
+
+@pytest.mark.parametrize("check", [guarded, products, proofs, units, sizes, ties, limits])
+def test_without_a_mutant_the_check_passes(check: Callable[[], None]) -> None:
+    check()

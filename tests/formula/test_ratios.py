@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from formula.agreement import lowered
+from formula.constructed import LIMITS, SIZES, TIES, Sample, share, small_ratios
+
+from tallystick.formula.columns import CHUNK, ColumnProgram
+from tallystick.formula.integers import compile_integers
+from tallystick.numbers.nano import NANO
+
+SMALL = small_ratios(300)
+WANTED = [round(Fraction(a, b) * NANO) for a, b in SMALL]
+
+
+@pytest.mark.parametrize(
+    ("most", "way"),
+    [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")],
+)
+def test_every_small_ratio_is_rounded_half_even_by_every_way(most: int, way: str) -> None:
+    program = lowered(share(most))
+    columns = ColumnProgram(program)
+    assert columns.ways == (way,)
+    found = columns([np.array(column, np.int64) for column in zip(*SMALL, strict=True)], len(SMALL))
+    assert len(SMALL) > CHUNK
+    assert found.tolist() == WANTED
+
+
+def test_every_small_ratio_is_rounded_half_even_by_the_integer_function() -> None:
+    function = compile_integers(lowered(share(300)))
+    assert [function(a, b) for a, b in SMALL] == WANTED
+
+
+@pytest.mark.slow
+def test_every_ratio_up_to_2000_is_rounded_half_even() -> None:
+    program = lowered(share(2000))
+    columns, function = ColumnProgram(program), compile_integers(program)
+    for b in range(1, 2001):
+        above = np.arange(b + 1)
+        wanted = [round(Fraction(a, b) * NANO) for a in range(b + 1)]
+        assert columns([above, np.full(b + 1, b)], b + 1).tolist() == wanted
+        assert [function(a, b) for a in range(b + 1)] == wanted
+
+
+@pytest.mark.parametrize("sample", [*SIZES, *LIMITS, *TIES], ids=lambda sample: sample.name)
+def test_ties_their_nearest_misses_and_the_largest_sizes_are_exact(sample: Sample) -> None:
+    sample.check()
+
+
+def test_the_ties_of_the_samples_are_ties() -> None:
+    tie = {s.name: s for s in TIES}["products of two: 0.7700000005, 0.4499999995"]
+    assert all(x * y * 2 // NANO % 2 for x, y in tie.rows)
+    assert all(x * y * 2 % NANO == 0 for x, y in tie.rows)
+
+
+def test_no_rows_give_no_values() -> None:
+    columns = ColumnProgram(lowered(share(300)))
+    empty = np.array([], np.int64)
+    assert columns([empty, empty], 0).tolist() == []

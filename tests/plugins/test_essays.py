@@ -1,0 +1,180 @@
+"""A plugin that a third party wrote, from its module to its scores."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+from installations import entry
+
+import tallystick
+from tallystick.errors import RecordError
+from tallystick.plugins.registry import GROUP, Registry, registry
+from tallystick.scoring.scorer import Scorer
+
+ESSAYS = Path(__file__).parent / "essays"
+ENTRY_POINTS = f"[{GROUP}]\nessays = essays_plugin\n"
+METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1.2.3\n"
+
+
+def essay(**changes: dict[str, Any]) -> dict[str, Any]:
+    """A record; each part can be changed field by field."""
+    record: dict[str, Any] = {
+        "skill_type": "essay",
+        "task_id": "e-1",
+        "round": 1,
+        "epoch": 0,
+        "validator": "5V",
+        "miner": {"uid": 7, "hotkey": "5M"},
+        "role": "primary",
+        "task": {"least_words": 1000, "most_words": 2000, "topics": ["tally", "stick", "notch"]},
+        "submission": {"words": 750, "topics": ["stick", "tally", "stick", "tree"]},
+        "checks": {"style": 0.9},
+    }
+    return {
+        name: part | changes[name] if name in changes else part for name, part in record.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ESSAYS)
+        patch.delitem(sys.modules, "essays_plugin", raising=False)
+        found = registry([entry("essays", "essays_plugin", "acme-essays")])
+        patch.delitem(sys.modules, "essays_plugin", raising=False)
+    assert found.refused == {}
+    return found
+
+
+@pytest.fixture(scope="module")
+def scorer(plugins: Registry) -> Scorer:
+    return tallystick.load(str(ESSAYS / "rules" / "essays" / "1.0.0.toml"), registry=plugins)
+
+
+def test_a_record_of_a_new_type_is_scored(scorer: Scorer) -> None:
+    result = scorer.score(essay())
+    assert result.axes == {
+        "length": Decimal("0.750000000"),
+        "style": Decimal("0.900000000"),
+        "coverage": Decimal("0.666666667"),
+    }
+    # 0.25 · 0.75 + 0.75 · (0.666666667 · 0.9) = 0.637500000225, then · 0.8 · 1
+    assert result.quality == Decimal("0.637500000")
+    assert (result.tier, result.tier_multiplier) == ("good", Decimal(1))
+    assert result.emission == Decimal("0.510000000")
+
+
+@pytest.mark.parametrize(
+    ("changes", "axes", "quality", "tier"),
+    [
+        ({"submission": {"words": 1000}}, ("1", "0.9", "0.666666667"), "0.7", "great"),
+        ({"submission": {"words": 4000}}, ("0.5", "0.9", "0.666666667"), "0.575", "good"),
+        ({"submission": {"words": 499}}, ("0.499", "0", "0.666666667"), "0.12475", "plain"),
+        ({"submission": {"words": 0}}, ("0", "0", "0.666666667"), "0", "plain"),
+        ({"submission": {"topics": []}}, ("0.75", "0.9", "0"), "0.1875", "plain"),
+        ({"task": {"least_words": 0}}, ("1", "0.9", "0.666666667"), "0.7", "great"),
+    ],
+)
+def test_every_arm_of_its_formulas_is_reached(
+    scorer: Scorer, changes: dict[str, Any], axes: tuple[str, ...], quality: str, tier: str
+) -> None:
+    result = scorer.score(essay(**changes))
+    assert tuple(result.axes.values()) == tuple(map(Decimal, axes))
+    assert (result.quality, result.tier) == (Decimal(quality), tier)
+
+
+def test_many_records_score_as_one_does(scorer: Scorer) -> None:
+    lines = [json.dumps(essay(submission={"words": n})).encode() for n in range(0, 5000, 37)]
+    singles = [scorer.score(line, line=number) for number, line in enumerate(lines, 1)]
+    assert len({result.quality for result in singles}) > 50
+    assert list(scorer.score_lines(lines).results()) == singles
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "path"),
+    [
+        ({"task": {"most_words": 1000}}, "words-in-order", "task.most_words"),
+        ({"task": {"topics": []}}, "some-topic", "task.topics"),
+        ({"submission": {"words": -1}}, "out-of-range", "submission.words"),
+    ],
+)
+def test_a_record_that_breaks_its_requirements_is_rejected(
+    scorer: Scorer, changes: dict[str, Any], code: str, path: str
+) -> None:
+    with pytest.raises(RecordError) as caught:
+        scorer.score(essay(**changes))
+    assert (caught.value.code, caught.value.path) == (code, path)
+
+
+def test_its_formulas_are_explained_by_name(scorer: Scorer) -> None:
+    explanation = scorer.explain(essay())
+    assert "covered" in str(explanation)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as an installer leaves it: a module, its files and its metadata."""
+    folder = tmp_path_factory.mktemp("site")
+    copytree(ESSAYS, folder, dirs_exist_ok=True)
+    for name, entry_points in (
+        ("acme_essays-1.2.3.dist-info", ENTRY_POINTS),
+        ("broken-0.1.dist-info", f"[{GROUP}]\nbroken = not_there_at_all\n"),
+    ):
+        (folder / name).mkdir()
+        metadata = METADATA.format(name.partition("-")[0])
+        (folder / name / "METADATA").write_text(metadata, encoding="utf-8")
+        (folder / name / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+    return folder
+
+
+def python(program: str, site: Path, **environment: str) -> object:
+    """What a program prints as JSON, run where the folder is on the search path."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(site), "PATH": "", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_an_installed_plugin_is_found_and_scores_by_name(site: Path) -> None:
+    program = f"""
+import json, tallystick
+from tallystick.plugins.registry import installed
+plugins = installed()
+result = tallystick.load("essays@1.0.0").score({essay()!r})
+print(json.dumps({{
+    "plugins": [name for name in plugins.plugins if name in ("skills", "workflow", "essays")],
+    "essays": [plugins.plugins["essays"].distribution, plugins.plugins["essays"].version],
+    "refused": "broken" in plugins.refused,
+    "emission": str(result.emission),
+}}))
+"""
+    found = python(program, site)
+    assert found == {
+        "plugins": ["skills", "workflow", "essays"],
+        "essays": ["acme_essays", "1.2.3"],
+        "refused": True,
+        "emission": "0.510000000",
+    }
+
+
+def test_an_installed_plugin_that_is_not_allowed_is_not_used(site: Path) -> None:
+    program = """
+import json, sys
+from tallystick.plugins.registry import installed
+found = installed()
+print(json.dumps([list(found.plugins), list(found.refused), "essays_plugin" in sys.modules]))
+"""
+    found = python(program, site, TALLYSTICK_PLUGINS="skills")
+    assert found == [["skills"], [], False]
