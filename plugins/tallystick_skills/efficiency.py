@@ -23,7 +23,7 @@ def efficiency(_p: Parameters) -> Node:
 def early_bonus(p: Parameters) -> Node:
     """Two bands of the window that earn more; they close on the right; before t_min none.
 
-    SPEC.md, Terms that live on other pages.
+    docs/errata.md, Terms that live on other pages.
     """
     return cases(
         (latency < earliest, 1),

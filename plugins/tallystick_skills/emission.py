@@ -1,4 +1,4 @@
-"""The emission and its factors (scoring.txt, Overview; SPEC.md, Terms that live on other pages)."""
+"""The emission and its factors (scoring.txt, Overview; docs/errata.md, Terms)."""
 
 from tallystick.plugins.author import (
     UNIT,

@@ -3,7 +3,7 @@
 from tallystick.plugins.author import choice, integer, number, require
 
 VERDICTS = "ALLOW", "REVIEW", "BLOCK"
-"""From lax to strict, so that a rank is a strictness (SPEC.md E2)."""
+"""From lax to strict, so that a rank is a strictness (E2 of docs/errata.md)."""
 
 verdict = choice("submission.verdict", *VERDICTS)
 ground_truth = choice("task.ground_truth", *VERDICTS)
@@ -19,4 +19,4 @@ timing_window = require(
     path="task.deadline_s",
     expected="a deadline after t_min_s",
 )
-"""SPEC.md E13: a window that is empty or negative makes the record invalid."""
+"""E13: a window that is empty or negative makes the record invalid."""

@@ -31,7 +31,7 @@ completed_within_total = require(
     path="checks.steps_completed",
     expected="at most total_steps",
 )
-"""SPEC.md E55."""
+"""E55 of docs/errata.md: no more steps are completed than planned."""
 
 budget_positive = require(
     budget > 0,
@@ -39,7 +39,7 @@ budget_positive = require(
     path="task.max_budget_tao",
     expected="a budget above 0",
 )
-"""SPEC.md E46."""
+"""E46 of docs/errata.md: without a budget there is nothing to save."""
 
 latency_limit_positive = require(
     limit > 0,
@@ -47,7 +47,7 @@ latency_limit_positive = require(
     path="task.max_latency_seconds",
     expected="a limit above 0",
 )
-"""SPEC.md E46."""
+"""E46 of docs/errata.md: without a time limit there is nothing to save."""
 
 
 @axis("workflow/success@1")

@@ -88,7 +88,7 @@ class ColumnProgram:
 def ways_of(program: Program) -> tuple[str, ...]:
     """The way of each arm, by the names of this module's docstring."""
     cells = [
-        (piece, getattr(piece, cell.part)) for _, cell in program.cells for piece in cell.pieces
+        pair for _, cell in program.cells for pair in zip(cell.pieces, cell.values, strict=True)
     ]
     narrow = all(_fits(piece.when, piece.scope) for piece in program.pieces) and all(
         _fits(piece.when, piece.scope) and piece.known.size(part) < _INT64 for piece, part in cells
@@ -130,8 +130,8 @@ def _nano_over(denominator: int) -> tuple[int, int]:
 
 def _cell(cell: Cell, given: Columns, rows: int) -> Column:
     result = np.empty(rows, np.int64)
-    parts_of_cell = [getattr(piece, cell.part) for piece in cell.pieces]
-    _select(cell.pieces, given, lambda i: _polynomial(parts_of_cell[i], given), result)
+    values = cell.values
+    _select(cell.pieces, given, lambda i: _polynomial(values[i], given), result)
     return result
 
 

@@ -97,12 +97,6 @@ class Formula:
         """The names of the published values that it reads."""
         return names(self.tree, "published")
 
-    @property
-    def facts(self) -> list[Node]:
-        """The facts that it reads, each once."""
-        trees = [self.tree] if self.applies is None else [self.applies, self.tree]
-        return list({f.digest: f for tree in trees for f in leaves(tree, "fact")}.values())
-
 
 @attrs.frozen(eq=False)
 class Requirement:

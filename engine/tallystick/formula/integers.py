@@ -48,9 +48,9 @@ def _rounded(piece: Piece) -> list[str]:
 
 
 def _cell(cell: Cell) -> str:
-    *first, last = [_polynomial(getattr(piece, cell.part)) for piece in cell.pieces]
-    conditions = [_condition(piece.when) for piece in cell.pieces]
-    arms = [f"({v}) if {c} else " for v, c in zip(first, conditions, strict=False)]
+    *first, last = [_polynomial(value) for value in cell.values]
+    conditions = [_condition(piece.when) for piece in cell.pieces[:-1]]
+    arms = [f"({v}) if {c} else " for v, c in zip(first, conditions, strict=True)]
     return "".join(arms) + f"({last})"
 
 

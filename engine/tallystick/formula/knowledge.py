@@ -99,8 +99,8 @@ class Knowledge:
         self._spread()
 
     def _become(self, other: Knowledge) -> None:
-        self._learnt = dict(other._learnt)  # of the same class
-        self._forms = dict(other._forms)  # of the same class
+        self._learnt = dict(other._learnt)
+        self._forms = dict(other._forms)
         self.possible = other.possible
 
     def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:
@@ -116,7 +116,7 @@ class Knowledge:
         if not (left.possible and right.possible):
             self._become(left if left.possible else right)
             return
-        for index in {*left._learnt, *right._learnt}:  # noqa: SLF001  # of the same class
+        for index in {*left._learnt, *right._learnt}:  # noqa: SLF001  # of this class
             (a, b), (c, d) = left.interval(index), right.interval(index)
             self._learnt[index] = min(a, c), max(b, d)
 

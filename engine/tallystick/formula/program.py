@@ -72,6 +72,13 @@ class Cell:
     pieces: tuple[Piece, ...]
     part: Literal["numerator", "denominator"]
 
+    @property
+    def values(self) -> tuple[Polynomial, ...]:
+        """What the cell is in each arm."""
+        if self.part == "numerator":
+            return tuple(piece.numerator for piece in self.pieces)
+        return tuple(piece.denominator for piece in self.pieces)
+
 
 @attrs.frozen(eq=False)
 class Program:

@@ -1,7 +1,8 @@
 """Averages with weights that need not sum to one, exact, rounded half-even once.
 
 The average of values v with weights w is Σ v w / Σ w; where the weights sum to zero it is 0
-(SPEC.md, E37). A weight of a row may be the product of several columns. Sums are exact integers.
+(E37 of docs/errata.md). A weight of a row may be the product of several columns. Sums are exact
+integers.
 """
 
 from __future__ import annotations

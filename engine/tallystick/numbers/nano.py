@@ -2,7 +2,7 @@
 
 A value is *published* by rounding it half-even, once, to nine decimals. JSON numbers are IEEE
 doubles and become nano by ``rint(x * 1e9)``; TOML numbers are exact decimals and must already have
-at most nine places. Source: SPEC.md, section "Numbers".
+at most nine places. See docs/numbers.md.
 """
 
 from __future__ import annotations

@@ -125,7 +125,9 @@ def _load(entry: EntryPoint) -> Plugin:
 
 def _offered(entry: EntryPoint, module: object) -> Plugin:
     for name in (name for name in vars(spec) if name.startswith(f"{spec.PROJECT}_")):
-        if not hasattr(getattr(module, name, None), f"{spec.PROJECT}_impl") and hasattr(module, name):
+        if not hasattr(getattr(module, name, None), f"{spec.PROJECT}_impl") and hasattr(
+            module, name
+        ):
             raise PluginError(f"found its {name} without @hookimpl, expected it marked")
     manager = pluggy.PluginManager(spec.PROJECT)
     manager.add_hookspecs(spec)

@@ -19,14 +19,16 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
+from tallystick.records.opening import opened
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_LINE_BYTES = 2**20
-"""The longest line that a record may have, without its line end. Source: DESIGN.md, "Records"."""
+"""The longest line that a record may have, without its line end. See docs/records.md."""
 
 _CHUNK_BYTES = 2**17
+_PARQUET = b"PAR1"
 
 
 @attrs.frozen
@@ -72,7 +74,7 @@ class LineReader:
         """The lines, in batches; the last line needs no line end.
 
         Raises:
-            InputError: the file cannot be opened or read, or has no line.
+            InputError: the file cannot be opened or read, has no line, or is Parquet.
         """
         start = b""
         for chunk in self._chunks():
@@ -96,28 +98,23 @@ class LineReader:
         return Batch(first, lines)
 
     def _chunks(self) -> Iterator[bytes]:
-        try:
-            with self.path.open("rb") as file:
+        with opened(self.path) as file:
+            try:
                 yield from self._read(file)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no such file: check the name") from error
-        except IsADirectoryError as error:
-            raise InputError(
-                f"{self.path}: a folder, expected a file: name one file of records in it"
-            ) from error
-        except PermissionError as error:
-            raise InputError(
-                f"{self.path}: the file may not be read: check its permissions"
-            ) from error
-        except OSError as error:
-            read = f"after {self.bytes_read} bytes and {self.lines_read} lines"
-            raise InputError(
-                f"{self.path}: the file cannot be read {read} ({error.strerror or error}): "
-                "check the disk and run again"
-            ) from error
+            except OSError as error:
+                read = f"after {self.bytes_read} bytes and {self.lines_read} lines"
+                raise InputError(
+                    f"{self.path}: the file cannot be read {read} ({error.strerror or error}): "
+                    "check the disk and run again"
+                ) from error
 
     def _read(self, file: BinaryIO) -> Iterator[bytes]:
         while chunk := file.read(self.chunk_bytes):
+            if not self.bytes_read and chunk.startswith(_PARQUET):
+                raise InputError(
+                    f"{self.path}: found Parquet, expected one JSON record a line: "
+                    "give the file the extension .parquet"
+                )
             self._hash.update(chunk)
             self.bytes_read += len(chunk)
             yield chunk

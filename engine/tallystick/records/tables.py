@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tallystick.errors import InputError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -17,14 +19,39 @@ _ROWS = 1024
 _Cleaner = Callable[[Any], Any]
 
 
-def rows(data: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """The rows, in order, as dicts for ``Decoder.convert``, which judges what they hold."""
+def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[dict[str, Any]]:
+    """The rows, in order, as dicts for ``Decoder.convert``, which judges what they hold.
+
+    Args:
+        data: a column for each field.
+        first: the number of the first row, for what is said of a bad one.
+
+    Raises:
+        InputError: a value has no equal in Python, such as text that is not UTF-8 or a time after
+            the year 9999.
+    """
     import pyarrow as pa  # noqa: PLC0415  # takes longer to load than most commands run
 
     clean = _cleaner(pa.struct(list(data.schema)))
     for start in range(0, data.num_rows, _ROWS):
-        for row in data.slice(start, _ROWS).to_pylist():
-            yield clean(row)
+        yield from _cleaned(data.slice(start, _ROWS), clean, first + start)
+
+
+def _cleaned(data: pa.Table | pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
+    import pyarrow as pa  # noqa: PLC0415  # as above
+
+    # LookupError is of a time zone that is not known, TypeError of a map whose keys are lists
+    refusals = (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowException)
+    try:
+        return [clean(row) for row in data.to_pylist()]
+    except refusals as error:
+        if data.num_rows > 1:
+            # one row at a time, to tell which it is
+            return [_cleaned(data.slice(at, 1), clean, first + at)[0] for at in range(_ROWS)]
+        raise InputError(
+            f"row {first}: found a value that Python cannot hold ({error}), expected JSON values: "
+            "leave the row out, or write the column with another type"
+        ) from error
 
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:

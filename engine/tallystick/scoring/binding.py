@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
 
@@ -25,7 +26,7 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
-from tallystick.rules.model import BUILT_IN_COMPOSITES, SkillTypeRules
+from tallystick.rules.model import BUILT_IN_COMPOSITES, Factor, SkillTypeRules
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.reading import LoadedRuleSet
@@ -92,19 +93,14 @@ def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> 
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
     found: dict[str, Value] = {}
-    while len(found) < len(named):
-        waiting = {n: registry.formulas[f] for n, (f, _) in named.items() if n not in found}
-        ready = [n for n, formula in waiting.items() if set(formula.published) <= set(published)]
-        if not ready:
-            raise FormulaError(f"found thresholds that wait for each other: {', '.join(waiting)}")
-        for name in ready:
-            formula = waiting[name]
-            with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
-                tree = bind(formula.tree, _exact(named[name][1].parameters))
-                compiled = compile_tree(tree, {}, published)
-                _check_range(formula, compiled)
-            found[name] = Value(name, formula, compiled, None, compiled.program.domain)
-        published |= {name: found[name].domain for name in ready}
+    for name in _in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
+        formula = registry.formulas[named[name][0]]
+        with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
+            tree = bind(formula.tree, _exact(named[name][1].parameters))
+            compiled = compile_tree(tree, {}, published)
+            _check_range(formula, compiled)
+        found[name] = Value(name, formula, compiled, None, compiled.program.domain)
+        published[name] = compiled.program.domain
     return found
 
 
@@ -147,7 +143,6 @@ class _Binding:
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
-            domains=self.domains,
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
             axes=axes,
@@ -161,14 +156,20 @@ class _Binding:
             emission=emission,
         )
 
-    def _formulas(self) -> list[tuple[KeyPath, Formula]]:
+    def _formulas(self) -> Iterator[tuple[KeyPath, Formula]]:
         """Every formula that reads facts of this type, and where the rule set names it."""
-        named = [(("axes", axis), self.rule_set.axes[axis].formula) for axis in self.rules.all_axes]
-        emission, found = self.rule_set.emission, list[tuple[KeyPath, str]](named)
-        if emission is not None and self.rules.base_weight is not None:
-            factors = emission.factors.items()
-            found += [(("emission", "factors", name), f.formula) for name, f in factors]
-        return [(path, self.registry.formulas[name]) for path, name in found]
+        for axis in self.rules.all_axes:
+            yield ("axes", axis), self._axis_formula(axis)
+        for name, factor in self._factors().items():
+            yield ("emission", "factors", name), self.registry.formulas[factor.formula]
+
+    def _factors(self) -> dict[str, Factor]:
+        """The factors of the emission that apply to this type."""
+        emission = self.rule_set.emission
+        if emission is None or self.rules.base_weight is None:
+            return {}
+        every = emission.factors.items()
+        return {n: f for n, f in every if f.skill_types is None or self.name in f.skill_types}
 
     def _gather(self, path: KeyPath, name: str, *trees: Node | None) -> None:
         """The facts of some trees, each once, with their ranges."""
@@ -187,18 +188,12 @@ class _Binding:
     def _axes(self, published: dict[str, Domain]) -> tuple[Value, ...]:
         """The axes in an order in which each reads only earlier ones."""
         found: list[Value] = []
-        waiting = list(self.rules.all_axes)
-        while waiting:
-            ready = [n for n in waiting if set(self._axis_formula(n).published) <= set(published)]
-            if not ready:
-                raise FormulaError(f"found axes that wait for each other: {', '.join(waiting)}")
-            for name in ready:
-                waiting.remove(name)
-                parameters = self.rule_set.axes[name].parameters
-                found.append(
-                    self._value(("axes", name), self._axis_formula(name), parameters, published)
-                )
-            published |= {value.name: value.domain for value in found}
+        reads = {name: self._axis_formula(name).published for name in self.rules.all_axes}
+        for name in _in_order(reads):
+            parameters = self.rule_set.axes[name].parameters
+            axis = self._value(("axes", name), self._axis_formula(name), parameters, published)
+            published[name] = axis.domain
+            found.append(axis)
         return tuple(found)
 
     def _axis_formula(self, axis: str) -> Formula:
@@ -271,10 +266,9 @@ class _Binding:
             self._value(
                 ("emission", "factors", name), self.registry.formulas[f.formula], f.parameters, base
             )
-            for name, f in rules.factors.items()
-            if f.skill_types is None or self.name in f.skill_types
+            for name, f in self._factors().items()
         )
-        absent = tuple(n for n in rules.factors if n not in {v.name for v in factors})
+        absent = tuple(name for name in rules.factors if name not in self._factors())
         published = base | {"quality": UNIT}
         if tiers is not None:
             published["tier_multiplier"] = _spanned(tiers.multipliers)
@@ -290,6 +284,11 @@ class _Binding:
 def _reads_answer(fact: Node) -> bool:
     paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
     return reader_of(fact) == "opaque" or any(p.split(".")[0] in ANSWER for p in paths)
+
+
+def _in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
+    """The names, each after those that it reads; loading has ruled circles out."""
+    return [name for name in TopologicalSorter(reads).static_order() if name in reads]
 
 
 def _narrow(fact: Node, domain: Domain) -> Domain:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import attrs
 
-from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Requirement
 from tallystick.formula.place import Schema
 from tallystick.formula.tree import Node
@@ -46,14 +44,13 @@ class BoundType:
         name: the skill type.
         schema: the self-contained record schema.
         facts: the facts that the formulas read.
-        domains: the range of each fact, by digest, in the order of ``facts``.
         requirements: what every scored record must meet.
         task_requirements: those that read the task alone; a record without a submission, too, must
             meet them.
         axes: in an order in which each reads only earlier ones.
         axis_order: the names of the axes in the order of the rule set, in which they are shown.
         composite: how the axes become the quality.
-        base_weight: nano, or None without an emission.
+        base_weight: nano, or None; without one there is no emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.
         tiers: the levels, or None.
         factors: the emission factors.
@@ -64,7 +61,6 @@ class BoundType:
     name: str
     schema: Schema
     facts: tuple[Node, ...]
-    domains: Mapping[str, Domain]
     requirements: tuple[tuple[Requirement, Compiled], ...]
     task_requirements: tuple[TaskRequirement, ...]
     axes: tuple[Value, ...]

@@ -9,14 +9,15 @@ from typing import Any
 
 import attrs
 
+from tallystick.formula.exact import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, fact_text, lines, render, substituted
-from tallystick.formula.tree import Node, leaves, walk
-from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.formula.tree import Node, leaves, value_of, walk
+from tallystick.numbers.nano import NANO, publish, to_decimal
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.result import Result
-from tallystick.scoring.scores import Scores
+from tallystick.scoring.scores import Scores, emission_inputs
 from tallystick.scoring.tiers import Thresholds
 from tallystick.scoring.value import Value
 
@@ -195,22 +196,11 @@ def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
     for node in walk(tree):
         if node.op not in ("lt", "le") or {a.op for a in node.args} != {"published", "const"}:
             continue
-        left, right = node.args
-        value, edge = (left, right) if left.op == "published" else (right, left)
-        at = Fraction(published[str(value.data[0])], NANO)
-        limit = Fraction(int(str(edge.data[0])), int(str(edge.data[1])))
-        holds = _compares(node, at, limit, value is left)
-        found.append(Cliff(render(node), _nine(at), _nine(limit), _nine(at - limit), holds))
+        value, edge = sorted(node.args, key=lambda argument: argument.op == "const")
+        at, limit = published[str(value.data[0])], publish(value_of(edge))
+        holds = bool(evaluate(node, {}, published))
+        found.append(_cliff(render(node), at, limit, holds))
     return found
-
-
-def _compares(node: Node, value: Fraction, edge: Fraction, value_first: bool) -> bool:
-    left, right = (value, edge) if value_first else (edge, value)
-    return left < right if node.op == "lt" else left <= right
-
-
-def _nine(value: Fraction) -> Decimal:
-    return to_decimal(int(value * NANO))
 
 
 def _cliff(name: str, value: int, edge: int, passed: bool) -> Cliff:
@@ -268,14 +258,23 @@ def _factor_steps(bound: BoundType, facts: Sequence[int], scores: Scores) -> tup
     if bound.base_weight is None:
         return ()
     base = {"base_weight": bound.base_weight}
-    return tuple(_step(f, facts, base, scores.factors[f.name]) for f in bound.factors)
+    return tuple(
+        _absent(factor)
+        if scores.factors[factor.name] is None
+        else _step(factor, facts, base, scores.factors[factor.name])
+        for factor in bound.factors
+    )
+
+
+def _absent(factor: Value) -> Step:
+    """The step of a factor that does not apply: it counts as 1 whatever its formula."""
+    condition = render(factor.applies.tree) if factor.applies is not None else "never"
+    text = (f"applies if {condition}",)
+    return Step(factor.name, factor.formula.symbol, factor.formula.name, text, (), {}, "1", None)
 
 
 def _emission(bound: BoundType, scores: Scores) -> Step | None:
-    if bound.emission is None or bound.base_weight is None:
+    if bound.emission is None:
         return None
-    published = {n: NANO if v is None else v for n, v in scores.factors.items()}
-    published |= {"quality": scores.quality, "base_weight": bound.base_weight}
-    if scores.tier_multiplier is not None:
-        published["tier_multiplier"] = scores.tier_multiplier
-    return _step(bound.emission, (), published, scores.emission)
+    inputs = emission_inputs(bound, scores.quality, scores.tier_multiplier, scores.factors)
+    return _step(bound.emission, (), inputs, scores.emission)

@@ -61,13 +61,22 @@ def emission_of(
     bound: BoundType, quality: int, multiplier: int | None, factors: Mapping[str, int | None]
 ) -> int | None:
     """The emission from published values; a factor of None counts as 1."""
-    if bound.emission is None or bound.base_weight is None:
+    if bound.emission is None:
         return None
-    published = {name: NANO if value is None else value for name, value in factors.items()}
-    published |= {"quality": quality, "base_weight": bound.base_weight}
-    if multiplier is not None:
-        published["tier_multiplier"] = multiplier
-    return bound.emission.compiled.nano((), published)
+    return bound.emission.compiled.nano((), emission_inputs(bound, quality, multiplier, factors))
+
+
+def emission_inputs(
+    bound: BoundType, quality: int, multiplier: int | None, factors: Mapping[str, int | None]
+) -> dict[str, int]:
+    """What an emission reads, by name; a factor of None is 1."""
+    inputs = {name: NANO if value is None else value for name, value in factors.items()}
+    given = {
+        "quality": quality,
+        "base_weight": bound.base_weight,
+        "tier_multiplier": multiplier,
+    }
+    return inputs | {name: value for name, value in given.items() if value is not None}
 
 
 def _factors(bound: BoundType, facts: Sequence[int], base_weight: int) -> dict[str, int | None]:
@@ -91,7 +100,6 @@ class FactorColumn:
 class ScoreColumns:
     """What many records of one type score: as ``Scores``, a column for each value."""
 
-    rows: int
     axes: Mapping[str, Column]
     quality: Column
     level: Column | None
@@ -122,13 +130,13 @@ def score_columns(
         level = bound.tiers.level_columns(quality, thresholds)
         multiplier = np.array(bound.tiers.multipliers, np.int64)[level]
     if bound.emission is None or bound.base_weight is None:
-        return ScoreColumns(rows, axes, quality, level, multiplier, {}, None)
+        return ScoreColumns(axes, quality, level, multiplier, {}, None)
     factors = _factor_columns(bound, facts, bound.base_weight, rows)
     published = {name: factor.values for name, factor in factors.items()} | {"quality": quality}
     if multiplier is not None:
         published["tier_multiplier"] = multiplier
     emission = bound.emission.compiled.nano_columns((), published, rows)
-    return ScoreColumns(rows, axes, quality, level, multiplier, factors, emission)
+    return ScoreColumns(axes, quality, level, multiplier, factors, emission)
 
 
 def _factor_columns(

@@ -37,9 +37,7 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
         "miner_uid": pa.array(batch.miner_uid, pa.int64()),
         "miner_hotkey": pa.array(batch.miner_hotkey, pa.string()),
         "role": pa.array(batch.role, pa.string()),
-        "tier": pa.array([*batch.tiers, None], pa.string()).take(
-            pa.array(batch.tier % (len(batch.tiers) + 1))
-        ),
+        "tier": _tiers(batch),
         "axes": pa.StructArray.from_arrays(
             [_decimal(column) for column in batch.axes.values()],
             fields=list(schema.field("axes").type),
@@ -50,6 +48,7 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
 
 
 def _tiers(batch: ResultBatch) -> pa.Array:
+    """The names of the tiers; the position −1 is null, the last of the names."""
     names = pa.array([*batch.tiers, None], pa.string())
     return names.take(pa.array(batch.tier % (len(batch.tiers) + 1)))
 
