@@ -95,19 +95,25 @@ def test_a_line_that_is_no_line_is_wrong_use(number: str) -> None:
 
 def test_a_record_of_another_type_is_told() -> None:
     found = explain(WORKFLOWS, "--json")
-    assert found.status in (1, 2)
-    assert found.err.startswith("error: ")
+    assert found.status == 1
+    assert found.err.startswith(f"error: {WORKFLOWS}:1: ")
     said = found.json()
     assert (said["code"], said["path"]) == ("unknown-skill-type", "skill_type")
     assert said["value"] == '"workflow"'
     assert said["expected"].startswith("one of agent_composition, ")
 
 
-@pytest.mark.xfail(strict=True, reason="says what is wrong with the record, not where it is")
 def test_a_bad_record_is_told_with_its_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(SKILLS.read_bytes() + b"{}\n")
-    assert f"{path}:8: " in explain(path, "--line", "8").err
+    plain, machine = explain(path, "--line", "8"), explain(path, "--line", "8", "--json")
+    assert (plain.status, plain.out) == (1, "")
+    expected = "missing-field: skill_type: found nothing, expected one of "
+    assert plain.err.startswith(f"error: {path}:8: {expected}")
+    assert (machine.status, machine.err) == (1, plain.err)
+    said = machine.json()
+    assert f"error: {said['message']}\n" == plain.err
+    assert (said["error"], said["line"], said["code"]) == ("RecordError", 8, "missing-field")
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,20 @@ def test_check_reports_every_mistake_to_machines(faulty: Path) -> None:
         assert problem["file"] == str(faulty)
 
 
+@pytest.mark.parametrize(
+    ("name", "part"), [("absent.toml", "no such file"), ("", "is a directory")]
+)
+def test_check_of_no_file_is_wrong_use(name: str, part: str, tmp_path: Path) -> None:
+    found = run("rules", "check", f"{tmp_path}/{name}")
+    assert part in message_of(found)
+
+
+def test_check_reads_a_device_without_an_end_so_far_as_a_file_may_be_long() -> None:
+    found = run("rules", "check", "/dev/zero")
+    assert found.status == 1
+    assert "more than 1048576 bytes" in found.err
+
+
 @pytest.mark.parametrize("command", ["show", "digest"])
 def test_other_commands_refuse_a_faulty_file_with_every_mistake(command: str, faulty: Path) -> None:
     found = run("rules", command, faulty)
@@ -193,6 +207,7 @@ REFUSED = [
     (f"{FILE}@sha256:" + "0" * 64, (str(FILE), "pinned", "the rule set is not the same")),
     ("absent/rules.toml", ("absent/rules.toml", "no such file")),
     ("./", ("is a directory",)),
+    ("a\0b.toml", ("null byte",)),
 ]
 
 
@@ -205,7 +220,6 @@ def test_a_reference_that_means_nothing_is_told_apart(
     assert [part for part in parts if part not in said] == []
 
 
-@pytest.mark.xfail(strict=True, reason="a home folder that is not there raises RuntimeError")
 def test_a_home_folder_that_is_not_there_is_told() -> None:
     assert "nosuchuser" in message_of(run("rules", "digest", "~nosuchuser/rules.toml"))
 

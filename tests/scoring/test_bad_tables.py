@@ -80,7 +80,6 @@ def test_a_row_of_parquet_that_is_no_record_is_rejected(
     assert (reject["line"], reject["code"], reject["path"]) == (1, code, path)
 
 
-@pytest.mark.xfail(strict=True, reason="a value that Python cannot hold raises")
 @pytest.mark.parametrize("name", HARD_TABLES)
 def test_a_value_of_parquet_that_python_cannot_hold_is_told(
     scorers: Scorers, tmp_path: Path, name: str
@@ -117,3 +116,39 @@ def test_a_parquet_file_that_was_cut_is_refused(scorers: Scorers, tmp_path: Path
         with pytest.raises(InputError, match="cannot be read as Parquet"):
             scorers[S].score_file(source, tmp_path / "out.jsonl")
         assert [path.name for path in tmp_path.iterdir()] == ["records.parquet"]
+
+
+def test_a_value_that_python_cannot_hold_is_told_with_its_row_and_column(
+    scorers: Scorers, tmp_path: Path
+) -> None:
+    source = tmp_path / "records.parquet"
+    bad = column("round", pa.array([2**62], pa.timestamp("us")))
+    good = column("round", pa.array([0], pa.timestamp("us")))
+    pq.write_table(pa.concat_tables([good] * 5000 + [bad] + [good] * 100), source)
+    with pytest.raises(InputError) as caught:
+        scorers[S].score_file(source, tmp_path / "out.jsonl")
+    assert str(caught.value).startswith(f"{source}: row 5001: round: found a value")
+    assert [path.name for path in tmp_path.iterdir()] == ["records.parquet"]
+
+
+def test_a_map_whose_keys_are_objects_is_told(scorers: Scorers) -> None:
+    keys = pa.map_(pa.struct({"a": pa.int64()}), pa.int64())
+    rows = column("events", pa.array([[({"a": 1}, 1)]], keys))
+    with pytest.raises(InputError, match="row 1: events: found a value"):
+        scorers[S].score_table(rows)
+
+
+def test_a_parquet_file_of_another_name_is_told(scorers: Scorers, tmp_path: Path) -> None:
+    source = tmp_path / "records.jsonl"
+    pq.write_table(table(), source)
+    with pytest.raises(InputError, match="give the file the extension"):
+        scorers[S].score_file(source, tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]
+
+
+def test_a_column_whose_name_is_not_utf8_is_told(scorers: Scorers, tmp_path: Path) -> None:
+    source = tmp_path / "records.parquet"
+    pq.write_table(column("xxxxxxxx", pa.array([1])), source, store_schema=False)
+    source.write_bytes(source.read_bytes().replace(b"xxxxxxxx", b"xxxx\xff\xffxx"))
+    with pytest.raises(InputError, match=str(source)):
+        scorers[S].score_file(source, tmp_path / "out.jsonl")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from tallystick.cli.shown import as_json, print_json, rules_option
-from tallystick.errors import InputError
+from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
+from tallystick.errors import InputError, RecordError
 
 
 @click.command()
@@ -29,16 +29,28 @@ def explain(records: Path, reference: str, number: int, as_json: bool) -> None:
 
     Shows the facts, each axis with its formula, the values put in, the exact value and the
     published one; the composite, its gates and tier with the distance to each edge; and every
-    emission factor.
+    emission factor. The exit status is 1 when the record cannot be scored.
     """
     from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    explanation = load(reference).explain(_record(records, number), line=number)
+    scorer, record = load(reference), _record(records, number)
+    try:
+        explanation = scorer.explain(record, line=number)
+    except RecordError as error:
+        _refuse(error, records, number, as_json)
     if as_json:
         print_json(explanation.to_dict())
     else:
         click.echo(text_of(explanation))
+
+
+def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> NoReturn:
+    message = f"{records}:{number}: {error}"
+    if as_json:
+        print_json({**error_dict(error), "message": message, "line": number})
+    click.echo(f"error: {message}", err=True)
+    sys.exit(1)
 
 
 def _record(path: Path, number: int) -> Any:  # noqa: ANN401  # a line, or a row as a mapping

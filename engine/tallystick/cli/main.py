@@ -1,14 +1,21 @@
 """The entry point: commands by name, loaded when they are used, and errors as one line each.
 
-Exit status: 0 done; 1 something was rejected or found; 2 wrong use, or nothing could be done.
+Exit status: 0 done; 1 something was rejected or found; 2 wrong use, or nothing could be done; 128
+and its number for a signal that ended the run.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import sys
+import threading
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
@@ -16,6 +23,7 @@ from tallystick.errors import TallystickError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FrameType
 
 
 class LazyGroup(click.Group):
@@ -55,6 +63,15 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit status, never a traceback."""
+    _show_every_character()
+    _unwind_when_asked_to_end()
+    try:
+        _run()
+    except OSError as error:
+        _give_up(error)
+
+
+def _run() -> None:
     try:
         cli(prog_name="tallystick")
     except TallystickError as error:
@@ -68,3 +85,44 @@ def _complain(error: TallystickError) -> None:
 
         print_json(error_dict(error))
     click.echo(f"error: {error}", err=True)
+
+
+def _show_every_character() -> None:
+    """Let an output whose encoding lacks a character show its code instead."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _unwind_when_asked_to_end() -> None:
+    """Let a signal that ends the run clean up on its way, unless it is ignored, as by nohup."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _give_up(error: OSError) -> NoReturn:
+    """End a run whose output cannot be written; a reader that is gone needs no message."""
+    gone = error.errno == errno.EPIPE
+    with suppress(OSError):
+        if not gone:
+            where = error.filename or "standard output"
+            reason = (error.strerror or str(error)).lower()
+            click.echo(f"error: {where}: cannot be used ({reason}): check where it leads", err=True)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            _drop(stream)
+    sys.exit(1 if gone else 2)
+
+
+def _drop(stream: TextIO) -> None:
+    """Throw away what a stream still holds, as Python would fail on it once more at its end."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

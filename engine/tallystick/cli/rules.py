@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from tallystick.cli.shown import as_json, error_dict, print_json
 from tallystick.errors import RuleSetError, TallystickError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tallystick.plugins.registry import Registry
 
 argument = click.argument("reference", metavar="RULES")
@@ -64,15 +67,20 @@ def show_command(reference: str, as_json: bool) -> None:
 @argument
 @as_json
 def check_command(reference: str, as_json: bool) -> None:
-    """Load RULES and prove its formulas; exit status 1 with every problem that was found."""
+    """Load RULES and prove its formulas; exit status 1 with every problem that was found.
+
+    The exit status is 2 when there is no such file, or it cannot be read.
+    """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
     from tallystick.rules.resolution import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    find(reference, installed())
+    path = find(reference, installed()).path
     try:
         scorer = load(reference)
     except RuleSetError as error:
+        if not _is_readable(path):
+            raise
         if as_json:
             print_json({"valid": False, **error_dict(error)})
         else:
@@ -98,6 +106,10 @@ def digest_command(reference: str, as_json: bool) -> None:
         print_json({"rule_set": loaded.rule_set.reference, "digest": loaded.digest})
     else:
         click.echo(loaded.digest)
+
+
+def _is_readable(path: Path) -> bool:
+    return path.exists() and not path.is_dir() and os.access(path, os.R_OK)
 
 
 def _listed(name: str, registry: Registry) -> dict[str, Any]:

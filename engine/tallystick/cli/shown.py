@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -26,8 +27,10 @@ rules_option = click.option(
 
 
 def print_json(value: object) -> None:
-    """Print a JSON value, indented, in UTF-8."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a JSON value, indented; where the output is not Unicode, in ASCII."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    narrow = not encoding.lower().startswith("utf")
+    click.echo(json.dumps(value, indent=2, ensure_ascii=narrow))
 
 
 def error_dict(error: TallystickError) -> dict[str, Any]:

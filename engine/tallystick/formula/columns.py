@@ -118,7 +118,8 @@ def _constant_way(piece: Piece, numerator: int) -> str:
     size = times * numerator
     if size + 2 * divisor < _INT64:
         return "constant"
-    roundings = len(piece.numerator) + max(map(len, piece.numerator), default=0) + 4
+    # a term of k atoms rounds k conversions, k products and its coefficient; then the terms add up
+    roundings = len(piece.numerator) + 2 * max(map(len, piece.numerator), default=0) + 2
     near = size * roundings < divisor * (_DOUBLE // 4) and size // divisor < _DOUBLE // 8
     return "proposed" if divisor < _DIVISOR and near else "integers"
 

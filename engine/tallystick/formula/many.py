@@ -67,7 +67,10 @@ def excess_range(fact: Node, schema: Schema) -> Ends:
     allowance = place_of(path, schema)
     if place.many or not maps or {type_of(a) for a in allowance.alternatives} != {"integer"}:
         raise _refused(fact, path_of(fact), "maps of whole numbers")
-    return 0, max(0, *(_part(fact, a, schema)[1] for a in maps))
+    ends = [_part(fact, a, schema) for a in maps]
+    if min(low for low, _ in ends) < 0 or _whole(fact, allowance.alternatives)[0] < 0:
+        raise _refused(fact, path_of(fact), "numbers that are at least 0")
+    return 0, max(high for _, high in ends)
 
 
 def bound_of(alternative: Schema, keyword: str, fact: Node) -> Any:  # noqa: ANN401  # a number

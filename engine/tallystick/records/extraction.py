@@ -165,8 +165,8 @@ class _Source:
     def _is_number(self, fact: Node, value: str) -> str:
         """The condition that a value is a number."""
         found = place_of(path_of(fact), self.schema).of_type("number", "integer")
-        plain = all(type_of(a) == "number" and "enum" not in a and "const" not in a for a in found)
-        return f"{value}.__class__ is float" if plain else f"{value}.__class__ in NUMBERS"
+        plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in found]
+        return f"{value}.__class__ is float" if plain == [True] else f"{value}.__class__ in NUMBERS"
 
     def _number(self, fact: Node) -> str:
         value = self.read(path_of(fact))

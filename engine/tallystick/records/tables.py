@@ -7,7 +7,7 @@ elements of a list stay where they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tallystick.errors import InputError
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _ROWS = 1024
 
 _Cleaner = Callable[[Any], Any]
+_Data: TypeAlias = "pa.Table | pa.RecordBatch"
 
 
-def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[dict[str, Any]]:
+def rows(data: _Data, first: int = 1) -> Iterator[dict[str, Any]]:
     """The rows, in order, as dicts for ``Decoder.convert``, which judges what they hold.
 
     Args:
@@ -37,7 +38,7 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[dict[str, 
         yield from _cleaned(data.slice(start, _ROWS), clean, first + start)
 
 
-def _cleaned(data: pa.Table | pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
+def _cleaned(data: _Data, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
     import pyarrow as pa  # noqa: PLC0415  # as above
 
     # LookupError is of a time zone that is not known, TypeError of a map whose keys are lists
@@ -45,13 +46,21 @@ def _cleaned(data: pa.Table | pa.RecordBatch, clean: _Cleaner, first: int) -> li
     try:
         return [clean(row) for row in data.to_pylist()]
     except refusals as error:
-        if data.num_rows > 1:
-            # one row at a time, to tell which it is
-            return [_cleaned(data.slice(at, 1), clean, first + at)[0] for at in range(_ROWS)]
+        for part, row in _parts(data):
+            _cleaned(part, clean, first + row)
         raise InputError(
-            f"row {first}: found a value that Python cannot hold ({error}), expected JSON values: "
-            "leave the row out, or write the column with another type"
+            f"row {first}: {', '.join(data.schema.names)}: found a value that Python cannot hold "
+            f"({' '.join(str(error).split())}), expected JSON values: leave the row out, or write "
+            "the column with another type"
         ) from error
+
+
+def _parts(data: _Data) -> Iterator[tuple[_Data, int]]:
+    """The rows, or of one row the columns, to tell which is bad; and which row each comes from."""
+    if data.num_rows > 1:
+        yield from ((data.slice(row, 1), row) for row in range(data.num_rows))
+    elif data.num_columns > 1:
+        yield from ((data.select([column]), 0) for column in range(data.num_columns))
 
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:

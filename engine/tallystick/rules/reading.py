@@ -84,19 +84,26 @@ def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> lis
 
 
 def _read_text(path: Path) -> str:
-    try:
-        data = path.read_bytes() if path.stat().st_size <= LARGEST else None
-    except OSError as error:
-        expected = f"a rule-set file that can be read ({(error.strerror or '').lower()})"
-        raise _refusal(path, "", expected) from None
-    if data is None:
-        raise _refusal(path, f"{path.stat().st_size} bytes", f"at most {LARGEST} bytes")
+    data = _read_bytes(path)
+    if len(data) > LARGEST:
+        raise _refusal(path, f"more than {LARGEST} bytes", f"at most {LARGEST} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"the byte 0x{data[error.start]:02x}"
         raise _refusal(path, found, "text in UTF-8", line) from None
+
+
+def _read_bytes(path: Path) -> bytes:
+    """As many bytes as a rule-set file may have and one more, also of a device without an end."""
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        expected = f"a rule-set file that can be read ({reason.lower()})"
+        raise _refusal(path, "", expected) from None
 
 
 def _refusal(path: Path, value: str, expected: str, line: int = 0) -> RuleSetError:

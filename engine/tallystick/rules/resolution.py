@@ -64,7 +64,7 @@ def find(reference: str, registry: Registry) -> Found:
     pin = _digest(reference, digits) if at else None
     named = target if at else reference
     if _is_path(named):
-        return Found(Path(named).expanduser(), pin=pin)
+        return Found(_path(named), pin=pin)
     return Found(_by_name(named, registry), named, pin)
 
 
@@ -96,6 +96,14 @@ def _digest(reference: str, digits: str) -> str:
 
 def _is_path(named: str) -> bool:
     return named.endswith(".toml") or "/" in named or os.sep in named
+
+
+def _path(named: str) -> Path:
+    try:
+        return Path(named).expanduser()
+    except RuntimeError:
+        home = named.partition("/")[0]
+        raise _refusal(named, f"no home folder of {home}", "the path of a file") from None
 
 
 def _by_name(named: str, registry: Registry) -> Path:

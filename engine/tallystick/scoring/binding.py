@@ -146,7 +146,7 @@ class _Binding:
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
             axes=axes,
-            axis_order=tuple(n for n in self.rule_set.axes if n in self.rules.all_axes),
+            axis_order=tuple(sorted(self.rules.all_axes)),
             composite=composite,
             base_weight=_nano(self.rules.base_weight),
             baseline=_nano(self.rules.baseline),

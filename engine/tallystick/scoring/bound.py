@@ -48,7 +48,7 @@ class BoundType:
         task_requirements: those that read the task alone; a record without a submission, too, must
             meet them.
         axes: in an order in which each reads only earlier ones.
-        axis_order: the names of the axes in the order of the rule set, in which they are shown.
+        axis_order: the names of the axes, sorted: the order of the file is no part of the digest.
         composite: how the axes become the quality.
         base_weight: nano, or None; without one there is no emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,9 +14,17 @@ from tallystick.errors import OutputError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.output import digest_of_file, format_of, replacing, writing
+from tallystick.scoring.output import (
+    Staged,
+    Writer,
+    format_of,
+    named,
+    place_of,
+    staged,
+    writing,
+)
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
-from tallystick.scoring.sources import ScoresBatches, source_of
+from tallystick.scoring.sources import ScoresBatches, Source, source_of
 
 if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch
@@ -60,7 +69,13 @@ class Paths:
 
     @classmethod
     def of(cls, output: Path, rejects: Path | None) -> Paths:
-        """The places beside an output: its name with ``.rejects.jsonl`` and ``.receipt.json``."""
+        """The places beside an output: its name with ``.rejects.jsonl`` and ``.receipt.json``.
+
+        Raises:
+            OutputError: the output is a folder by its name, such as ``.``.
+        """
+        if not output.name:
+            raise OutputError(f"{output}: a folder, expected the name of a file to write")
         beside = output.with_name(f"{output.name}.rejects.jsonl")
         receipt = output.with_name(f"{output.name}.receipt.json")
         return cls(output, rejects or beside, receipt)
@@ -92,37 +107,52 @@ def score_file(  # noqa: PLR0913  # what a run needs
     paths, chosen = Paths.of(output, rejects), format_of(output, format_name)
     _check_apart(source, paths)
     reader = source_of(source)
-    counts = Counts(0, 0, 0, 0)
-    with ExitStack() as stack:
-        results = stack.enter_context(replacing(paths.output))
-        refused = stack.enter_context(replacing(paths.rejects))
-        out = stack.enter_context(writing(chosen, results, scorer.axis_names))
-        for batch in reader.batches(scorer):
-            out.write(batch)
-            refused.writelines(reject.to_json() + b"\n" for reject in batch.rejects)
-            counts = _counted(counts, batch)
-            if progress is not None:
-                progress(reader.bytes_read, reader.size)
-    receipt = receipt_of(
-        scorer.loaded,
-        scorer.registry,
-        scorer.types,
-        input_digest=reader.digest,
-        output_digest=digest_of_file(paths.output),
-        counts=counts,
-    )
-    with replacing(paths.receipt) as file:
-        file.write(receipt.to_json().encode())
+    with staged(paths.output, paths.rejects, paths.receipt) as (results, refused, proof):
+        with writing(chosen, results, scorer.axis_names) as out:
+            counts = _written(_batches(reader, scorer, progress), results, out, refused)
+        receipt = receipt_of(
+            scorer.loaded,
+            scorer.registry,
+            scorer.types,
+            input_digest=reader.digest,
+            output_digest=results.digest(),
+            counts=counts,
+        )
+        proof.write(receipt.to_json().encode())
     return receipt
 
 
 def _check_apart(source: Path, paths: Paths) -> None:
-    places = [p.resolve() for p in (source, paths.output, paths.rejects, paths.receipt)]
+    places = [place_of(path) for path in (paths.output, paths.rejects, paths.receipt)]
+    # a name that leads nowhere is told when it is read
+    with suppress(OSError, ValueError):
+        places.append(Path(os.path.realpath(source)))
     if len(set(places)) < len(places):
         raise OutputError(
             f"{paths.output}: found two of input, output, rejects and receipt in one file, "
             "expected a file for each"
         )
+
+
+def _batches(
+    reader: Source, scorer: ScoresFiles, progress: Progress | None
+) -> Iterator[ResultBatch]:
+    for batch in reader.batches(scorer):
+        yield batch
+        if progress is not None:
+            progress(reader.bytes_read, reader.size)
+
+
+def _written(
+    batches: Iterable[ResultBatch], results: Staged, out: Writer, refused: Staged
+) -> Counts:
+    counts = Counts(0, 0, 0, 0)
+    for batch in batches:
+        with named(results.path):
+            out.write(batch)
+        refused.write(b"".join(reject.to_json() + b"\n" for reject in batch.rejects))
+        counts = _counted(counts, batch)
+    return counts
 
 
 def _counted(counts: Counts, batch: ResultBatch) -> Counts:

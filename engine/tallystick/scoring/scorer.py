@@ -139,7 +139,11 @@ class Scorer:
                 yield Reject(number, error.code, error.path, error.value, error.expected)
 
     def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
-        """The results of an Arrow table with the fields of records, as Arrow, and the rejects."""
+        """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
+
+        Raises:
+            InputError: as ``score_rows``.
+        """
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
         from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
@@ -190,10 +194,14 @@ class Scorer:
         return self._batches.score(lines, self._decoder.decode, first)
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
-        """The results of rows with the fields of records, as columns."""
+        """The results of rows with the fields of records, as columns.
+
+        Raises:
+            InputError: a value has no equal in Python, such as text that is not UTF-8.
+        """
         from tallystick.records.tables import rows as records_of  # noqa: PLC0415  # heavy
 
-        return self._batches.score(records_of(rows), self._decoder.convert, first)
+        return self._batches.score(records_of(rows, first), self._decoder.convert, first)
 
     def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
         """Every step behind the result of one record.
@@ -281,9 +289,10 @@ class Scorer:
 
     def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
         if isinstance(record, str):
-            found = self._decoder.decode(record.encode("utf-8", "surrogatepass"), line)
-        elif isinstance(record, bytes):
-            found = self._decoder.decode(record, line)
+            record = record.encode("utf-8", "surrogatepass")
+        if isinstance(record, bytes):
+            # as a line of a file, which ends before its line end
+            found = self._decoder.decode(record.removesuffix(b"\n"), line)
         else:
             found = self._decoder.convert(record, line)
         if isinstance(found, Reject):

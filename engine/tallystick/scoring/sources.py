@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tallystick.errors import InputError
 from tallystick.records.lines import LineReader
-from tallystick.scoring.output import digest_of_file
+from tallystick.records.opening import opened
+from tallystick.scoring.output import digest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 1 << 24
 """How much of a JSONL file is scored at a time: enough rows for columns to pay."""
+BATCH_LINES = 1 << 14
+"""How many of its lines are scored at a time, however short they are."""
 ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
 
@@ -86,14 +90,23 @@ class JsonLinesSource:
 
     def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the lines."""
-        lines, first, scored = list[bytes](), 1, 0
+        first = 1
+        for lines in self._gathered():
+            yield scorer.score_lines(lines, first)
+            first += len(lines)
+
+    def _gathered(self) -> Iterator[list[bytes]]:
+        lines, gathered = list[bytes](), 0
         for batch in self._lines:
             lines += batch.lines
-            if self.bytes_read - scored >= BATCH_BYTES:
-                yield scorer.score_lines(lines, first)
-                lines, first, scored = [], first + len(lines), self.bytes_read
+            while len(lines) >= BATCH_LINES:
+                yield lines[:BATCH_LINES]
+                lines, gathered = lines[BATCH_LINES:], self.bytes_read
+            if self.bytes_read - gathered >= BATCH_BYTES:
+                yield lines
+                lines, gathered = [], self.bytes_read
         if lines:
-            yield scorer.score_lines(lines, first)
+            yield lines
 
 
 class ParquetSource:
@@ -104,45 +117,63 @@ class ParquetSource:
         self._path = path
         self.size = _size(path)
         self.bytes_read = 0
-
-    @property
-    def digest(self) -> str:
-        """``sha256:`` and the digest of the file."""
-        return digest_of_file(self._path)
+        self.digest = ""
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The rows as mappings."""
         from tallystick.records.tables import rows  # noqa: PLC0415  # heavy
 
-        for batch in self._row_groups():
-            yield from rows(batch)
+        for batch, first in self._row_groups():
+            with self._named():
+                yield from rows(batch, first)
 
     def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
         """The results of the rows."""
-        first = 1
-        for batch in self._row_groups():
-            yield scorer.score_rows(batch, first)
-            first += batch.num_rows
+        for batch, first in self._row_groups():
+            with self._named():
+                results = scorer.score_rows(batch, first)
+            yield results
 
-    def _row_groups(self) -> Iterator[pa.RecordBatch]:
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Says of an error in the rows which file they are of."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(f"{self._path}: {error}") from error
+
+    def _row_groups(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Consecutive rows, and the number of the first."""
         import pyarrow as pa  # noqa: PLC0415  # heavy
+
+        with opened(self._path) as file:
+            try:
+                # first, as a pipe cannot do this and may have no end
+                file.seek(0)
+                # of the same handle as the rows, so that it is of the bytes that are read
+                self.digest = digest_of(file)
+                yield from self._rows(file)
+            except (OSError, ValueError, pa.ArrowException) as error:
+                raise InputError(
+                    f"{self._path}: the file cannot be read as Parquet ({error}): check that it is "
+                    "whole"
+                ) from error
+        self.bytes_read = self.size
+
+    def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
         import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
-        try:
-            with pq.ParquetFile(self._path) as file:
-                if file.metadata.num_rows == 0:
-                    raise InputError(f"{self._path}: the file has no rows, expected records")
-                yield from file.iter_batches(ROWS)
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(
-                f"{self._path}: the file cannot be read as Parquet ({error}): check that it is "
-                "whole"
-            ) from error
-        self.bytes_read = self.size
+        with pq.ParquetFile(file) as parquet:
+            if parquet.metadata.num_rows == 0:
+                raise InputError(f"{self._path}: the file has no rows, expected records")
+            first = 1
+            for batch in parquet.iter_batches(ROWS):
+                yield batch, first
+                first += batch.num_rows
 
 
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:
+    except (OSError, ValueError):
         return 0
