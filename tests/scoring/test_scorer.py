@@ -130,11 +130,20 @@ def test_numbers_are_exact_whatever_the_decimal_context(scorers: Scorers) -> Non
     [
         (lambda s: s.composite("nothing", {}), "skill type 'nothing'"),
         (lambda s: s.composite("executable_python", {"detection": "1"}), "expected"),
-        (lambda s: s.composite("executable_python", dict.fromkeys(_AXES, "1.1")), "outside"),
+        (
+            lambda s: s.composite("executable_python", dict.fromkeys(_AXES, "1.1")),
+            "expected 0.000000000 to",
+        ),
         (lambda s: s.composite("executable_python", dict.fromkeys(_AXES, 0.5)), "0.5"),
         (lambda s: s.emission("executable_python", quality="1", tier="gold"), "gold"),
         (lambda s: s.emission("executable_python", quality="1", tier=_TIER, luck="2"), "luck"),
+        (lambda s: s.emission("executable_python", quality="5", tier=_TIER), "the quality"),
+        (lambda s: s.emission("mcp_server", quality="1", tier=_TIER, consensus="7"), "consensus"),
+        (lambda s: s.emission("executable_python", quality="1"), "the tier None"),
+        (lambda s: s.tier("executable_python", "abc"), "abc"),
+        (lambda s: s.consensus_event("nan"), "nan"),
         (lambda s: s.with_thresholds({"nothing": {}}), "skill type 'nothing'"),
+        (lambda s: s.with_thresholds({"mcp_server": {"baseline": "1.5"}}), "baseline to be 1.5"),
     ],
 )
 def test_wrong_use_says_what_was_expected(
@@ -208,3 +217,22 @@ def test_a_batch_of_one_scores_as_the_record_alone(scorers: Scorers, number: int
     assert list(scorers["skills@1.0.0"].score_lines([line]).results()) == [
         scorers["skills@1.0.0"].score(line)
     ]
+
+
+def test_given_factors_are_read_exactly(scorers: Scorers) -> None:
+    emission = scorers["skills@1.0.0"].emission(
+        "executable_python", quality="1", tier=_TIER, early_bonus="1.085", role_multiplier="0.65"
+    )
+    assert f"{emission:f}" == "0.705250000"
+
+
+def test_the_order_of_the_file_changes_no_byte(tmp_path: Path, scorers: Scorers) -> None:
+    text = (ROOT / "rules/workflow/1.0.0.toml").read_text(encoding="utf-8")
+    success, cost = text.index("[axes.success]"), text.index("[axes.cost]")
+    latency = text.index("[axes.latency]")
+    swapped = text[:success] + text[cost:latency] + text[success:cost] + text[latency:]
+    (tmp_path / "swapped.toml").write_text(swapped, encoding="utf-8")
+    other = tallystick.load(str(tmp_path / "swapped.toml"))
+    line = (ROOT / "plugins/tallystick_workflow/examples.jsonl").read_bytes().splitlines()[0]
+    assert other.digest == scorers["workflow@1.0.0"].digest
+    assert other.score(line).to_json() == scorers["workflow@1.0.0"].score(line).to_json()

@@ -10,7 +10,6 @@ import attrs
 from tallystick.errors import NumberError
 from tallystick.numbers.arithmetic import arithmetic_mean, arithmetic_mean_columns
 from tallystick.numbers.geometric import geometric_mean, geometric_mean_columns
-from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled
 
@@ -56,7 +55,10 @@ class Composite:
 
     def quality(self, published: Mapping[str, int]) -> int:
         """The composite of one record, in nano."""
-        quality = self.ungated(published)
+        return self.gated(self.ungated(published), published)
+
+    def gated(self, quality: int, published: Mapping[str, int]) -> int:
+        """The composite after its gates."""
         for gate in self.gates:
             if published[gate.axis] < gate.below:
                 quality = gate.composite
@@ -79,16 +81,3 @@ class Composite:
         if self.weights is None:
             raise NumberError(f"found no weights for the composite {self.kind}, expected some")
         return self.weights
-
-
-def check_axes(names: Sequence[str], given: Mapping[str, int]) -> None:
-    """Refuse axes that are not those of the composite, or outside [0, 1].
-
-    Raises:
-        NumberError: an axis is missing, unknown or out of range.
-    """
-    if set(names) != set(given):
-        raise NumberError(f"found the axes {sorted(given)}, expected {sorted(names)}")
-    for name, nano in given.items():
-        if not 0 <= nano <= NANO:
-            raise NumberError(f"found the axis {name} outside [0, 1]")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import RecordError, TallystickError
-from tallystick.numbers.nano import from_decimal, to_decimal
+from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.rejects import Reject
@@ -21,11 +21,11 @@ from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import check_axes
 from tallystick.scoring.explanation import Explanation, explain
+from tallystick.scoring.given import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import FACTORS, Result
-from tallystick.scoring.scores import Scores, emission_of, score_facts
+from tallystick.scoring.scores import Scores, score_facts
 from tallystick.scoring.tiers import Thresholds
 
 if TYPE_CHECKING:
@@ -94,9 +94,8 @@ class Scorer:
 
     @property
     def axis_names(self) -> tuple[str, ...]:
-        """Every axis of every type, each once, in the order of the rule set."""
-        used = {name for bound in self.types.values() for name in bound.axis_order}
-        return tuple(name for name in self.rule_set.axes if name in used)
+        """Every axis of every type, each once, sorted."""
+        return tuple(sorted({n for bound in self.types.values() for n in bound.axis_order}))
 
     def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
         """The same rule set with other tier thresholds for some types, such as those of a state.
@@ -110,12 +109,8 @@ class Scorer:
         """
         changed = dict(self.thresholds)
         for name, given in thresholds.items():
-            tiers, seeds = self._bound(name).tiers, self._bound(name).seeds
-            if tiers is None:
-                raise TallystickError(f"found no tiers for {name} in {self.rule_set.reference}")
-            tracked = {threshold: seeds[threshold] for threshold in tiers.tracked}
-            tracked |= {threshold: _nano(value) for threshold, value in given.items()}
-            changed[name] = tiers.thresholds(tracked)
+            nano = {threshold: _nano(value) for threshold, value in given.items()}
+            changed[name] = thresholds_of(self._bound(name), nano)
         return attrs.evolve(self, thresholds=changed)
 
     def score(self, record: RecordLike, *, line: int = 1) -> Result:
@@ -220,10 +215,8 @@ class Scorer:
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
-        bound = self._bound(skill_type)
         given = {name: _nano(value) for name, value in axes.items()}
-        check_axes([axis.name for axis in bound.axes], given)
-        return to_decimal(bound.composite.quality(given))
+        return to_decimal(composite_of(self._bound(skill_type), given))
 
     def tier(self, skill_type: str, quality: Number) -> Tier:
         """The tier that a quality reaches.
@@ -238,33 +231,19 @@ class Scorer:
         return Tier(bound.tiers.levels[level], to_decimal(bound.tiers.multipliers[level]))
 
     def emission(
-        self, skill_type: str, *, quality: Number, tier: str, **factors: Number
+        self, skill_type: str, *, quality: Number, tier: str | None = None, **factors: Number
     ) -> Decimal:
         """The emission of a given quality, tier and factors; a factor left out counts as 1.
 
         Raises:
-            TallystickError: the type has no emission, or the tier or a factor is unknown.
+            NumberError: there is no emission, or a value is unknown or outside its range.
         """
-        bound = self._bound(skill_type)
-        if bound.tiers is None or bound.emission is None:
-            raise TallystickError(
-                f"found no emission for {skill_type} in {self.rule_set.reference}"
-            )
-        known = dict.fromkeys((*(f.name for f in bound.factors), *bound.absent), None)
-        unknown = sorted(set(factors) - set(known))
-        if unknown or tier not in bound.tiers.levels:
-            raise TallystickError(
-                f"found the tier {tier!r} and unknown factors {unknown}, expected one of "
-                f"{', '.join(bound.tiers.levels)} and factors of {', '.join(known)}"
-            )
-        given = known | {name: _nano(value) for name, value in factors.items()}
-        multiplier = bound.tiers.multipliers[bound.tiers.levels.index(tier)]
-        value = emission_of(bound, _nano(quality), multiplier, given)
-        return to_decimal(value or 0)
+        given = {name: _nano(value) for name, value in factors.items()}
+        return to_decimal(emission_of(self._bound(skill_type), _nano(quality), tier, given))
 
     def consensus_event(self, consensus: Number) -> str | None:
         """The reputation event whose band holds a consensus, such as ``consensus_pass``."""
-        value, reputation = Decimal(consensus), self.rule_set.reputation
+        value, reputation = to_decimal(_nano(consensus)), self.rule_set.reputation
         events = reputation.events.items() if reputation is not None else ()
         return next(
             (n for n, e in events if e.consensus is not None and value in e.consensus), None
@@ -348,4 +327,4 @@ def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
 
 
 def _nano(value: Number) -> int:
-    return from_decimal(Decimal(value) if isinstance(value, str) else value)
+    return from_text(value) if isinstance(value, str) else from_decimal(value)

@@ -1,0 +1,90 @@
+"""Scoring from values that a caller gives instead of a record: axes, factors, thresholds.
+
+A record's values are proved to be what its formulas can give; a caller's are not. So each is
+checked against its range, and formulas are read exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from tallystick.errors import NumberError
+from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scores import emission_inputs
+from tallystick.scoring.tiers import Thresholds
+
+
+def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
+    """The composite of given axes in nano, after its gates.
+
+    Raises:
+        NumberError: an axis is missing, unknown, or outside [0, 1].
+    """
+    if set(axes) != set(bound.axis_order):
+        raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
+    for name, nano in axes.items():
+        _check(f"the axis {name}", nano, 0, NANO)
+    formula = bound.composite.formula
+    if formula is None:
+        return bound.composite.quality(axes)
+    return bound.composite.gated(publish(formula.exact((), axes)), axes)
+
+
+def emission_of(
+    bound: BoundType, quality: int, tier: str | None, factors: Mapping[str, int]
+) -> int:
+    """The emission of a given quality, tier and factors in nano; a factor left out counts as 1.
+
+    Raises:
+        NumberError: there is no emission, or a value is unknown or outside its range.
+    """
+    if bound.emission is None:
+        raise NumberError(f"found no emission for {bound.name}")
+    _check("the quality", quality, 0, NANO)
+    ranges = {f.name: (f.formula.low, f.formula.high) for f in bound.factors}
+    ranges |= dict.fromkeys(bound.absent, (Fraction(1), Fraction(1)))
+    unknown = sorted(set(factors) - set(ranges))
+    if unknown:
+        raise NumberError(f"found the factors {unknown}, expected some of {', '.join(ranges)}")
+    for name, nano in factors.items():
+        low, high = ranges[name]
+        _check(f"the factor {name}", nano, publish(low), publish(high))
+    given: dict[str, int | None] = {name: factors.get(name) for name in ranges}
+    inputs = emission_inputs(bound, quality, _multiplier(bound, tier), given)
+    return publish(bound.emission.compiled.exact((), inputs))
+
+
+def thresholds_of(bound: BoundType, given: Mapping[str, int]) -> Thresholds:
+    """Every threshold of a type from some in nano; the baseline is the seed if it is left out.
+
+    Raises:
+        NumberError: there are no tiers, or a threshold is unknown or outside its range.
+    """
+    if bound.tiers is None:
+        raise NumberError(f"found no tiers for {bound.name}")
+    ranges = dict.fromkeys(bound.tiers.tracked, (0, NANO))
+    for name, value in bound.tiers.formulas.items():
+        ranges[name] = publish(value.formula.low), publish(value.formula.high)
+    for name, nano in given.items():
+        if name in ranges:
+            _check(f"the threshold {name}", nano, *ranges[name])
+    seeds = {name: bound.seeds[name] for name in bound.tiers.tracked}
+    return bound.tiers.thresholds(seeds | dict(given))
+
+
+def _multiplier(bound: BoundType, tier: str | None) -> int | None:
+    levels = bound.tiers.levels if bound.tiers is not None else ()
+    if bound.tiers is None and tier is None:
+        return None
+    if bound.tiers is None or tier not in levels:
+        raise NumberError(f"found the tier {tier!r}, expected {' or '.join(levels) or 'none'}")
+    return bound.tiers.multipliers[levels.index(tier)]
+
+
+def _check(name: str, nano: int, low: int, high: int) -> None:
+    if not low <= nano <= high:
+        raise NumberError(
+            f"found {name} to be {to_text(nano)}, expected {to_text(low)} to {to_text(high)}"
+        )
