@@ -29,8 +29,9 @@ def demo(as_json: bool) -> None:
     scorers = [load(name) for name in shipped(registry)]
     if as_json:
         print_json({"rule_sets": [_plain(scorer, registry) for scorer in scorers]})
-    for scorer in [] if as_json else scorers:
-        _show(scorer, registry)
+    else:
+        for scorer in scorers:
+            _show(scorer, registry)
 
 
 def _results(scorer: Scorer, registry: Registry) -> list[Result]:

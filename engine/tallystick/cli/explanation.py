@@ -42,11 +42,13 @@ def _step(step: Step) -> list[str]:
     value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
     rows = [f"{_INDENT}{name} = {value}    [{step.formula}]"]
     rows += [f"{_INDENT * 2}{line}" for line in step.text]
+    if step.value is None:
+        return rows
     rows += [f"{_INDENT * 2}with the values of the record"]
     rows += [f"{_INDENT * 3}{line}" for line in step.values]
     rows += [f"{_INDENT * 3}{label} = {value}" for label, value in step.intermediates.items()]
     rows += [f"{_INDENT * 3}{step.symbol or step.name} = {step.exact} exactly"]
-    return rows + [_cliff(cliff, "holds", "does not hold") for cliff in step.cliffs]
+    return rows + [_cliff(c, "holds", "does not hold", depth=3) for c in step.cliffs]
 
 
 def _composite(step: CompositeStep) -> list[str]:
@@ -65,8 +67,9 @@ def _tier(step: TierStep) -> list[str]:
     ]
 
 
-def _cliff(cliff: Cliff, passed: str, failed: str) -> str:
+def _cliff(cliff: Cliff, passed: str, failed: str, depth: int = 1) -> str:
+    distance = f"{cliff.distance:+f}".replace("-", "−")
     return (
-        f"{_INDENT}{cliff.name}: {cliff.value:f} against {cliff.edge:f}, "
-        f"distance {cliff.distance:+f}, {passed if cliff.passed else failed}"
+        f"{_INDENT * depth}{cliff.name}: {cliff.value:f} against {cliff.edge:f}, "
+        f"distance {distance}, {passed if cliff.passed else failed}"
     )

@@ -12,6 +12,7 @@ from tallystick.cli.shown import as_json, error_dict, print_json
 from tallystick.errors import RuleSetError, TallystickError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tallystick.plugins.registry import Registry
@@ -39,11 +40,17 @@ def list_command(as_json: bool) -> None:
     rows = [_listed(name, registry) for name in shipped(registry)]
     if as_json:
         print_json({"rule_sets": rows})
-    for row in [] if as_json else rows:
-        click.echo(f"{row['name']:16} {row.get('digest') or 'error: ' + row['error']}")
-        if "summary" in row:
-            click.echo(f"{'':16} {row['summary']}")
+    else:
+        click.echo("\n".join(_lines(rows)))
     sys.exit(1 if any("error" in row for row in rows) else 0)
+
+
+def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    width = max((len(row["name"]) for row in rows), default=0) + 2
+    for row in rows:
+        yield f"{row['name']:{width}} {row.get('digest') or 'error: ' + row['error']}"
+        if row.get("summary"):
+            yield f"{'':{width}} {row['summary']}"
 
 
 @rules.command("show")

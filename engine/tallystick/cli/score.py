@@ -69,7 +69,7 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
         parts.append(f"{counts.rejected} rejected, see {where}")
     return "\n".join(
         [
-            f"{counts.records} records: {', '.join(parts)}",
+            f"{counts.records} record{'' if counts.records == 1 else 's'}: {', '.join(parts)}",
             f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
             f"results  {output} {receipt.output_digest}",
         ]
