@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 import tallystick
+from tallystick.formula.tree import const
 from tallystick.plugins.author import (
     Formula,
     Node,
@@ -85,8 +86,13 @@ def plain(_p: Parameters) -> Node:
     return published("quality") * published("base_weight")
 
 
+@axis("test/one@1")
+def one(_p: Parameters) -> Node:
+    return const(1)
+
+
 FORMULAS = (
-    *(risk, division, too_large, absent, wide),
+    *(one, risk, division, too_large, absent, wide),
     *(constant, inverse, shifted, plain),
 )
 
@@ -194,3 +200,15 @@ def test_an_unknown_threshold_is_refused(scorers: dict[str, tallystick.Scorer]) 
         scorers["workflow@1.0.0"].with_thresholds({"workflow": {"baseline": "0.5"}})
     only_novel = scorer.with_thresholds({"mcp_server": {"novel": "0.9"}})
     assert only_novel.thresholds["mcp_server"]["baseline"] == 450_000_000
+
+
+def test_a_type_without_any_fact_is_scored(tmp_path: Path, registry: Registry) -> None:
+    bare = attrs.evolve(registry.skill_types["executable_python"], requirements=())
+    types = {**registry.skill_types, bare.name: bare}
+    without = attrs.evolve(registry, skill_types=types)
+    scorer = load(tmp_path, without, PYTHON.replace("test/risk@1", "test/one@1"))
+    assert [f"{r.quality:f}" for r in scorer.score_lines([EXAMPLE, EXAMPLE]).results()] == [
+        "1.000000000",
+        "1.000000000",
+    ]
+    assert f"{scorer.score(EXAMPLE).quality:f}" == "1.000000000"

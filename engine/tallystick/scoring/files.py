@@ -14,17 +14,10 @@ from tallystick.errors import OutputError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.output import (
-    Staged,
-    Writer,
-    format_of,
-    named,
-    place_of,
-    staged,
-    writing,
-)
+from tallystick.scoring.output import Writer, format_of, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
 from tallystick.scoring.sources import ScoresBatches, Source, source_of
+from tallystick.scoring.staging import Staged, named, place_of, staged
 
 if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch

@@ -45,7 +45,7 @@ class TypeFacts:
     def columns(self) -> list[Column]:
         """A column for each fact, as integers."""
         values = np.frombuffer(b"".join(self.packed), np.int64)
-        columns = values.reshape(len(self.rows), -1).T.copy()
+        columns = values.reshape(len(self.rows), len(self.bound.facts)).T.copy()
         for column, fact in zip(columns, self.bound.facts, strict=True):
             if is_double(fact):
                 column[:] = np.rint(column.view(np.float64) * 1e9)

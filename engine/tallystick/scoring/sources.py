@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from tallystick.errors import InputError
 from tallystick.records.lines import LineReader
 from tallystick.records.opening import opened
-from tallystick.scoring.output import digest_of
+from tallystick.scoring.staging import digest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
