@@ -4,6 +4,7 @@ Run as ``python tests/benchmarks/score.py [RECORDS]``. Everything runs in one pr
 each path three times in turn; the median and the ratio to the float loop are printed.
 """
 
+import io
 import json
 import statistics
 import sys
@@ -20,6 +21,11 @@ import jsonschema  # after the path of the generators
 from generators import SKILL_TYPES, lines
 
 import tallystick
+from tallystick.records.decoding import Decoder
+from tallystick.records.lines import LineReader
+from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.gathering import gather
+from tallystick.scoring.output import Parquet
 from tallystick.scoring.table import to_arrow
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
@@ -72,6 +78,19 @@ def judged_by_hand(data: list[bytes], judges: dict[str, Any]) -> None:
         float_quality(record)
 
 
+def decoded(decoder: Decoder, data: list[bytes]) -> None:
+    """Decode records and let go of each, as scoring does."""
+    for line in data:
+        decoder.decode(line, 1)
+
+
+def written(batch: ResultBatch, axes: tuple[str, ...]) -> None:
+    """Write one batch as Parquet, to memory."""
+    out = Parquet(io.BytesIO(), axes)
+    out.write(batch)
+    out.close()
+
+
 def timed(function: Callable[[], object], rows: int) -> float:
     """Microseconds a record."""
     start = time.perf_counter()
@@ -88,16 +107,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "records.jsonl", Path(folder) / "results.parquet"
         source.write_bytes(b"\n".join(data) + b"\n")
-        chunk = data[:3_000]
+        chunk = data[:12_000]
         batch = scorer.score_lines(chunk)
+        decoder = Decoder({name: bound.schema for name, bound in scorer.types.items()})
         paths: dict[str, Callable[[], float]] = {
             "JSONL file → Parquet file": lambda: timed(
                 lambda: scorer.score_file(source, output), count
+            ),
+            "  reading, hashing, splitting": lambda: timed(lambda: list(LineReader(source)), count),
+            "  decoding and validating": lambda: timed(lambda: decoded(decoder, chunk), len(chunk)),
+            "  decoding, validating, taking facts": lambda: timed(
+                lambda: gather(chunk, decoder.decode, 1, scorer.types), len(chunk)
             ),
             "  lines → scored in memory": lambda: timed(
                 lambda: scorer.score_lines(chunk), len(chunk)
             ),
             "  scored → Arrow": lambda: timed(lambda: to_arrow(batch), len(chunk)),
+            "  scored → Parquet": lambda: timed(
+                lambda: written(batch, scorer.axis_names), len(chunk)
+            ),
             "one record at a time": lambda: timed(
                 lambda: [scorer.score(line) for line in chunk], len(chunk)
             ),

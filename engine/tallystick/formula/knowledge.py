@@ -101,6 +101,7 @@ class Knowledge:
     def _become(self, other: Knowledge) -> None:
         self._learnt = dict(other._learnt)
         self._forms = dict(other._forms)
+        self._known_gaps = None
         self.possible = other.possible
 
     def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:

@@ -163,7 +163,7 @@ class _Writer:
 
     def _choice(self, left: Node, sign: str, right: Node) -> str:
         choice = left.args[0]
-        options = arguments_of(_unlabelled(choice))
+        options = arguments_of(choice.unlabelled)
         if right.op == "const":
             position = value_of(right)
             if position in range(len(options)):
@@ -180,12 +180,6 @@ class _Writer:
         arms, otherwise = arms_of(node)
         rows = [f"{self.write(v, 0)} if {self.write(c, 0)}" for c, v in arms]
         return "{ " + "; ".join([*rows, f"{self.write(otherwise, 0)} otherwise"]) + " }"
-
-
-def _unlabelled(node: Node) -> Node:
-    while node.op == "label":
-        node = node.args[0]
-    return node
 
 
 def _last(path: str) -> str:

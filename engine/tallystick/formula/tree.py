@@ -104,6 +104,11 @@ class Node:
         form = [self.op, _listed(self.data), [a.digest for a in self.args]]
         return hashlib.sha256(canonical_bytes(form)).hexdigest()
 
+    @property
+    def unlabelled(self) -> Node:
+        """The node itself, or what its labels label."""
+        return self.args[0].unlabelled if self.op == "label" else self
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.op} {self.data!r} {self.digest[:12]}>"
 
@@ -354,19 +359,15 @@ def _equality(left: Node, right: Operand | str) -> Node:
     return Node("eq", (rank(left), _option(left, right)), kind=Kind.TRUTH)
 
 
-def _options(node: Node) -> object:
-    while node.op == "label":
-        node = node.args[0]
-    return node.data[2]
-
-
 def _option(choice: Node, other: Operand | str) -> Node:
-    options = _options(choice)
+    options = choice.unlabelled.data[2]
     if isinstance(other, str) and isinstance(options, tuple):
         if other not in options:
             raise FormulaError(f"found the option {other!r}, expected one of {options}")
         return const(options.index(other))
-    if not isinstance(other, Node) or other.kind is not Kind.CHOICE or _options(other) != options:
+    if not isinstance(other, Node) or other.kind is not Kind.CHOICE:
+        raise FormulaError(f"found {other!r}, expected one of the options {options}")
+    if other.unlabelled.data[2] != options:
         raise FormulaError(f"found {other!r}, expected one of the options {options}")
     return rank(other)
 

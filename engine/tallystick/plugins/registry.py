@@ -113,7 +113,7 @@ def _load(entry: EntryPoint) -> Plugin:
     try:
         module = entry.load()
     except (Exception, SystemExit) as error:
-        raise PluginError(f"its import failed: {type(error).__name__}: {error}") from error
+        raise PluginError(f"its import failed: {_failure(error)}") from error
     api = getattr(module, "tallystick_api", None)
     if type(api) is not int or api != spec.API_VERSION:
         raise PluginError(
@@ -146,7 +146,11 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
     except PluginError:
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"one of its hooks failed: {type(error).__name__}: {error}") from error
+        raise PluginError(f"one of its hooks failed: {_failure(error)}") from error
+
+
+def _failure(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}: mend the plugin, or uninstall it"
 
 
 def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...]:

@@ -120,7 +120,7 @@ class Decoder:
         try:
             return self._judged(_parsed(line))
         except RecordError as error:
-            return _reject(error, number)
+            return Reject.of(error, number)
 
     def convert(self, record: Mapping[str, Any], number: int) -> Record | MissedDeadline | Reject:
         """What one Python object holds, judged as the line that it would be.
@@ -136,7 +136,7 @@ class Decoder:
             except _REFUSALS:
                 return self._judged(record)
         except RecordError as error:
-            return _reject(error, number)
+            return Reject.of(error, number)
 
     def _judged(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):
@@ -168,7 +168,3 @@ def _parsed(line: bytes) -> object:
         expected = f"a line of at most {MAX_LINE_BYTES} bytes"
         raise RecordError("line-too-long", "", found, expected)
     return parse(line)
-
-
-def _reject(error: RecordError, number: int) -> Reject:
-    return Reject(number, error.code, error.path, error.value, error.expected)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.errors import RecordError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -57,6 +59,15 @@ class Reject:
     path: str
     value: str
     expected: str
+
+    @classmethod
+    def of(cls, error: RecordError, line: int) -> Reject:
+        """The reject of a record that raised."""
+        return cls(line, error.code, error.path, error.value, error.expected)
+
+    def to_error(self) -> RecordError:
+        """The error of a record that is scored alone."""
+        return RecordError(self.code, self.path, self.value, self.expected)
 
     def to_json(self) -> bytes:
         """One line of the rejects file: a JSON object in UTF-8, keys in order, no line end."""

@@ -13,7 +13,7 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather, reject_of
+from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
@@ -130,7 +130,7 @@ class BatchScorer:
             for row in rows[valid & ~holds].tolist():
                 line = found.record[row]
                 error = unmet(requirement, items[line - first])
-                found.rejects.append(reject_of(error, line))
+                found.rejects.append(Reject.of(error, line))
             valid &= holds
         if valid.all():
             return rows, columns

@@ -104,7 +104,7 @@ def gather(
                 facts.packed.append(facts.packed_of(record))
                 facts.rows.append(len(found.record))
         except RecordError as error:
-            found.rejects.append(reject_of(error, number))
+            found.rejects.append(Reject.of(error, number))
             continue
         miner = record.miner
         found.record.append(number)
@@ -114,8 +114,3 @@ def gather(
         found.miner_hotkey.append(miner.hotkey)
         found.role.append(record.role)
     return found
-
-
-def reject_of(error: RecordError, number: int) -> Reject:
-    """The reject of a record that raised."""
-    return Reject(number, error.code, error.path, error.value, error.expected)

@@ -131,7 +131,7 @@ class Scorer:
             try:
                 yield self.score(record, line=number)
             except RecordError as error:
-                yield Reject(number, error.code, error.path, error.value, error.expected)
+                yield Reject.of(error, number)
 
     def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
         """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
@@ -275,7 +275,7 @@ class Scorer:
         else:
             found = self._decoder.convert(record, line)
         if isinstance(found, Reject):
-            raise RecordError(found.code, found.path, found.value, found.expected)
+            raise found.to_error()
         return found
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
