@@ -10,14 +10,17 @@
     ├── RuleSetError     a rule set that does not load; carries every problem found
     ├── RecordError      one record that cannot be scored
     ├── InputError       a file of records that cannot be read
-    └── OutputError      a result that cannot be written
+    ├── OutputError      a result that cannot be written
+    ├── StateError       a transition that the state does not allow
+    │   └── RefusedError a batch of signals that is refused whole; carries every reason
+    └── StoreError       a store of a state that cannot be used
 
 A message says what was found, where, what was expected, and what to do; lower case, no full stop.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -51,6 +54,14 @@ class InputError(TallystickError):
 
 class OutputError(TallystickError):
     """A result that cannot be written."""
+
+
+class StateError(TallystickError):
+    """A transition that the state, or its rule set, does not allow; nothing has changed."""
+
+
+class StoreError(TallystickError):
+    """A store of a state that cannot be used: not ours, too new, damaged, locked, or full."""
 
 
 @attrs.frozen
@@ -92,3 +103,48 @@ class RecordError(TallystickError):
     def __init__(self, code: str, path: str, value: str, expected: str) -> None:
         self.code, self.path, self.value, self.expected = code, path, value, expected
         super().__init__(f"{code}: {path or 'the record'}: found {value}, expected {expected}")
+
+
+class Refusal(Protocol):
+    """Why one line of a batch is refused."""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+
+    @property
+    def code(self) -> str:
+        """The stable code of the reason."""
+
+    @property
+    def path(self) -> str:
+        """Where in the line."""
+
+    @property
+    def value(self) -> str:
+        """What was found."""
+
+    @property
+    def expected(self) -> str:
+        """What was expected."""
+
+
+class RefusedError(StateError):
+    """A batch of signals that is refused whole; ``refusals`` holds the reason of each bad line."""
+
+    def __init__(self, source: str, refusals: Sequence[Refusal]) -> None:
+        self.source, self.refusals = source, tuple(refusals)
+        many = f"{len(refusals)} bad line{'' if len(refusals) == 1 else 's'}"
+        super().__init__(
+            f"{source}: found {many}, expected none: nothing was recorded\n"
+            + "\n".join(_said_of(source, each) for each in self.refusals[:_SHOWN])
+            + (f"\nand {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else "")
+        )
+
+
+_SHOWN = 20
+
+
+def _said_of(source: str, each: Refusal) -> str:
+    where = f"{source}:{each.line}: {each.code}: {each.path or 'the record'}"
+    return f"{where}: found {each.value}, expected {each.expected}"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cli.command import SKILLS, WORKFLOWS, message_of, run, start
 from generators import SKILL_TYPES, lines
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -331,6 +331,8 @@ def scorer(rules: str) -> tallystick.Scorer:
 def test_any_bytes_are_scored_missed_or_rejected_line_by_line(
     tmp_path: Path, content: bytes, rules: str
 ) -> None:
+    # which is told to be Parquet under the wrong name
+    assume(not content.startswith(b"PAR1"))
     source, output = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(content)
     if not content:

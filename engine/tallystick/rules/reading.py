@@ -57,7 +57,15 @@ def read(path: Path, registry: Registry) -> LoadedRuleSet:
         RuleSetError: the file cannot be read, or something in it is wrong; ``problems`` holds all
             that was found, in the order of the file.
     """
-    text = _read_text(path)
+    return read_text(_read_text(path), path, registry)
+
+
+def read_text(text: str, path: Path, registry: Registry) -> LoadedRuleSet:
+    """The rule set that a text is; ``path`` says where it comes from.
+
+    Raises:
+        RuleSetError: something in it is wrong; ``problems`` holds all that was found.
+    """
     document = parse(text, str(path))
     rule_set, findings = _judge(document, registry)
     if rule_set is None or findings:

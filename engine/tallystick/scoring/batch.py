@@ -14,10 +14,14 @@ from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather
+from tallystick.scoring.pinned import Pinned, thresholds_at
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
 from tallystick.scoring.tiers import Thresholds
+
+Rows = npt.NDArray[np.intp]
+"""Positions in a batch."""
 
 
 @attrs.frozen
@@ -27,7 +31,7 @@ class DecimalColumn:
     values: Column
     given: Truths
 
-    def select(self, rows: npt.NDArray[np.intp]) -> DecimalColumn:
+    def select(self, rows: Rows) -> DecimalColumn:
         """Some of the rows."""
         return DecimalColumn(self.values[rows], self.given[rows])
 
@@ -48,6 +52,7 @@ class ResultBatch:
         tier: the position of the tier's name in ``tiers``, −1 for none.
         tiers: the names of the tiers.
         rejects: the rejected records, by line.
+        snapshots: those epochs of the records whose snapshots were pinned.
     """
 
     record: list[int]
@@ -61,6 +66,7 @@ class ResultBatch:
     tier: npt.NDArray[np.int64]
     tiers: tuple[str, ...]
     rejects: tuple[Reject, ...]
+    snapshots: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.record)
@@ -92,9 +98,11 @@ class BatchScorer:
         types: Mapping[str, BoundType],
         thresholds: Mapping[str, Thresholds],
         axis_names: tuple[str, ...],
+        pinned: Mapping[int, Pinned] | None = None,
     ) -> None:
-        """Take the types by name, the tier thresholds of each, and the axes to show."""
+        """Take the types by name, the tier thresholds of each, the axes to show, and snapshots."""
         self.types, self.thresholds, self.axis_names = types, thresholds, axis_names
+        self.pinned = pinned or {}
         levels = [bound.tiers.levels for bound in types.values() if bound.tiers is not None]
         self.tiers = levels[0] if levels else ()
 
@@ -107,21 +115,36 @@ class BatchScorer:
             first: the line of the first.
         """
         came = list(items)
-        found = gather(came, decode, first, self.types)
-        kept = np.ones(len(found.record), np.bool_)
+        found = gather(came, decode, first, self.types, epochs=bool(self.pinned))
+        kept, epochs = np.ones(len(found.record), np.bool_), np.array(found.epoch, np.int64)
         sheet = _Sheet(len(kept), self.axis_names)
         for facts in found.facts.values():
             if facts.rows:
                 rows, columns = self._valid(facts, found, kept, came, first)
-                thresholds = self.thresholds[facts.bound.name]
-                scores = score_columns(facts.bound, columns, thresholds, len(rows))
-                sheet.write(facts.bound, rows, scores)
+                for part in self._parts(facts.bound.name, rows, columns, epochs):
+                    scores = score_columns(facts.bound, part.columns, part.thresholds, len(part))
+                    sheet.write(facts.bound, part.rows, scores)
         return self._assembled(found, kept, sheet)
+
+    def _parts(self, name: str, rows: Rows, columns: list[Column], epochs: Column) -> list[_Part]:
+        """The rows of one type, those apart that are scored by other thresholds."""
+        if not self.pinned:
+            return [_Part(rows, columns, self.thresholds[name])]
+        shared: dict[tuple[tuple[str, int], ...], list[int]] = {}
+        for epoch in np.unique(epochs[rows]).tolist():
+            thresholds = thresholds_at(self.thresholds, self.pinned, name, epoch)
+            shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
+        parts = []
+        for items, among in shared.items():
+            chosen = np.isin(epochs[rows], among)
+            part = _Part(rows[chosen], [column[chosen] for column in columns], dict(items))
+            parts.append(part)
+        return parts
 
     @staticmethod
     def _valid(
         facts: TypeFacts, found: Gathered, kept: Truths, items: Sequence[Item], first: int
-    ) -> tuple[npt.NDArray[np.intp], list[Column]]:
+    ) -> tuple[Rows, list[Column]]:
         """The rows and facts that meet the requirements; the others are rejected."""
         rows, columns = np.array(facts.rows, np.intp), facts.columns()
         valid = np.ones(len(rows), np.bool_)
@@ -158,7 +181,20 @@ class BatchScorer:
             tier=sheet.tier if every else sheet.tier[chosen],
             tiers=self.tiers,
             rejects=tuple(sorted(found.rejects, key=lambda reject: reject.line)),
+            snapshots=frozenset(self.pinned.keys() & set(some(found.epoch)) if self.pinned else ()),
         )
+
+
+@attrs.frozen
+class _Part:
+    """Rows of one type that are scored by the same thresholds, and their facts."""
+
+    rows: Rows
+    columns: list[Column]
+    thresholds: Thresholds
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 class _Sheet:
@@ -169,7 +205,7 @@ class _Sheet:
         self.decimals = {name: _empty(rows) for name in DECIMALS}
         self.tier = np.full(rows, -1, np.int64)
 
-    def write(self, bound: BoundType, rows: npt.NDArray[np.intp], scores: ScoreColumns) -> None:
+    def write(self, bound: BoundType, rows: Rows, scores: ScoreColumns) -> None:
         for name, values in scores.axes.items():
             _write(self.axes[name], rows, values)
         _write(self.decimals["quality"], rows, scores.quality)
@@ -192,7 +228,7 @@ def _empty(rows: int) -> DecimalColumn:
     return DecimalColumn(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
 
 
-def _write(column: DecimalColumn, rows: npt.NDArray[np.intp], values: Column | None) -> None:
+def _write(column: DecimalColumn, rows: Rows, values: Column | None) -> None:
     if values is not None:
         column.values[rows] = values
         column.given[rows] = True

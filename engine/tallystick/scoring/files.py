@@ -15,6 +15,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.output import Writer, format_of, writing
+from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
 from tallystick.scoring.sources import ScoresBatches, Source, source_of
 from tallystick.scoring.staging import Staged, named, place_of, staged
@@ -26,7 +27,7 @@ Progress = Callable[[int, int], None]
 """Told after every batch how many bytes of how many were read."""
 
 
-class ScoresFiles(ScoresBatches, Protocol):
+class ScoresFiles(ScoresBatches["ResultBatch"], Protocol):
     """What scores a file: a bound rule set that can say what it is."""
 
     @property
@@ -40,6 +41,10 @@ class ScoresFiles(ScoresBatches, Protocol):
     @property
     def types(self) -> Mapping[str, BoundType]:
         """The bound skill types."""
+
+    @property
+    def pinned(self) -> Mapping[int, Pinned]:
+        """The snapshots that it scores by."""
 
     @property
     def axis_names(self) -> tuple[str, ...]:
@@ -102,11 +107,12 @@ def score_file(  # noqa: PLR0913  # what a run needs
     reader = source_of(source)
     with staged(paths.output, paths.rejects, paths.receipt) as (results, refused, proof):
         with writing(chosen, results, scorer.axis_names) as out:
-            counts = _written(_batches(reader, scorer, progress), results, out, refused)
+            counts, epochs = _written(_batches(reader, scorer, progress), results, out, refused)
         receipt = receipt_of(
             scorer.loaded,
             scorer.registry,
             scorer.types,
+            snapshots=_snapshots(scorer, epochs),
             input_digest=reader.digest,
             output_digest=results.digest(),
             counts=counts,
@@ -138,14 +144,22 @@ def _batches(
 
 def _written(
     batches: Iterable[ResultBatch], results: Staged, out: Writer, refused: Staged
-) -> Counts:
-    counts = Counts(0, 0, 0, 0)
+) -> tuple[Counts, set[int]]:
+    counts, epochs = Counts(0, 0, 0, 0), set[int]()
     for batch in batches:
         with named(results.path):
             out.write(batch)
         refused.write(b"".join(reject.to_json() + b"\n" for reject in batch.rejects))
         counts = _counted(counts, batch)
-    return counts
+        epochs |= batch.snapshots
+    return counts, epochs
+
+
+def _snapshots(scorer: ScoresFiles, epochs: set[int]) -> dict[str, str] | None:
+    """The digests of the snapshots of some epochs; None without a state."""
+    if not scorer.pinned:
+        return None
+    return {str(epoch): scorer.pinned[epoch].digest for epoch in sorted(epochs)}
 
 
 def _counted(counts: Counts, batch: ResultBatch) -> Counts:

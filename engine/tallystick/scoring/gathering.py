@@ -63,6 +63,7 @@ class Gathered:
         miner_uid: its miner's slot.
         miner_hotkey: its miner's key.
         role: its role.
+        epoch: its epoch, if epochs were asked for.
         facts: by type, the facts of those that are scored.
         rejects: what was rejected.
     """
@@ -73,12 +74,18 @@ class Gathered:
     miner_uid: list[int] = attrs.field(factory=list)
     miner_hotkey: list[str] = attrs.field(factory=list)
     role: list[str] = attrs.field(factory=list)
+    epoch: list[int] = attrs.field(factory=list)
     facts: dict[str, TypeFacts] = attrs.field(factory=dict)
     rejects: list[Reject] = attrs.field(factory=list)
 
 
 def gather(
-    items: Sequence[Item], decode: Decode, first: int, types: Mapping[str, BoundType]
+    items: Sequence[Item],
+    decode: Decode,
+    first: int,
+    types: Mapping[str, BoundType],
+    *,
+    epochs: bool = False,
 ) -> Gathered:
     """Decode consecutive records and put their facts away.
 
@@ -87,6 +94,7 @@ def gather(
         decode: makes a record of each.
         first: the line of the first.
         types: the bound types.
+        epochs: whether to tell the epoch of each.
     """
     facts_of = {name: TypeFacts(bound, bound.packed_of) for name, bound in types.items()}
     found = Gathered(facts=facts_of)
@@ -113,4 +121,6 @@ def gather(
         found.miner_uid.append(miner.uid)
         found.miner_hotkey.append(miner.hotkey)
         found.role.append(record.role)
+        if epochs:
+            found.epoch.append(record.epoch)
     return found

@@ -44,6 +44,8 @@ class Receipt:
         schemas: the digest of each record schema.
         engine: the version of the engine.
         plugins: the distribution and version of each plugin in use.
+        snapshots: the digests of the snapshots that pinned the tier thresholds, by the number of
+            the epoch; only of epochs that records name. None when scored without a state.
         input_digest: sha256 of the bytes that were read.
         output_digest: sha256 of the bytes that were written.
         counts: how many records there were.
@@ -55,6 +57,7 @@ class Receipt:
     schemas: Mapping[str, str]
     engine: str
     plugins: Mapping[str, str]
+    snapshots: Mapping[str, str] | None
     input_digest: str
     output_digest: str
     counts: Counts
@@ -73,6 +76,7 @@ def receipt_of(  # noqa: PLR0913  # everything that a receipt covers
     registry: Registry,
     types: Mapping[str, BoundType],
     *,
+    snapshots: Mapping[str, str] | None,
     input_digest: str,
     output_digest: str,
     counts: Counts,
@@ -86,6 +90,7 @@ def receipt_of(  # noqa: PLR0913  # everything that a receipt covers
         schemas={name: schema_digest(bound.schema) for name, bound in types.items()},
         engine=f"tallystick {version('tallystick')}",
         plugins={p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()},
+        snapshots=snapshots,
         input_digest=input_digest,
         output_digest=output_digest,
         counts=counts,

@@ -9,7 +9,9 @@ from typing import Any
 
 import attrs
 
-FACTORS = ("early_bonus", "role_multiplier", "consensus", "bootstrap_bonus")
+CONSENSUS = "consensus"
+"""The factor from which reputation events arise."""
+FACTORS = ("early_bonus", "role_multiplier", CONSENSUS, "bootstrap_bonus")
 """The emission factors that a result shows."""
 DECIMALS = ("quality", "base_weight", "tier_multiplier", *FACTORS, "emission")
 """The decimal fields of a result beside its axes."""

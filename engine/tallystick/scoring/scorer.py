@@ -23,6 +23,7 @@ from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.explanation import Explanation, explain
 from tallystick.scoring.given import composite_of, emission_of, thresholds_of
+from tallystick.scoring.pinned import Pinned, Snapshots, thresholds_at
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import FACTORS, Result
 from tallystick.scoring.scores import Scores, score_facts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from tallystick.scoring.batch import BatchScorer, ResultBatch
     from tallystick.scoring.files import Progress
+    from tallystick.scoring.gathering import Decode, Item
     from tallystick.scoring.receipt import Receipt
 
 RecordLike = Mapping[str, Any] | str | bytes
@@ -61,9 +63,17 @@ def load(reference: str, *, registry: Registry | None = None) -> Scorer:
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
     """
     found = registry or installed()
-    loaded = load_rule_set(reference, found)
-    types = bind_rule_set(loaded, found)
-    return Scorer(loaded, found, types, {name: bound.seeds for name, bound in types.items()})
+    return bind(load_rule_set(reference, found), found)
+
+
+def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:
+    """Bind a rule set that is loaded.
+
+    Raises:
+        RuleSetError: its formulas, types and schemas do not fit; ``problems`` holds all of it.
+    """
+    types = bind_rule_set(loaded, registry)
+    return Scorer(loaded, registry, types, {name: bound.seeds for name, bound in types.items()})
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -75,12 +85,14 @@ class Scorer:
         registry: the plugins that it was bound with.
         types: the bound skill types, by name.
         thresholds: the tier thresholds of each type in nano; without a state, the seeds.
+        pinned: by epoch, the snapshots whose thresholds its records are scored by instead.
     """
 
     loaded: LoadedRuleSet
     registry: Registry
     types: Mapping[str, BoundType]
     thresholds: Mapping[str, Thresholds]
+    pinned: Mapping[int, Pinned] = attrs.field(factory=dict)
 
     @property
     def rule_set(self) -> RuleSet:
@@ -112,6 +124,20 @@ class Scorer:
             nano = {threshold: _nano(value) for threshold, value in given.items()}
             changed[name] = thresholds_of(self._bound(name), nano)
         return attrs.evolve(self, thresholds=changed)
+
+    def with_snapshots(self, snapshots: Mapping[int, Pinned]) -> Scorer:
+        """The same rule set, where a record is scored by the snapshot of the epoch that it names.
+
+        Records of other epochs are scored by ``thresholds``, and so are types that a snapshot
+        leaves out.
+
+        Args:
+            snapshots: by epoch, in place of any before; thresholds of a type that are left out
+                follow from the baseline, which is the seed if it is left out too. A snapshot is
+                asked for when the first record names its epoch; if it has an unknown skill type or
+                threshold, a TallystickError is raised then.
+        """
+        return attrs.evolve(self, pinned=Snapshots(snapshots, self._completed))
 
     def score(self, record: RecordLike, *, line: int = 1) -> Result:
         """The result of one record.
@@ -186,7 +212,7 @@ class Scorer:
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
-        return self._batches.score(lines, self._decoder.decode, first)
+        return self.score_items(lines, self.decoder.decode, first)
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
         """The results of rows with the fields of records, as columns.
@@ -196,7 +222,18 @@ class Scorer:
         """
         from tallystick.records.tables import rows as records_of  # noqa: PLC0415  # heavy
 
-        return self._batches.score(records_of(rows, first), self._decoder.convert, first)
+        return self.score_items(records_of(rows, first), self.decoder.convert, first)
+
+    def score_items(self, items: Iterable[Item], decode: Decode, first: int = 1) -> ResultBatch:
+        """The results of consecutive records in any form, as columns.
+
+        Args:
+            items: the records as they came.
+            decode: makes a record of an item and its number, or says why not; it is called once
+                for each item, in order, and usually asks ``decoder``.
+            first: the number of the first.
+        """
+        return self._batches.score(items, decode, first)
 
     def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
         """Every step behind the result of one record.
@@ -211,7 +248,7 @@ class Scorer:
         bound, facts, scores = self._scored(found, record)
         result = _result(found, line, bound, scores)
         start = Explanation(result, reference, self.digest)
-        return explain(bound, facts, scores, self.thresholds[bound.name], start)
+        return explain(bound, facts, scores, self._thresholds_of(found), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
@@ -250,14 +287,15 @@ class Scorer:
         )
 
     @cached_property
-    def _decoder(self) -> Decoder:
+    def decoder(self) -> Decoder:
+        """Decodes the records of the skill types."""
         return Decoder({name: bound.schema for name, bound in self.types.items()})
 
     @cached_property
     def _batches(self) -> BatchScorer:
         from tallystick.scoring.batch import BatchScorer  # noqa: PLC0415  # loads NumPy
 
-        return BatchScorer(self.types, self.thresholds, self.axis_names)
+        return BatchScorer(self.types, self.thresholds, self.axis_names, self.pinned)
 
     def _bound(self, skill_type: str) -> BoundType:
         if skill_type not in self.types:
@@ -271,9 +309,9 @@ class Scorer:
             record = record.encode("utf-8", "surrogatepass")
         if isinstance(record, bytes):
             # as a line of a file, which ends before its line end
-            found = self._decoder.decode(record.removesuffix(b"\n"), line)
+            found = self.decoder.decode(record.removesuffix(b"\n"), line)
         else:
-            found = self._decoder.convert(record, line)
+            found = self.decoder.convert(record, line)
         if isinstance(found, Reject):
             raise found.to_error()
         return found
@@ -288,7 +326,16 @@ class Scorer:
         bound = self.types[found.skill_type]
         facts = bound.facts_of(found)
         check_requirements(bound, facts, record)
-        return bound, facts, score_facts(bound, facts, self.thresholds[bound.name])
+        return bound, facts, score_facts(bound, facts, self._thresholds_of(found))
+
+    def _thresholds_of(self, record: Record) -> Thresholds:
+        return thresholds_at(self.thresholds, self.pinned, record.skill_type, record.epoch)
+
+    def _completed(self, snapshot: Pinned) -> Pinned:
+        given = snapshot.thresholds.items()
+        return attrs.evolve(
+            snapshot, thresholds={name: thresholds_of(self._bound(name), t) for name, t in given}
+        )
 
 
 def _result(

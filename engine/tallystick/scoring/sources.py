@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 from tallystick.errors import InputError
 from tallystick.records.lines import LineReader
@@ -15,8 +15,6 @@ from tallystick.scoring.staging import digest_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallystick.scoring.batch import ResultBatch
-
 BATCH_BYTES = 1 << 24
 """How much of a JSONL file is scored at a time: enough rows for columns to pay."""
 BATCH_LINES = 1 << 14
@@ -25,13 +23,17 @@ ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
 
 
-class ScoresBatches(Protocol):
+Results_co = TypeVar("Results_co", covariant=True)
+"""What becomes of a batch: for scoring alone a ``ResultBatch``."""
+
+
+class ScoresBatches(Protocol[Results_co]):
     """What scores the batches of a source."""
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> Results_co:
         """The results of consecutive lines."""
 
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
+    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> Results_co:
         """The results of consecutive rows."""
 
 
@@ -56,7 +58,7 @@ class Source(Protocol):
     def items(self) -> Iterator[Any]:
         """The records as they are: lines, or rows as mappings."""
 
-    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the records, batch after batch."""
 
 
@@ -88,7 +90,7 @@ class JsonLinesSource:
         for batch in self._lines:
             yield from batch.lines
 
-    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the lines."""
         first = 1
         for lines in self._gathered():
@@ -127,7 +129,7 @@ class ParquetSource:
             with self._named():
                 yield from rows(batch, first)
 
-    def batches(self, scorer: ScoresBatches) -> Iterator[ResultBatch]:
+    def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the rows."""
         for batch, first in self._row_groups():
             with self._named():

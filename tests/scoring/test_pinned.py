@@ -1,0 +1,281 @@
+"""Scoring with the snapshots of a state: a record is scored by what its epoch pins."""
+
+import json
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import SKILL_TYPES, lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallystick
+from tallystick.resources import schema_path
+from tallystick.scoring.pinned import Pinned
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+PYTHON = "executable_python"
+FIRST, SECOND = (f"sha256:{digit * 64}" for digit in "12")
+
+Scorers = dict[str, tallystick.Scorer]
+
+
+def example(epoch: int = 12) -> dict[str, Any]:
+    """The bundled record of a script in Python, whose quality is 0.826978007."""
+    record: dict[str, Any] = json.loads(EXAMPLES.read_text(encoding="utf-8").splitlines()[2])
+    return record | {"epoch": epoch}
+
+
+def pinned(digest: str = FIRST, **nano: int) -> Pinned:
+    return Pinned({PYTHON: nano}, digest)
+
+
+def records(count: int, epochs: int) -> list[bytes]:
+    """Seeded records, with and without a submission, spread over some epochs."""
+    random = Random(count)
+    whole = (json.loads(line) for line in lines(7, count, SKILLS))
+    return [json.dumps(record | {"epoch": random.randrange(epochs)}).encode() for record in whole]
+
+
+def snapshots() -> dict[int, Pinned]:
+    """Of some epochs, of some types in each; epochs 1 and 3 pin the same."""
+    same = {name: {"baseline": 250_000_000, "novel": 500_000_001} for name in SKILLS}
+    return {
+        0: Pinned({name: {"baseline": 100_000_000} for name in SKILLS[:3]}, FIRST),
+        1: Pinned(same, FIRST),
+        3: Pinned(same, SECOND),
+        9: Pinned(same, SECOND),
+    }
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "tier", "multiplier"),
+    [
+        # seeds of the type: baseline 0.5, hence 1.15 * 0.5 = 0.575 and 1.5 * 0.5 = 0.75
+        ({"baseline": 500_000_000}, "tier_3_novel", "2"),
+        # 1.5 * 0.6 = 0.9 is above the quality, 1.15 * 0.6 = 0.69 is not
+        ({"baseline": 600_000_000}, "tier_2_optimised", "1.4"),
+        # 1.15 * 0.72 = 0.828
+        ({"baseline": 720_000_000}, "tier_1_reference", "1"),
+        ({"baseline": 830_000_000}, "below_reference", "0.5"),
+        # the novel threshold alone moved: the seed baseline stays
+        ({"novel": 826_978_008}, "tier_2_optimised", "1.4"),
+        ({"novel": 826_978_007}, "tier_3_novel", "2"),
+        ({"baseline": 600_000_000, "novel": 800_000_000}, "tier_3_novel", "2"),
+        ({"baseline": 826_978_007, "novel": 900_000_000}, "tier_1_reference", "1"),
+    ],
+)
+def test_the_tier_is_that_of_the_pinned_thresholds(
+    scorers: Scorers, thresholds: dict[str, int], tier: str, multiplier: str
+) -> None:
+    scorer, record = scorers["skills@1.0.0"], example()
+    result = scorer.with_snapshots({12: pinned(**thresholds)}).score(record)
+    assert str(result.quality) == "0.826978007"
+    assert (result.tier, result.tier_multiplier) == (tier, Decimal(multiplier))
+    assert result.emission == _product(result)
+    assert scorer.score(record).tier == "tier_3_novel"
+
+
+def _product(result: tallystick.Result) -> Decimal:
+    terms = (result.quality, result.base_weight, result.tier_multiplier, result.early_bonus)
+    product = Decimal(1)
+    for term in (*terms, result.role_multiplier, result.consensus, result.bootstrap_bonus):
+        product *= Decimal(1) if term is None else term
+    return product.quantize(Decimal("1e-9"), ROUND_HALF_EVEN)
+
+
+def test_an_epoch_without_a_snapshot_is_scored_by_the_seeds(scorers: Scorers) -> None:
+    scorer = scorers["skills@1.0.0"]
+    moved = scorer.with_snapshots({12: pinned(baseline=600_000_000)})
+    for epoch in (0, 11, 13, 2**31 - 1):
+        assert moved.score(example(epoch)) == scorer.score(example(epoch))
+
+
+def test_a_type_that_a_snapshot_leaves_out_is_scored_by_the_thresholds(scorers: Scorers) -> None:
+    scorer = scorers["skills@1.0.0"].with_thresholds({PYTHON: {"baseline": "0.9"}})
+    moved = scorer.with_snapshots({12: Pinned({"declarative": {"baseline": 0}}, FIRST)})
+    assert moved.score(example()).tier == "below_reference"
+
+
+def test_snapshots_stand_over_thresholds_whatever_comes_first(scorers: Scorers) -> None:
+    scorer, snapshot = scorers["skills@1.0.0"], {12: pinned(baseline=720_000_000)}
+    other = {PYTHON: {"baseline": "0.9"}}
+    for both in (
+        scorer.with_snapshots(snapshot).with_thresholds(other),
+        scorer.with_thresholds(other).with_snapshots(snapshot),
+    ):
+        assert both.score(example(12)).tier == "tier_1_reference"
+        assert both.score(example(13)).tier == "below_reference"
+
+
+def test_new_snapshots_replace_the_old(scorers: Scorers) -> None:
+    scorer = scorers["skills@1.0.0"].with_snapshots({12: pinned(baseline=600_000_000)})
+    assert scorer.with_snapshots({}).score(example()).tier == "tier_3_novel"
+    assert not scorers["skills@1.0.0"].pinned
+
+
+def test_the_explanation_compares_with_the_pinned_thresholds(scorers: Scorers) -> None:
+    scorer = scorers["skills@1.0.0"].with_snapshots({12: pinned(baseline=600_000_000)})
+    explanation = scorer.explain(example())
+    assert explanation.tier is not None
+    assert explanation.tier.name == explanation.result.tier == "tier_2_optimised"
+    edges = {cliff.name: str(cliff.edge) for cliff in explanation.tier.thresholds}
+    assert edges == {
+        "baseline": "0.600000000",
+        "optimised": "0.690000000",
+        "novel": "0.900000000",
+    }
+
+
+def test_every_way_to_score_gives_the_same(scorers: Scorers, tmp_path: Path) -> None:
+    scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
+    data = records(600, 5)
+    alone = [scorer.score(line, line=number) for number, line in enumerate(data, 1)]
+    assert list(scorer.score_many(data)) == alone
+    assert list(scorer.score_lines(data).results()) == alone
+    assert [scorer.explain(line, line=n).result for n, line in enumerate(data, 1)] == alone
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
+    raw.write_bytes(b"\n".join(data))
+    scorer.score_file(raw, out)
+    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
+        result.to_dict() for result in alone
+    ]
+    # and the snapshots matter for this file
+    assert alone != list(scorers["skills@1.0.0"].score_many(data))
+
+
+def test_tables_are_scored_by_the_pinned_thresholds(scorers: Scorers, tmp_path: Path) -> None:
+    scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
+    rows = [example(epoch) for epoch in (0, 1, 2, 3, 9)]
+    wanted = [scorer.score(row, line=number) for number, row in enumerate(rows, 1)]
+    results, _ = scorer.score_table(pa.Table.from_pylist(rows))
+    assert results.column("tier").to_pylist() == [result.tier for result in wanted]
+    raw, out = tmp_path / "raw.parquet", tmp_path / "out.jsonl"
+    pq.write_table(pa.Table.from_pylist(rows), raw)
+    scorer.score_file(raw, out)
+    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
+        result.to_dict() for result in wanted
+    ]
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.integers(0, 5), st.integers(0, 666_666_666), min_size=1),
+    st.lists(st.integers(0, 7), min_size=1, max_size=12),
+)
+def test_each_record_scores_as_if_its_snapshot_were_the_only_one(
+    scorers: Scorers, baselines: dict[int, int], epochs: list[int]
+) -> None:
+    scorer = scorers["skills@1.0.0"]
+    many = scorer.with_snapshots({e: pinned(baseline=nano) for e, nano in baselines.items()})
+    found = many.score_lines([json.dumps(example(epoch)).encode() for epoch in epochs])
+    for epoch, result in zip(epochs, found.results(), strict=True):
+        nano = baselines.get(epoch, 500_000_000)
+        alone = scorer.with_thresholds({PYTHON: {"baseline": Decimal(nano).scaleb(-9)}})
+        assert result == alone.score(example(epoch), line=result.record)
+    assert found.snapshots == set(epochs) & set(baselines)
+
+
+class Recorder(dict[int, Pinned]):
+    """Snapshots that note which of them are read."""
+
+    def __init__(self, snapshots: dict[int, Pinned]) -> None:
+        super().__init__(snapshots)
+        self.read: list[int] = []
+
+    def __getitem__(self, epoch: int) -> Pinned:
+        found = super().__getitem__(epoch)
+        self.read.append(epoch)
+        return found
+
+
+def test_a_snapshot_is_read_once_and_only_if_a_record_needs_it(scorers: Scorers) -> None:
+    stored = Recorder(snapshots())
+    scorer = scorers["skills@1.0.0"].with_snapshots(stored)
+    assert stored.read == []
+    data = [json.dumps(example(epoch)).encode() for epoch in (3, 5, 3, 1)]
+    scorer.score_lines(data)
+    scorer.score_lines(data)
+    scorer.score(example(3))
+    assert sorted(stored.read) == [1, 3]
+
+
+def test_what_is_rejected_is_the_same_with_snapshots(scorers: Scorers) -> None:
+    late = example(1)
+    late["task"]["deadline_s"] = late["task"]["t_min_s"]
+    data = [json.dumps(r).encode() for r in (example(0), late, example(1), {"epoch": 1})]
+    plain = scorers["skills@1.0.0"].score_lines(data)
+    found = scorers["skills@1.0.0"].with_snapshots(snapshots()).score_lines(data)
+    assert found.rejects == plain.rejects
+    assert [reject.line for reject in found.rejects] == [2, 4]
+    assert found.record == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ({"nothing": {}}, "skill type 'nothing'"),
+        ({PYTHON: {"best": 1}}, "the thresholds .*best"),
+        ({PYTHON: {"baseline": 1_000_000_001}}, "baseline to be 1.000000001"),
+        ({PYTHON: {"novel": -1}}, "novel to be"),
+    ],
+)
+def test_a_snapshot_of_another_rule_set_is_refused(
+    scorers: Scorers, thresholds: dict[str, dict[str, int]], message: str
+) -> None:
+    with pytest.raises(tallystick.TallystickError, match=message):
+        scorers["skills@1.0.0"].with_snapshots({12: Pinned(thresholds, FIRST)}).score(example())
+
+
+def test_a_type_without_tiers_pins_nothing(scorers: Scorers) -> None:
+    data = [line.strip() for line in lines(3, 50, ["workflow"])]
+    wrong = scorers["workflow@1.0.0"].with_snapshots({0: Pinned({"workflow": {}}, FIRST)})
+    with pytest.raises(tallystick.TallystickError, match="no tiers for workflow"):
+        wrong.score_lines(data)
+    scorer = scorers["workflow@1.0.0"].with_snapshots({0: Pinned({}, FIRST)})
+    plain = scorers["workflow@1.0.0"].score_lines(data)
+    assert list(scorer.score_lines(data).results()) == list(plain.results())
+
+
+@pytest.fixture
+def receipt_of(tmp_path: Path) -> Callable[..., dict[str, str] | None]:
+    validator = json.loads(schema_path("receipt-1").read_text(encoding="utf-8"))
+
+    def scored(scorer: tallystick.Scorer, *epochs: int) -> dict[str, str] | None:
+        raw = tmp_path / "raw.jsonl"
+        raw.write_text("\n".join(json.dumps(example(epoch)) for epoch in epochs), encoding="utf-8")
+        receipt = scorer.score_file(raw, tmp_path / "out.jsonl")
+        written = json.loads((tmp_path / "out.jsonl.receipt.json").read_text(encoding="utf-8"))
+        assert written == receipt.to_dict()
+        assert set(written) == set(validator["properties"])
+        found: dict[str, str] | None = written["snapshots"]
+        return found
+
+    return scored
+
+
+def test_the_receipt_names_the_snapshots_of_the_epochs_of_the_records(
+    scorers: Scorers, receipt_of: Callable[..., dict[str, str] | None]
+) -> None:
+    scorer = scorers["skills@1.0.0"].with_snapshots(snapshots())
+    assert receipt_of(scorer, 3, 0, 3, 4) == {"0": FIRST, "3": SECOND}
+    assert receipt_of(scorer, 4) == {}
+    assert receipt_of(scorers["skills@1.0.0"], 0) is None
+
+
+@pytest.mark.parametrize("found", [{"01": FIRST}, {"0": "sha256:1"}, {"x": FIRST}, "none"])
+def test_the_schema_of_receipts_refuses_other_snapshots(found: object) -> None:
+    schema = json.loads(schema_path("receipt-1").read_text(encoding="utf-8"))
+    part = {**schema["properties"]["snapshots"], "$defs": schema["$defs"]}
+    validator = jsonschema.Draft202012Validator(part)
+    assert validator.is_valid({"0": FIRST, "10": SECOND})
+    assert validator.is_valid(None)
+    assert not validator.is_valid(found)
