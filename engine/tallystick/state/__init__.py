@@ -1,0 +1,1 @@
+"""State: what outlives a record. Pure transitions here; `store` keeps what they give."""

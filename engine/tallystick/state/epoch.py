@@ -1,0 +1,255 @@
+"""Epochs: what happens when one ends (reputation.txt, Epoch Boundaries).
+
+Closing an epoch runs the steps that the rule set names, in its order. Each step is a function of
+what the steps before it made. The order of the signals never matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from itertools import chain
+from operator import attrgetter
+from types import MappingProxyType
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick.numbers.nano import NANO
+from tallystick.records.wording import shown
+from tallystick.rules.sections import Step
+from tallystick.scoring.tiers import Thresholds
+from tallystick.state.law import Law
+from tallystick.state.miners import has_declared, pinned_reputation
+from tallystick.state.model import Miner, State
+from tallystick.state.reputation import damped, effect, mean_delta
+from tallystick.state.signal import Signal
+from tallystick.state.thresholds import next_baselines, next_threshold
+
+Owner = tuple[str, str]
+"""What has a reputation: a hotkey and a skill type."""
+
+
+@attrs.frozen
+class Closing:
+    """What the steps of a closing read and make.
+
+    Attributes:
+        law: the law.
+        pinned: by epoch, the state at its start.
+        signals: those of the epoch.
+        state: what becomes of the state.
+        means: the mean delta of each reputation that moves, in units of 1.
+    """
+
+    law: Law
+    pinned: Mapping[int, State]
+    signals: tuple[Signal, ...]
+    state: State
+    means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
+
+
+def epoch_of(block: int, law: Law) -> int:
+    """The epoch that a block belongs to; both count from 0 (E30 of docs/errata.md).
+
+    Raises:
+        StateError: the block is negative, or the rule set has no epochs.
+    """
+    if block < 0:
+        raise StateError(f"found the block {block}, expected at least 0")
+    return block // law.epochs.blocks
+
+
+def close_epoch(
+    state: State, signals: Iterable[Signal], law: Law, pinned: Mapping[int, State]
+) -> State:
+    """The state as the next epoch begins.
+
+    Args:
+        state: as the epoch ends.
+        signals: all that were recorded while it was open, in any order. Those of one validator,
+            miner, task, round and pinned epoch are one record, with the events of all (E29).
+        law: the law.
+        pinned: by epoch, the state at its start: of each epoch that a signal is pinned to (E40).
+
+    Returns:
+        The state after the steps of the rule set, one epoch on. Without steps nothing else
+        changes.
+
+    Raises:
+        StateError: a signal is of a miner that the state lacks, of a type that the miner never
+            declared, or pinned to an epoch whose state is not given.
+    """
+    closing = Closing(law, pinned, tuple(signals), state)
+    _check(closing)
+    epochs = law.rule_set.epochs
+    for step in epochs.steps if epochs is not None else ():
+        closing = _STEPS[step](closing)
+    return attrs.evolve(closing.state, epoch=state.epoch + 1)
+
+
+def aggregate_deltas(closing: Closing) -> Closing:
+    """The mean delta of each reputation over all records that take part (E27 to E29)."""
+    if closing.law.rule_set.reputation is None:
+        return closing
+    records = _records(closing.signals)
+    changes, unit = _changes(closing.law, set(records.values()))
+    sums = _sums(records, changes, _bases(closing, records))
+    means = {
+        owner: mean
+        for owner, of_validators in sums.items()
+        if (mean := mean_delta(closing.law, of_validators.values(), unit)) is not None
+    }
+    return attrs.evolve(closing, means=means)
+
+
+def update_reputations(closing: Closing) -> Closing:
+    """Each reputation moved by its mean delta, damped and clamped (E26)."""
+    law, state = closing.law, closing.state
+    moved: dict[str, dict[str, int]] = defaultdict(dict)
+    for (hotkey, skill_type), mean in closing.means.items():
+        before = pinned_reputation(state, law, hotkey, skill_type)
+        moved[hotkey][skill_type] = damped(law, before, mean)
+    miners = {
+        hotkey: _with(miner, moved[hotkey]) if hotkey in moved else miner
+        for hotkey, miner in state.miners.items()
+    }
+    return attrs.evolve(closing, state=attrs.evolve(state, miners=miners))
+
+
+def recompute_baselines(closing: Closing) -> Closing:
+    """The tier baseline of each type after the epoch (E19)."""
+    return _with_thresholds(closing, next_baselines)
+
+
+def recompute_thresholds(closing: Closing) -> Closing:
+    """The other tracked thresholds of each type, at the baseline that the type has now (E21)."""
+    return _with_thresholds(closing, _next_thresholds)
+
+
+def persist(closing: Closing) -> Closing:
+    """The end of the steps: what is made by now is what a store keeps."""
+    return closing
+
+
+_STEPS: Mapping[Step, Callable[[Closing], Closing]] = MappingProxyType(
+    {
+        "aggregate_deltas": aggregate_deltas,
+        "update_reputations": update_reputations,
+        "recompute_baselines": recompute_baselines,
+        "recompute_thresholds": recompute_thresholds,
+        "persist": persist,
+    }
+)
+
+
+def _check(closing: Closing) -> None:
+    miners = closing.state.miners
+    for hotkey, skill_type in sorted({(s.hotkey, s.skill_type) for s in closing.signals}):
+        if hotkey not in miners:
+            raise StateError(
+                f"found a signal of the hotkey {shown(hotkey)}, expected a registered miner"
+            )
+        if not has_declared(miners[hotkey], skill_type):
+            raise StateError(
+                f"found a signal of {shown(hotkey)} for the skill type {shown(skill_type)}, "
+                "expected one that the miner declared"
+            )
+
+
+_Key = tuple[str, str, str, str, int, int]
+_KEY: Callable[[Signal], _Key] = attrgetter(
+    "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
+)
+_Events = tuple[str, ...]
+_Change = tuple[int, int]
+"""What a record adds to its sum: so much for each nano of the reputation, and so much besides."""
+_Base = tuple[int, str, str]
+"""What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
+
+
+def _records(signals: Iterable[Signal]) -> Mapping[_Key, _Events]:
+    """The events of each record; those that came alone join the record that they are about."""
+    found: dict[_Key, _Events] = {}
+    several: dict[_Key, list[_Events]] = {}
+    for signal in signals:
+        key = _KEY(signal)
+        if key in found:
+            several.setdefault(key, [found[key]]).append(signal.events)
+        else:
+            found[key] = signal.events
+    joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
+    return found | joined
+
+
+def _changes(law: Law, distinct: Iterable[_Events]) -> tuple[Mapping[_Events, _Change], int]:
+    """The change of each combination of events that takes part, and the unit that it counts.
+
+    Over one common denominator the delta of a record is an integer, and so is a sum of them.
+    """
+    effects = {events: each for events in distinct if (each := effect(law, events)).takes_part}
+    parts = [part for each in effects.values() for part in (each.factor, each.added)]
+    common = math.lcm(*(part.denominator for part in parts))
+    changes = {
+        events: (int((each.factor - 1) * common), int(each.added * common * NANO))
+        for events, each in effects.items()
+    }
+    return changes, common * NANO
+
+
+def _bases(closing: Closing, records: Iterable[_Key]) -> Mapping[_Base, int]:
+    """The reputations that the rounds were pinned to, in nano."""
+    law, pinned = closing.law, closing.pinned
+    bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
+    for epoch in sorted({epoch for epoch, _, _ in bases} - pinned.keys()):
+        raise StateError(
+            f"found a signal that is pinned to epoch {epoch}, expected one whose state is kept"
+        )
+    return {base: pinned_reputation(pinned[base[0]], law, *base[1:]) for base in bases}
+
+
+def _sums(
+    records: Mapping[_Key, _Events],
+    changes: Mapping[_Events, _Change],
+    bases: Mapping[_Base, int],
+) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
+    """Of each reputation and validator, the sum of the deltas and the number of records."""
+    found: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for (validator, hotkey, skill_type, _, _, epoch), events in records.items():
+        if events in changes:
+            slope, added = changes[events]
+            delta = bases[epoch, hotkey, skill_type] * slope + added
+            of_owner = found[hotkey, skill_type]
+            total, count = of_owner.get(validator, (0, 0))
+            of_owner[validator] = (total + delta, count + 1)
+    return found
+
+
+def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
+    return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
+
+
+_Next = Callable[[Law, str, Thresholds, list[Signal]], Thresholds]
+
+
+def _with_thresholds(closing: Closing, following: _Next) -> Closing:
+    """The closing with some thresholds of every type with tiers replaced by those that follow."""
+    law, state = closing.law, closing.state
+    scored: dict[str, list[Signal]] = defaultdict(list)
+    for signal in closing.signals:
+        if signal.quality is not None:
+            scored[signal.skill_type].append(signal)
+    thresholds = dict(state.thresholds)
+    for name, seeds in law.seeds.items():
+        old = {**seeds, **state.thresholds.get(name, {})}
+        thresholds[name] = {**old, **following(law, name, old, scored[name])}
+    return attrs.evolve(closing, state=attrs.evolve(state, thresholds=thresholds))
+
+
+def _next_thresholds(
+    law: Law, skill_type: str, old: Thresholds, signals: list[Signal]
+) -> Thresholds:
+    names = law.epochs.thresholds
+    return {name: next_threshold(law, skill_type, name, old, signals) for name in names}

@@ -1,0 +1,132 @@
+"""Miners: registration, and the collusion flags that eject (reputation.txt, Initial Value)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick.records.wording import shown
+from tallystick.state.law import Law
+from tallystick.state.model import Miner, State
+from tallystick.state.reputation import initial_reputation
+
+FLAG = "collusion_flag"
+"""The event of the record format that flags a miner (E35 of docs/errata.md)."""
+LONGEST_HOTKEY = 64
+"""The most characters that a hotkey has, as in a record."""
+LAST_UID = 2**16 - 1
+"""The last slot of a subnet."""
+
+
+def register(state: State, law: Law, hotkey: str, uid: int, types: Iterable[str]) -> State:
+    """The state with a miner registered in a slot.
+
+    A newcomer starts at the initial reputation for each type that it declares. Whoever held the
+    slot is left behind with its reputations. A hotkey that registers again keeps its own, and now
+    declares the given types.
+
+    Raises:
+        StateError: the hotkey, the slot or a type is not possible.
+    """
+    declared = tuple(sorted(set(types)))
+    _check(law, hotkey, uid, declared)
+    before = state.miners.get(hotkey)
+    fresh = (
+        dict.fromkeys(declared, initial_reputation(law))
+        if law.rule_set.reputation is not None
+        else {}
+    )
+    kept = before.reputation if before is not None else {}
+    flags = before.flags if before is not None else 0
+    others = {
+        name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
+        for name, miner in state.miners.items()
+    }
+    miner = Miner(hotkey, uid, declared, {**fresh, **kept}, flags)
+    return attrs.evolve(state, miners={**others, hotkey: miner})
+
+
+def clear(state: State, hotkey: str) -> State:
+    """The state with a miner's collusion flags cleared, which ends its ejection (E35).
+
+    Raises:
+        StateError: there is no such miner.
+    """
+    miner = attrs.evolve(miner_of(state, hotkey), flags=0)
+    return attrs.evolve(state, miners={**state.miners, hotkey: miner})
+
+
+def flag(state: State, flags: Mapping[str, int]) -> State:
+    """The state with so many more collusion flags for some miners."""
+    if not flags:
+        return state
+    changed = {
+        hotkey: attrs.evolve(state.miners[hotkey], flags=state.miners[hotkey].flags + more)
+        for hotkey, more in flags.items()
+    }
+    return attrs.evolve(state, miners={**state.miners, **changed})
+
+
+def as_of(state: State, pinned: State, law: Law) -> State:
+    """The miners of a state as they are, with the reputations of a pinned one.
+
+    A miner, or a type of it, that the pinned state lacks has the initial reputation.
+    """
+    return attrs.evolve(
+        state,
+        miners={
+            hotkey: attrs.evolve(
+                miner,
+                reputation={
+                    name: pinned_reputation(pinned, law, hotkey, name) for name in miner.reputation
+                },
+            )
+            for hotkey, miner in state.miners.items()
+        },
+    )
+
+
+def pinned_reputation(pinned: State | None, law: Law, hotkey: str, skill_type: str) -> int:
+    """The reputation of a miner in a pinned state, in nano; of one that it lacks, the initial."""
+    miner = pinned.miners.get(hotkey) if pinned is not None else None
+    known = miner.reputation.get(skill_type) if miner is not None else None
+    return initial_reputation(law) if known is None else known
+
+
+def miner_of(state: State, hotkey: str) -> Miner:
+    """The miner with a hotkey.
+
+    Raises:
+        StateError: there is none.
+    """
+    if hotkey not in state.miners:
+        raise StateError(
+            f"found the hotkey {shown(hotkey)}, expected a registered miner: "
+            "register it with tallystick miner register"
+        )
+    return state.miners[hotkey]
+
+
+def has_declared(miner: Miner, skill_type: str) -> bool:
+    """Whether a miner declares a type, or ever did."""
+    return skill_type in miner.types or skill_type in miner.reputation
+
+
+def _check(law: Law, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+    if not 1 <= len(hotkey) <= LONGEST_HOTKEY:
+        raise StateError(
+            f"found the hotkey {shown(hotkey)} of {len(hotkey)} characters, expected 1 to "
+            f"{LONGEST_HOTKEY}"
+        )
+    if not 0 <= uid <= LAST_UID:
+        raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
+    known = law.rule_set.skill_types
+    for name in types:
+        if name not in known:
+            raise StateError(
+                f"found the skill type {shown(name)}, expected some of {', '.join(known)}"
+            )
+    if not types:
+        raise StateError(f"found no skill type, expected some of {', '.join(known)}")

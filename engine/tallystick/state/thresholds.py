@@ -1,0 +1,93 @@
+"""Tracked thresholds: the tiers of a skill type follow the results of an epoch.
+
+See scoring.txt, Tier Assignment; reputation.txt, Epoch Boundaries, 3 and 4; E19 to E21 of
+docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from heapq import nlargest
+
+from tallystick.numbers.median import median
+from tallystick.numbers.nano import round_half_even
+from tallystick.rules.sections import Roles, ThresholdTracking
+from tallystick.scoring.tiers import Thresholds
+from tallystick.state.law import Law
+from tallystick.state.signal import Signal
+
+
+def next_baselines(
+    law: Law, skill_type: str, old: Thresholds, signals: Iterable[Signal]
+) -> Thresholds:
+    """The baseline of a skill type after an epoch, by its name among the thresholds, in nano.
+
+    Args:
+        law: the law.
+        skill_type: one with tiers.
+        old: the thresholds that the state tracks.
+        signals: those of the epoch of this type; what is not scored takes no part.
+
+    Returns:
+        The median quality of the epoch, published once, or the seed, as the rule set says; the
+        old one when nothing was scored, or when nothing tracks it (E19).
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, names = law.epochs.baseline, law.tiers[skill_type].tracked
+    if tracking is not None and tracking.mode == "published":
+        return {name: law.seeds[skill_type][name] for name in names}
+    results = _qualities(signals, tracking.roles) if tracking is not None else []
+    if not results:
+        return {name: old[name] for name in names}
+    return dict.fromkeys(names, median(results))
+
+
+def next_threshold(
+    law: Law, skill_type: str, name: str, old: Thresholds, signals: Iterable[Signal]
+) -> int:
+    """A tracked threshold of a skill type after an epoch, in nano (E20, E21).
+
+    The median of the best results, smoothed with the old threshold, published once, and at least
+    what the threshold's own formula gives. Too few results keep the old threshold as it is.
+
+    Args:
+        law: the law.
+        skill_type: one with tiers.
+        name: of a threshold that the rule set tracks.
+        old: the thresholds that the state tracks, with the new baseline.
+        signals: those of the epoch of this type; what is not scored takes no part.
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, tiers = law.epochs.thresholds[name], law.tiers[skill_type]
+    best = nlargest(tracking.best, _results(tracking, signals))
+    if len(best) < tracking.minimum:
+        return old[name]
+    floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
+    return max(floor, _smoothed(tracking, best, old[name]))
+
+
+def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int:
+    """The new share of the median, descending, and the old share of the old, in nano."""
+    middle = Fraction(best[(len(best) - 1) // 2] + best[len(best) // 2], 2)
+    exact = Fraction(tracking.new) * middle + Fraction(tracking.old) * old
+    return round_half_even(exact.numerator, exact.denominator)
+
+
+def _results(tracking: ThresholdTracking, signals: Iterable[Signal]) -> Iterable[int]:
+    """The results that count: all, or the best of each miner."""
+    if not tracking.per_miner:
+        return _qualities(signals, tracking.roles)
+    best: dict[str, int] = {}
+    for signal in signals:
+        if signal.quality is not None and signal.role in tracking.roles:
+            best[signal.hotkey] = max(signal.quality, best.get(signal.hotkey, signal.quality))
+    return best.values()
+
+
+def _qualities(signals: Iterable[Signal], roles: Roles) -> list[int]:
+    return [s.quality for s in signals if s.quality is not None and s.role in roles]

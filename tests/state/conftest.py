@@ -1,0 +1,18 @@
+"""The laws of the shipped rule sets, each bound once."""
+
+import pytest
+
+import tallystick
+from tallystick.state.law import Law, law_of
+
+RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+
+
+@pytest.fixture(scope="session")
+def laws() -> dict[str, Law]:
+    return {name: law_of(tallystick.load(name)) for name in RULE_SETS}
+
+
+@pytest.fixture(scope="session")
+def law(laws: dict[str, Law]) -> Law:
+    return laws["skills@1.0.0"]

@@ -1,0 +1,78 @@
+"""Random epochs: states, records, and events that come after them."""
+
+import random
+
+import attrs
+
+from tallystick.state.law import Law
+from tallystick.state.model import Miner, State
+from tallystick.state.signal import Signal
+
+NANO = 10**9
+FLOOR = 50_000_000
+EPOCH = 7
+HOTKEYS = ("a", "b", "c", "d", "e", "f")
+TYPES = ("executable_python", "mcp_server")
+ALONE = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "listed_nowhere")
+AT_ONCE = (
+    *("consensus_pass", "consensus_weak", "consensus_fail", "digest_mismatch", "rerun_fail"),
+    *("validity_violation", "missed_deadline", "parse_failure", "early_arrival", "rerun_pass"),
+)
+Signals = list[Signal]
+Pinned = dict[int, State]
+
+
+def changed(law: Law, section: str, **changes: object) -> Law:
+    """The law with a section of its rule set changed."""
+    found = attrs.evolve(getattr(law.rule_set, section), **changes)
+    return attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, **{section: found}))
+
+
+def random_state(rng: random.Random, law: Law, epoch: int, hotkeys: str = "abcdef") -> State:
+    miners = {
+        hotkey: Miner(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
+        for uid, hotkey in enumerate(hotkeys)
+    }
+    tracked = {name: {n: rng.randint(0, NANO) for n in law.seeds[name]} for name in TYPES}
+    return State(epoch, miners, {**law.seeds, **tracked})
+
+
+def random_reputation(rng: random.Random) -> int:
+    return rng.choice([FLOOR, rng.randint(FLOOR, NANO), rng.randint(FLOOR, NANO), NANO])
+
+
+def random_record(rng: random.Random, task: int) -> Signal:
+    about = (rng.choice("vwx"), rng.choice(HOTKEYS), rng.choice(TYPES), f"t{task}", 1)
+    events = tuple(sorted(rng.choices(AT_ONCE, k=rng.choice([0, 1, 1, 1, 2, 3]))))
+    scored = rng.random() < 0.9
+    return Signal(
+        *about,
+        epoch=rng.choice([EPOCH - 1, EPOCH]),
+        events=events,
+        role=rng.choice(["primary", "primary", "auditor"]),
+        quality=rng.choice([0, rng.randint(0, NANO), rng.randint(0, NANO)]) if scored else None,
+        missed="missed_deadline" in events,
+    )
+
+
+def random_late(rng: random.Random, records: Signals, number: int) -> Signal:
+    """An event that came alone: about one of the records, or of a record of an epoch before."""
+    about = rng.choice(records) if records and rng.random() < 0.7 else random_record(rng, 99)
+    return late(about, rng.choice(ALONE), number)
+
+
+def late(about: Signal, event: str, number: int) -> Signal:
+    nothing = {"role": None, "quality": None, "missed": False}
+    return attrs.evolve(about, id=f"e{number}", events=(event,), **nothing)
+
+
+def random_epoch(seed: int, law: Law) -> tuple[State, Signals, Pinned]:
+    rng = random.Random(seed)
+    records = [random_record(rng, task) for task in range(rng.choice([0, 3, 12, 30]))]
+    alone = [random_late(rng, records, number) for number in range(rng.randrange(6))]
+    signals = [*records, *alone]
+    rng.shuffle(signals)
+    # some miners registered while the last two epochs were open
+    begun = {EPOCH - 1: "abcd", EPOCH: "abcde"}
+    pinned = {epoch: random_state(rng, law, epoch, hotkeys) for epoch, hotkeys in begun.items()}
+    return random_state(rng, law, EPOCH), signals, pinned

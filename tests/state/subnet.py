@@ -1,0 +1,65 @@
+"""A small subnet for tests: whole records with what a state reads in place."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vectors.builders import base
+
+Record = dict[str, Any]
+
+TYPES = (
+    "rag_knowledge",
+    "declarative",
+    "executable_python",
+    "executable_script",
+    "mcp_server",
+    "agent_composition",
+)
+
+
+def record(  # noqa: PLR0913  # one for each field that a state reads
+    task_id: str,
+    hotkey: str = "hk-1",
+    skill_type: str = "executable_python",
+    *,
+    validator: str = "val-1",
+    round: int = 0,  # noqa: A002  # the field's name
+    epoch: int = 0,
+    role: str = "primary",
+    consensus: float | None = 1.0,
+    events: Sequence[str] = (),
+    latency_ms: int = 30000,
+) -> Record:
+    """A record of an honest submission; the later it comes, the lower its quality."""
+    made = base(skill_type, task={}, submission={"latency_ms": latency_ms}, checks={})
+    made |= {"task_id": task_id, "validator": validator, "round": round, "epoch": epoch}
+    made |= {"miner": {"uid": 1, "hotkey": hotkey}, "role": role, "events": list(events)}
+    return made | ({} if consensus is None else {"consensus": consensus})
+
+
+def missed(task_id: str, hotkey: str = "hk-1", **values: Any) -> Record:  # noqa: ANN401  # of record
+    """A record of a deadline that was missed."""
+    made = record(task_id, hotkey, consensus=None, events=["missed_deadline"], **values)
+    return {name: value for name, value in made.items() if name not in ("submission", "checks")}
+
+
+def event(id: str, name: str, task_id: str, hotkey: str = "hk-1", **values: Any) -> Record:  # noqa: A002, ANN401  # the field's name; of any field
+    """An event that came alone."""
+    return {
+        "id": id,
+        "validator": "val-1",
+        "hotkey": hotkey,
+        "skill_type": "executable_python",
+        "task_id": task_id,
+        "round": 0,
+        "epoch": 0,
+        "event": name,
+    } | values
+
+
+def written(path: Path, lines: Iterable[Record]) -> Path:
+    """A JSONL file."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path

@@ -1,0 +1,174 @@
+"""Closing an epoch gives what the oracle gives, and the oracle sees what is wrong."""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import pytest
+from oracle import reputation as oracle
+from state.random_epochs import EPOCH, NANO, changed, random_epoch
+
+from tallystick.rules.sections import Damping
+from tallystick.state import epoch as module
+from tallystick.state import reputation, thresholds
+from tallystick.state.epoch import close_epoch
+from tallystick.state.law import Law
+from tallystick.state.model import State
+from tallystick.state.signal import Signal
+
+DAMPING = {
+    "replace": Damping("replace", Decimal("0.1"), Decimal("0.9")),
+    "drift": Damping("drift", Decimal("0.1")),
+}
+MODES = [
+    (name, damping, mean)
+    for name in oracle.RULES
+    for damping in DAMPING
+    for mean in ("records", "validators")
+]
+
+
+def fractions_of(state: State) -> oracle.Reputations:
+    return {
+        (hotkey, name): Fraction(nano, NANO)
+        for hotkey, miner in state.miners.items()
+        for name, nano in miner.reputation.items()
+    }
+
+
+def levels_of(state: State) -> oracle.Levels:
+    both = {name: (v["baseline"], v["novel"]) for name, v in state.thresholds.items()}
+    return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
+
+
+def report(signal: Signal) -> oracle.Report:
+    about = (signal.validator, signal.hotkey, signal.skill_type, signal.task_id)
+    quality = None if signal.quality is None else Fraction(signal.quality, NANO)
+    return oracle.Report(*about, signal.round, signal.epoch, signal.events, signal.role, quality)
+
+
+def agrees(law: Law, rules: oracle.Rules, seed: int) -> bool:
+    """Whether a random epoch ends as the oracle says."""
+    state, signals, pinned = random_epoch(seed, law)
+    after = close_epoch(state, signals, law, pinned)
+    reports = [report(each) for each in signals]
+    before = {epoch: fractions_of(each) for epoch, each in pinned.items()}
+    expected = oracle.reputations(fractions_of(state), reports, before, rules)
+    same = fractions_of(after) == expected and after.epoch == EPOCH + 1
+    return same and levels_of(after) == oracle.levels(levels_of(state), reports, rules)
+
+
+def in_mode(law: Law, damping: str, mean: str) -> Law:
+    return changed(law, "reputation", damping=DAMPING[damping], mean=mean)
+
+
+@pytest.mark.parametrize(("name", "damping", "mean"), MODES)
+def test_an_epoch_ends_as_in_the_oracle(
+    laws: dict[str, Law], name: str, damping: str, mean: str
+) -> None:
+    law = in_mode(laws[name], damping, mean)
+    corrected = oracle.RULES[name].corrected
+    rules = oracle.Rules(corrected, damping == "drift", mean == "validators")
+    assert [seed for seed in range(500) if not agrees(law, rules, seed)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", oracle.RULES)
+def test_many_epochs_end_as_in_the_oracle(laws: dict[str, Law], name: str) -> None:
+    law, rules = laws[name], oracle.RULES[name]
+    assert [seed for seed in range(500, 30_000) if not agrees(law, rules, seed)] == []
+
+
+def event_mutants(law: Law) -> Iterator[Law]:
+    """The law with each event a little different."""
+    events = law.reputation.events
+    for name, event in events.items():
+        moved = {
+            "add": (event.add or 0) + Decimal("0.000001"),
+            "multiply": (event.multiply or 1) - Decimal("0.000001"),
+            "in_mean": not event.in_mean,
+        }
+        for field, value in moved.items():
+            other = {**events, name: attrs.evolve(event, **{field: value})}
+            yield changed(law, "reputation", events=other)
+
+
+def constant_mutants(law: Law) -> Iterator[Law]:
+    """The law with each constant and mode of an epoch a little different."""
+    damping, novel = law.reputation.damping, law.epochs.thresholds["novel"]
+    means = {"records": "validators", "validators": "records"}
+    yield changed(law, "reputation", initial=Decimal("0.500001"))
+    yield changed(law, "reputation", floor=Decimal("0.051"))
+    yield changed(law, "reputation", mean=means[law.reputation.mean])
+    yield changed(law, "reputation", damping=attrs.evolve(damping, apply=Decimal("0.1001")))
+    if damping.keep is not None:
+        yield changed(law, "reputation", damping=attrs.evolve(damping, keep=Decimal("0.9001")))
+    else:  # no mean delta lifts nine tenths of a reputation to the ceiling
+        yield changed(law, "reputation", ceiling=Decimal("0.999"))
+    different: dict[str, Any] = {
+        "best": novel.best - 1,
+        "minimum": novel.minimum - 1,
+        "new": Decimal("0.31"),
+        "old": Decimal("0.71"),
+        "per_miner": not novel.per_miner,
+        "roles": ("primary", "auditor"),
+    }
+    for field, value in different.items():
+        other = attrs.evolve(novel, **{field: value})
+        yield changed(law, "epochs", thresholds={"novel": other})
+
+
+@pytest.mark.parametrize("mutants", [event_mutants, constant_mutants])
+@pytest.mark.parametrize("name", oracle.RULES)
+def test_the_oracle_sees_another_constant(
+    laws: dict[str, Law], name: str, mutants: Callable[[Law], Iterator[Law]]
+) -> None:
+    rules = oracle.RULES[name]
+    unseen = [
+        (mutant.rule_set.reputation, mutant.epochs)
+        for mutant in mutants(laws[name])
+        if all(agrees(mutant, rules, seed) for seed in range(500))
+    ]
+    assert unseen == []
+
+
+def _rounded_down(value: Fraction) -> int:
+    return value.numerator * NANO // value.denominator
+
+
+def _whatever_the_epoch(signal: Signal) -> tuple[str | int, ...]:
+    return (*_KEY(signal)[:5], EPOCH)
+
+
+def _without_late_events(signals: tuple[Signal, ...]) -> dict[object, tuple[str, ...]]:
+    return {_KEY(each): each.events for each in signals if each.is_record}
+
+
+def _unpinned(_: State, law: Law, *__: str) -> int:
+    return reputation.initial_reputation(law)
+
+
+_KEY = module._KEY
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "mutant"),
+    [
+        (reputation, "publish", _rounded_down),
+        (thresholds, "round_half_even", lambda n, d: n // d),
+        (thresholds, "median", lambda values: sorted(values)[len(values) // 2]),
+        (thresholds, "nlargest", lambda count, values: sorted(values)[:count]),
+        (module, "_KEY", _whatever_the_epoch),
+        (module, "_records", _without_late_events),
+        (module, "pinned_reputation", _unpinned),
+    ],
+    ids=["update", "smoothing", "median", "best", "epoch", "late events", "pin"],
+)
+def test_the_oracle_sees_another_step(
+    law: Law, where: object, name: str, mutant: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, mutant)
+    rules = oracle.RULES["skills@1.0.0"]
+    assert not all(agrees(law, rules, seed) for seed in range(200))

@@ -1,0 +1,447 @@
+"""Groups: the pool, the primaries, the draw of auditors, rotation and recovery."""
+
+import hashlib
+import itertools
+import re
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import groups as oracle
+from oracle.decimals import count
+from oracle.groups import Candidate
+from vectors import cases
+
+import tallystick
+from tallystick.errors import StateError
+from tallystick.state import groups
+from tallystick.state.groups import (
+    Group,
+    auditor_pool,
+    auditor_streak,
+    candidate_pool,
+    draw_ticket,
+    is_ejected,
+    is_selectable,
+    select_group,
+)
+from tallystick.state.law import Law, law_of
+from tallystick.state.model import Miner, State
+
+TYPE, OTHER = "mcp_server", "declarative"
+PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
+NANO = 10**9
+
+
+@cache
+def law(name: str = PUBLISHED) -> Law:
+    return law_of(tallystick.load(name))
+
+
+def miner(uid: int, candidate: Candidate) -> Miner:
+    reputation = {TYPE: count(candidate.reputation), OTHER: NANO}
+    types = (OTHER, TYPE) if candidate.declared else (OTHER,)
+    slot = uid if candidate.slot else None
+    return Miner(candidate.hotkey, slot, types, reputation, candidate.flags)
+
+
+def state(candidates: list[Candidate]) -> State:
+    miners = {each.hotkey: miner(uid, each) for uid, each in enumerate(candidates)}
+    return State(0, miners, {})
+
+
+def select(
+    candidates: list[Candidate], name: str = PUBLISHED, dispatch: tuple[int, str] = (7, "seed")
+) -> Group:
+    streaks = {each.hotkey: each.streak for each in candidates}
+    number, seed = dispatch
+    return select_group(
+        state(candidates), TYPE, law(name), round=number, seed=seed, auditor_streaks=streaks
+    )
+
+
+def equals(many: int, reputation: str = "0.5", prefix: str = "hk") -> list[Candidate]:
+    return [Candidate(f"{prefix}{number:02}", Fraction(reputation)) for number in range(many)]
+
+
+REPUTATIONS = st.one_of(
+    st.sampled_from([Fraction(text) for text in ("0.05", "0.199999999", "0.2", "0.5", "1")]),
+    st.integers(50_000_000, NANO).map(lambda nano: Fraction(nano, NANO)),
+)
+CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        hotkey=st.text(st.sampled_from("abzé漢\U0001f511\uffff"), min_size=1, max_size=4),
+        reputation=REPUTATIONS,
+        flags=st.sampled_from([0, 0, 0, 2, 3, 4]),
+        declared=st.sampled_from([True, True, True, False]),
+        slot=st.sampled_from([True, True, True, False]),
+        streak=st.integers(0, 4),
+    ),
+    max_size=14,
+    unique_by=lambda candidate: candidate.hotkey,
+)
+DISPATCHES = st.tuples(st.integers(0, 2**31 - 1), st.text(max_size=5))
+NAMES = st.sampled_from([PUBLISHED, CORRECTED])
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [pair for case in cases.load("group_selection") for pair in case.rows()],
+)
+def test_a_group_is_as_the_vector_says(row: cases.Row, expected: cases.Row) -> None:
+    found = [
+        Candidate(each["hotkey"], Fraction(each["reputation"]), each.get("flags", 0))
+        for each in row["candidates"]
+    ]
+    pool = auditor_pool(state(found), TYPE, law(), round=1, auditor_streaks={})
+    group = select(found)
+    assert list(group.primaries) == expected["primaries"]
+    assert list(pool) == expected["auditor_pool"]
+    assert len(group.auditors) == 2
+    assert set(group.auditors) <= set(pool)
+    assert group.consensus
+
+
+@given(CANDIDATES, NAMES, DISPATCHES)
+@settings(deadline=None, max_examples=300)
+def test_a_group_is_the_one_of_the_oracle(
+    candidates: list[Candidate], name: str, dispatch: tuple[int, str]
+) -> None:
+    wanted = oracle.select(candidates, name, TYPE, dispatch)
+    group = select(candidates, name, dispatch)
+    streaks = {each.hotkey: each.streak for each in candidates}
+    pool = auditor_pool(
+        state(candidates), TYPE, law(name), round=dispatch[0], auditor_streaks=streaks
+    )
+    assert list(group.primaries) == wanted.primaries
+    assert list(group.auditors) == wanted.auditors
+    assert list(pool) == wanted.auditor_pool
+
+
+# ------------------------------------------------------------------------------------ the pool
+
+
+@pytest.mark.parametrize(
+    ("candidate", "expected"),
+    [
+        (Candidate("a", Fraction("0.2")), True),
+        (Candidate("a", Fraction("0.199999999")), False),
+        (Candidate("a", Fraction(1), flags=2), True),
+        (Candidate("a", Fraction(1), flags=3), False),
+        (Candidate("a", Fraction(1), declared=False), False),
+        (Candidate("a", Fraction(1), slot=False), False),
+    ],
+)
+def test_a_miner_is_selectable(candidate: Candidate, expected: bool) -> None:
+    assert is_selectable(law(), miner(3, candidate), TYPE) is expected
+
+
+def test_a_rule_set_without_collusion_ejects_nobody() -> None:
+    here = law()
+    rules = attrs.evolve(here.rule_set, reputation=attrs.evolve(here.reputation, collusion=None))
+    lenient = attrs.evolve(here, rule_set=rules)
+    flagged = miner(1, Candidate("a", Fraction(1), flags=99))
+    assert is_ejected(here, flagged)
+    assert not is_ejected(lenient, flagged)
+
+
+def test_equal_reputations_go_by_code_points_of_the_hotkey() -> None:
+    hotkeys = ["z", "Z", "é", "\uffff", "\U0001f511"]
+    found = candidate_pool(state([Candidate(h, Fraction(1)) for h in hotkeys]), TYPE, law(), 1)
+    assert found == ("Z", "z", "é", "\uffff", "\U0001f511")
+
+
+def test_equal_reputations_go_by_the_digest_of_round_and_hotkey_where_the_rule_set_says_so() -> (
+    None
+):
+    def digest(hotkey: str, number: int) -> bytes:
+        return hashlib.sha256(number.to_bytes(8, "big") + hotkey.encode()).digest()
+
+    everyone = state(equals(9))
+    for number in (0, 1, 2**31 - 1):
+        wanted = sorted(everyone.miners, key=lambda hotkey: digest(hotkey, number))
+        assert list(candidate_pool(everyone, TYPE, law(CORRECTED), number)) == wanted
+
+
+@given(CANDIDATES, NAMES, DISPATCHES, st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_a_group_is_free_of_the_order_of_miners(
+    candidates: list[Candidate], name: str, dispatch: tuple[int, str], random: st.DataObject
+) -> None:
+    shuffled = list(candidates)
+    random.shuffle(shuffled)
+    assert select(shuffled, name, dispatch) == select(candidates, name, dispatch)
+
+
+@given(CANDIDATES, NAMES, DISPATCHES, st.sampled_from(["ejected", "undeclared", "no slot"]))
+@settings(deadline=None)
+def test_a_miner_outside_the_pool_changes_nothing(
+    candidates: list[Candidate], name: str, dispatch: tuple[int, str], why: str
+) -> None:
+    outsider = Candidate(
+        "outsider",
+        Fraction(1),
+        flags=3 if why == "ejected" else 0,
+        declared=why != "undeclared",
+        slot=why != "no slot",
+        streak=4,
+    )
+    assert select([*candidates, outsider], name, dispatch) == select(candidates, name, dispatch)
+
+
+@given(CANDIDATES, NAMES, DISPATCHES)
+@settings(deadline=None)
+def test_nobody_is_in_a_group_twice(
+    candidates: list[Candidate], name: str, dispatch: tuple[int, str]
+) -> None:
+    group = select(candidates, name, dispatch)
+    members = group.primaries + group.auditors
+    assert len(set(members)) == len(members)
+    assert group.consensus == (len(members) >= 3)
+
+
+@pytest.mark.parametrize(
+    ("many", "primaries", "auditors", "consensus"),
+    [
+        (0, 0, 0, False),
+        (1, 1, 0, False),
+        (2, 2, 0, False),
+        (3, 3, 0, True),
+        (4, 3, 1, True),
+        (5, 3, 2, True),
+        (6, 3, 2, True),
+    ],
+)
+def test_a_short_pool_serves_primaries_first(
+    many: int, primaries: int, auditors: int, consensus: bool
+) -> None:
+    group = select(equals(many))
+    assert (len(group.primaries), len(group.auditors)) == (primaries, auditors)
+    assert group.consensus is consensus
+
+
+# ------------------------------------------------------------------------------------ the draw
+
+
+def test_the_example_of_the_page_is_right_by_hashlib_alone() -> None:
+    rows = dict(re.findall(r"``(hk-\w)``  ``([0-9a-f]{24})``", groups.__doc__ or ""))
+    drawn = re.findall(r"are ``(hk-\w)`` and ``(hk-\w)``", groups.__doc__ or "")
+    prefix = (
+        b"tallystick/auditor-draw/1"
+        b"\x00\x00\x00\x00\x00\x00\x00\x07"
+        b"\x00\x00\x00\x00\x00\x00\x00\x0ablock-4242"
+        b"\x00\x00\x00\x00\x00\x00\x00\x0amcp_server"
+    )
+    tickets = {h: hashlib.sha256(prefix + h.encode()).hexdigest() for h in ("hk-a", "hk-b", "hk-c")}
+    assert rows == {hotkey: ticket[:24] for hotkey, ticket in tickets.items()}
+    assert drawn == [tuple(sorted(tickets, key=tickets.__getitem__)[:2])]
+
+
+def test_the_example_of_the_page_is_what_is_drawn() -> None:
+    top = [Candidate(f"top-{n}", Fraction(1)) for n in range(3)]
+    rest = [Candidate(f"hk-{letter}", Fraction("0.5")) for letter in "abc"]
+    assert select(top + rest, dispatch=(7, "block-4242")).auditors == ("hk-b", "hk-c")
+
+
+@given(st.text(max_size=4), st.text(max_size=4), st.text(max_size=4), st.text(max_size=4))
+def test_tickets_of_different_draws_differ(seed: str, name: str, moved: str, hotkey: str) -> None:
+    """Wherever the border between two texts is."""
+    ticket = draw_ticket(hotkey, moved + name, round=1, seed=seed)
+    assert ticket == bytes.fromhex(oracle.ticket(hotkey, moved + name, (1, seed)))
+    if moved:
+        assert ticket != draw_ticket(hotkey, name, round=1, seed=seed + moved)
+        assert draw_ticket(moved + hotkey, name, round=1, seed=seed) != draw_ticket(
+            hotkey, name + moved, round=1, seed=seed
+        )
+
+
+def test_the_draw_is_uniform() -> None:
+    """Of 10 pairs each is drawn 600 times of 6000, give or take 6 standard deviations."""
+    everyone = equals(8)
+    pairs = Counter(
+        frozenset(select(everyone, dispatch=(1, f"seed {number}")).auditors)
+        for number in range(6000)
+    )
+    rest = [each.hotkey for each in everyone[3:]]
+    assert set(pairs) == {frozenset(pair) for pair in itertools.combinations(rest, 2)}
+    assert all(460 <= times <= 740 for times in pairs.values()), pairs
+
+
+def test_the_draw_is_uniform_in_the_order_of_slots() -> None:
+    everyone = equals(6)
+    first = Counter(select(everyone, dispatch=(n, "seed")).auditors[0] for n in range(3000))
+    assert len(first) == 3
+    assert all(840 <= times <= 1160 for times in first.values()), first
+
+
+@given(st.lists(REPUTATIONS, min_size=6, max_size=6), DISPATCHES)
+def test_the_draw_is_free_of_reputations(
+    reputations: list[Fraction], dispatch: tuple[int, str]
+) -> None:
+    top = equals(3, "1", "top")
+    rest = equals(6, "0.5")
+    below_one = [min(max(each, Fraction("0.2")), Fraction("0.9")) for each in reputations]
+    changed = [Candidate(c.hotkey, each) for c, each in zip(rest, below_one, strict=True)]
+    assert select(top + changed, dispatch=dispatch) == select(top + rest, dispatch=dispatch)
+
+
+@pytest.mark.parametrize("change", ["round", "seed", "type"])
+def test_another_round_seed_or_type_is_another_draw(change: str) -> None:
+    hotkeys = [f"hk{number}" for number in range(50)]
+    draws = set()
+    for n in range(5):
+        round_, seed, name = n * (change == "round"), "s" * n * (change == "seed"), "t"
+        skill_type = name * (1 + n * (change == "type"))
+        ticket = {h: draw_ticket(h, skill_type, round=round_, seed=seed) for h in hotkeys}
+        draws.add(tuple(sorted(hotkeys, key=ticket.__getitem__)))
+    assert len(draws) == 5
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+def test_a_round_that_no_record_can_have_is_refused(number: int) -> None:
+    with pytest.raises(StateError, match=rf"found the round {number}, expected a whole number"):
+        select(equals(5), dispatch=(number, "seed"))
+
+
+def test_a_seed_that_is_no_text_is_refused() -> None:
+    with pytest.raises(StateError, match=r"found the seed '\\udcff', expected Unicode text"):
+        select(equals(5), dispatch=(1, "\udcff"))
+
+
+def test_a_rule_set_without_groups_has_none() -> None:
+    workflows = law("workflow@1.0.0")
+    with pytest.raises(StateError, match=r"found no \[groups\] in workflow@1\.0\.0"):
+        select_group(state([]), TYPE, workflows, round=1, seed="", auditor_streaks={})
+
+
+# ---------------------------------------------------------------------------- rotation, recovery
+
+
+def ladder(many: int, streaks: dict[int, int] | None = None) -> list[Candidate]:
+    """Miners of falling reputation, the first the best."""
+    found = streaks or {}
+    return [
+        Candidate(f"hk{n}", Fraction(100 - n, 100), streak=found.get(n, 0)) for n in range(many)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("streaks", "primaries"),
+    [
+        ({}, ("hk0", "hk1", "hk2")),
+        ({5: 2}, ("hk0", "hk1", "hk2")),
+        ({5: 3}, ("hk0", "hk1", "hk5")),
+        ({6: 7, 5: 3}, ("hk0", "hk5", "hk6")),
+        ({3: 3, 4: 3, 5: 3, 6: 9}, ("hk3", "hk4", "hk5")),
+        ({0: 9, 1: 9, 2: 9}, ("hk0", "hk1", "hk2")),
+    ],
+)
+def test_auditors_of_three_rounds_take_the_slots_of_the_lowest_primaries(
+    streaks: dict[int, int], primaries: tuple[str, ...]
+) -> None:
+    miners = ladder(7, streaks)
+    assert select(miners, CORRECTED).primaries == primaries
+    assert select(miners, PUBLISHED).primaries == ("hk0", "hk1", "hk2")
+
+
+def test_a_demoted_primary_can_be_drawn_as_auditor() -> None:
+    miners = ladder(5, {4: 3})
+    pool = auditor_pool(state(miners), TYPE, law(CORRECTED), round=1, auditor_streaks={"hk4": 3})
+    assert pool == ("hk2", "hk3")
+    assert set(select(miners, CORRECTED).auditors) == {"hk2", "hk3"}
+
+
+def test_who_is_not_in_the_pool_is_not_promoted() -> None:
+    miners = [*ladder(4), Candidate("low", Fraction("0.1"), streak=9)]
+    assert select(miners, CORRECTED).primaries == ("hk0", "hk1", "hk2")
+
+
+def test_the_second_auditor_slot_is_of_one_below_the_minimum() -> None:
+    miners = [*ladder(8), *equals(4, "0.199999999", "low")]
+    drawn = set()
+    for number in range(60):
+        first, second = select(miners, CORRECTED, (number, "seed")).auditors
+        assert first.startswith("hk")
+        assert second.startswith("low")
+        drawn.add(second)
+    assert drawn == {"low00", "low01", "low02", "low03"}
+
+
+def test_the_filter_wins_where_there_is_no_recovery() -> None:
+    miners = [*ladder(8), *equals(4, "0.1", "low")]
+    assert all(hotkey.startswith("hk") for hotkey in select(miners, PUBLISHED).auditors)
+
+
+def test_recovery_leaves_the_other_slot_to_who_would_be_first() -> None:
+    miners = ladder(8)
+    without = select(miners, CORRECTED).auditors
+    with_one = select([*miners, Candidate("low", Fraction("0.1"))], CORRECTED).auditors
+    assert with_one == (without[0], "low")
+
+
+@pytest.mark.parametrize("many", [0, 2, 3])
+def test_recovery_comes_last_where_the_pool_is_short(many: int) -> None:
+    group = select([*ladder(many), *equals(2, "0.1", "low")], CORRECTED)
+    assert len(group.primaries) == many
+    assert len(group.auditors) == 1
+    assert group.auditors[0].startswith("low")
+    assert group.consensus is (many + 1 >= 3)
+
+
+def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
+    here = law(CORRECTED)
+    recovery = attrs.evolve(here.groups.recovery, auditor_slot=1)
+    section = attrs.evolve(here.groups, recovery=recovery, auditors=3)
+    other = attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, groups=section))
+    everyone = state([*ladder(8), Candidate("low", Fraction("0.1"))])
+    group = select_group(everyone, TYPE, other, round=1, seed="", auditor_streaks={})
+    assert group.auditors[0] == "low"
+    assert len(group.auditors) == 3
+
+
+@pytest.mark.parametrize("why", [{"flags": 3}, {"declared": False}, {"slot": False}])
+def test_who_is_not_eligible_does_not_recover(why: dict[str, int]) -> None:
+    miners = [*ladder(5), Candidate("low", Fraction("0.1"), **why)]
+    assert "low" not in select(miners, CORRECTED).auditors
+
+
+# -------------------------------------------------------------------------------------- streaks
+
+
+@pytest.mark.parametrize(
+    ("roles", "streak"),
+    [
+        ([], 0),
+        ([(1, "auditor")], 1),
+        ([(1, "primary")], 0),
+        ([(9, "auditor"), (7, "auditor"), (2, "auditor")], 3),
+        ([(9, "auditor"), (7, "primary"), (2, "auditor")], 1),
+        ([(9, "primary"), (7, "auditor")], 0),
+        ([(9, "auditor"), (9, "auditor"), (8, "auditor")], 2),
+        ([(9, "auditor"), (9, "primary"), (8, "auditor")], 0),
+        ([(9, "auditor"), (8, "auditor"), (8, "primary"), (7, "auditor")], 1),
+        ([(1, "auditor"), (0, "auditor")], 2),
+        ([(1, "auditor"), (0, "primary")], 1),
+    ],
+)
+def test_a_streak_counts_rounds_as_auditor_only(roles: list, streak: int) -> None:
+    assert auditor_streak(roles) == streak
+    assert auditor_streak(reversed(roles)) == streak
+
+
+ROLES = st.lists(st.tuples(st.integers(0, 6), st.sampled_from(["primary", "auditor"])), max_size=12)
+
+
+@given(ROLES)
+def test_a_streak_is_the_run_of_latest_rounds(roles: list) -> None:
+    streak = 0
+    for number in sorted({number for number, _ in roles}, reverse=True):
+        if (number, "primary") in roles:
+            break
+        streak += 1
+    assert auditor_streak(roles) == streak

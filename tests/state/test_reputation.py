@@ -1,0 +1,234 @@
+"""Reputation: events, deltas, their mean, and the damped update."""
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle.consensus import band
+from oracle.decimals import text
+from oracle.reputation import RULES, delta, mean, moved
+from vectors import cases
+
+from tallystick.errors import StateError
+from tallystick.numbers import nano
+from tallystick.rules.sections import Band, ReputationEvent
+from tallystick.state import reputation as module
+from tallystick.state.law import Law
+
+NANO = 10**9
+EVENTS = (
+    *("consensus_pass", "consensus_weak", "consensus_fail", "rerun_pass", "rerun_fail"),
+    *("digest_mismatch", "validity_violation", "probe_fail", "missed_deadline", "collusion_flag"),
+    *("parse_failure", "early_arrival", "listed_nowhere"),
+)
+REPUTATIONS = st.integers(50_000_000, NANO)
+
+
+def drawn(rng: random.Random) -> tuple[int, list[str]]:
+    return rng.randint(50_000_000, NANO), rng.choices(EVENTS, k=rng.randrange(7))
+
+
+def with_reputation(law: Law, **changes: object) -> Law:
+    rule_set = law.rule_set
+    changed = attrs.evolve(law.reputation, **changes)
+    return attrs.evolve(law, rule_set=attrs.evolve(rule_set, reputation=changed))
+
+
+@pytest.mark.parametrize("case", cases.load("reputation_record_delta"), ids=lambda case: case.id)
+def test_a_vector_of_one_record_has_its_delta(case: cases.Case, laws: dict[str, Law]) -> None:
+    law = laws[case.rule_set]
+    for row, expected in case.rows():
+        reputation = nano.from_text(row["rep"])
+        assert text(module.record_delta(law, reputation, row["events"])) == expected
+
+
+@pytest.mark.parametrize("case", cases.load("epoch_update"), ids=lambda case: case.id)
+def test_a_vector_of_an_epoch_has_its_reputation(case: cases.Case, laws: dict[str, Law]) -> None:
+    law = laws[case.rule_set]
+    for row, expected in case.rows():
+        deltas = [nano.from_text(each) for each in row["deltas"]]
+        by = module.mean_delta(law, [(sum(deltas), len(deltas))])
+        assert nano.to_text(module.damped(law, nano.from_text(row["rep"]), by)) == expected
+
+
+@pytest.mark.parametrize("case", cases.load("consensus"), ids=lambda case: case.id)
+def test_a_vector_of_a_consensus_has_its_event(case: cases.Case, laws: dict[str, Law]) -> None:
+    for _, expected in case.rows():
+        found = module.consensus_event(laws[case.rule_set], nano.from_text(expected["score"]))
+        assert found == f"consensus_{expected['band']}"
+
+
+@pytest.mark.parametrize(
+    ("consensus", "event"),
+    [
+        (0, "consensus_fail"),
+        (399_999_999, "consensus_fail"),
+        (400_000_000, "consensus_weak"),
+        (699_999_999, "consensus_weak"),
+        (700_000_000, "consensus_pass"),
+        (NANO, "consensus_pass"),
+    ],
+)
+def test_an_edge_belongs_to_the_band_above(law: Law, consensus: int, event: str) -> None:
+    assert module.consensus_event(law, consensus) == event
+
+
+@given(st.integers(0, NANO))
+def test_every_consensus_is_one_event(laws: dict[str, Law], consensus: int) -> None:
+    expected = f"consensus_{band(Fraction(consensus, NANO))}"
+    assert module.consensus_event(laws["skills@1.1.0"], consensus) == expected
+
+
+def test_a_consensus_outside_every_band_is_no_event(law: Law) -> None:
+    only = {"agreed": ReputationEvent(consensus=Band(at_least=Decimal("0.7")))}
+    narrow = with_reputation(law, events=only)
+    assert module.consensus_event(narrow, 700_000_000) == "agreed"
+    assert module.consensus_event(narrow, 699_999_999) is None
+
+
+def test_a_rule_set_without_reputation_has_no_events(laws: dict[str, Law]) -> None:
+    workflow = laws["workflow@1.0.0"]
+    assert module.consensus_event(workflow, NANO) is None
+    with pytest.raises(StateError, match=r"found no \[reputation\] in workflow@1.0.0"):
+        module.initial_reputation(workflow)
+
+
+def test_a_newcomer_has_half(laws: dict[str, Law]) -> None:
+    assert module.initial_reputation(laws["skills@1.0.0"]) == 500_000_000
+    assert module.initial_reputation(laws["skills@1.1.0"]) == 500_000_000
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(-1, 50_000_000), (50_000_000, 50_000_000), (50_000_001, 50_000_001), (NANO + 1, NANO)],
+)
+def test_a_reputation_is_kept_within_floor_and_ceiling(law: Law, given: int, expected: int) -> None:
+    assert module.clamped(law, given) == expected
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_record_has_the_delta_of_the_oracle(laws: dict[str, Law], name: str) -> None:
+    rng, law = random.Random(1), laws[name]
+    for _ in range(5_000):
+        reputation, events = drawn(rng)
+        expected = delta(Fraction(reputation, NANO), events, RULES[name])
+        takes_part = module.effect(law, events).takes_part
+        assert takes_part is (expected is not None)
+        assert module.record_delta(law, reputation, events) == (expected or 0)
+
+
+@given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8), st.randoms())
+def test_the_order_of_events_does_not_matter(
+    laws: dict[str, Law], reputation: int, events: list[str], rng: random.Random
+) -> None:
+    law, shuffled = laws["skills@1.1.0"], events.copy()
+    rng.shuffle(shuffled)
+    assert module.effect(law, shuffled) == module.effect(law, events)
+    exact = module.record_delta(law, reputation, events)
+    assert module.record_delta(law, reputation, shuffled) == exact
+
+
+@given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8))
+def test_an_unlisted_event_changes_nothing(
+    laws: dict[str, Law], reputation: int, events: list[str]
+) -> None:
+    law, more = laws["skills@1.0.0"], [*events, "parse_failure", "listed_nowhere"]
+    assert module.effect(law, more) == module.effect(law, events)
+    assert module.record_delta(law, reputation, more) == module.record_delta(
+        law, reputation, events
+    )
+
+
+def test_an_event_that_comes_twice_counts_twice(law: Law) -> None:
+    assert module.record_delta(law, 800_000_000, ["rerun_fail"] * 2) == Fraction("-0.408")
+    assert module.record_delta(law, 800_000_000, ["rerun_pass"] * 3) == Fraction("0.06")
+
+
+def test_a_million_events_are_no_burden(law: Law) -> None:
+    found = module.effect(law, ["collusion_flag"] * 10_000 + ["rerun_pass"] * 1_000_000)
+    assert found.added == 20_000
+    assert found.factor == Fraction(3, 5) ** 10_000
+
+
+@pytest.mark.parametrize(
+    ("events", "takes_part"),
+    [
+        ((), True),
+        (("listed_nowhere",), True),
+        (("consensus_weak",), True),
+        (("missed_deadline",), False),
+        (("missed_deadline", "missed_deadline"), False),
+        (("missed_deadline", "listed_nowhere"), False),
+        (("missed_deadline", "collusion_flag"), True),
+        (("missed_deadline", "consensus_weak"), True),
+    ],
+)
+def test_a_missed_deadline_alone_takes_no_part(
+    law: Law, events: tuple[str, ...], takes_part: bool
+) -> None:
+    assert module.effect(law, events).takes_part is takes_part
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_mean_is_that_of_the_oracle(laws: dict[str, Law], name: str) -> None:
+    rng = random.Random(2)
+    for _ in range(2_000):
+        unit = rng.choice([NANO, 10 * NANO, 7])
+        counts = {str(v): rng.choices(range(-99, 99), k=rng.randrange(4)) for v in range(5)}
+        exact = {v: [Fraction(n, unit) for n in each] for v, each in counts.items()}
+        sums = [(sum(each), len(each)) for each in counts.values()]
+        assert module.mean_delta(laws[name], sums, unit) == mean(exact, RULES[name])
+
+
+def test_the_two_means_differ(laws: dict[str, Law]) -> None:
+    sums = [(3 * NANO, 3), (0, 1)]
+    assert module.mean_delta(laws["skills@1.0.0"], sums) == Fraction(3, 4)
+    assert module.mean_delta(laws["skills@1.1.0"], sums) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("sums", [[], [(0, 0)]])
+def test_no_records_have_no_mean(
+    laws: dict[str, Law], name: str, sums: list[tuple[int, int]]
+) -> None:
+    assert module.mean_delta(laws[name], sums) is None
+    assert module.damped(laws[name], 123_456_789, None) == 123_456_789
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_reputation_moves_as_in_the_oracle(laws: dict[str, Law], name: str) -> None:
+    rng = random.Random(3)
+    for _ in range(5_000):
+        before = rng.randint(50_000_000, NANO)
+        by = Fraction(rng.randint(-NANO, NANO), rng.choice([NANO, 3 * NANO, 10 * NANO]))
+        expected = moved(Fraction(before, NANO), by, RULES[name])
+        assert Fraction(module.damped(laws[name], before, by), NANO) == expected
+
+
+@given(REPUTATIONS, st.fractions(-3, 3))
+def test_a_moved_reputation_is_within_floor_and_ceiling(
+    laws: dict[str, Law], before: int, by: Fraction
+) -> None:
+    for name in RULES:
+        assert 50_000_000 <= module.damped(laws[name], before, by) <= NANO
+
+
+@given(REPUTATIONS, st.fractions(-1, 1), st.fractions(0, 1))
+def test_a_better_mean_never_leads_lower(
+    laws: dict[str, Law], before: int, by: Fraction, more: Fraction
+) -> None:
+    for name in RULES:
+        law = laws[name]
+        assert module.damped(law, before, by) <= module.damped(law, before, by + more)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [(500_000_005, 450_000_004), (500_000_015, 450_000_014)],
+)
+def test_a_tie_is_published_even(law: Law, before: int, expected: int) -> None:
+    assert module.damped(law, before, Fraction(0)) == expected

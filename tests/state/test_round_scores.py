@@ -1,0 +1,221 @@
+"""Round scores, against plain fractions."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.decimals import count, published, text
+from oracle.emissions import BASE_WEIGHTS
+from vectors import cases
+
+import tallystick
+from tallystick.errors import StateError
+from tallystick.numbers.nano import to_text
+from tallystick.rules.sections import RoundAggregation
+from tallystick.state.law import Law, law_of
+from tallystick.state.round_scores import TaskResult, round_score, round_scores
+from tallystick.state.signal import Signal
+
+PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
+NANO = 10**9
+TYPES = sorted(BASE_WEIGHTS)
+
+
+@cache
+def law(name: str = PUBLISHED) -> Law:
+    return law_of(tallystick.load(name))
+
+
+def record(
+    number: int, skill_type: str, emission: Fraction | None, *, hotkey: str = "hk", **more: bool
+) -> Signal:
+    nano = count(emission) if emission is not None else None
+    task = f"task-{number}"
+    return Signal("validator", hotkey, skill_type, task, 4, 1, emission=nano, **more)
+
+
+def reading(reputations: dict[str, Fraction]) -> Callable[[Signal], int]:
+    return lambda signal: count(reputations[signal.skill_type])
+
+
+@attrs.frozen
+class Task:
+    """A task of one miner; `missed` ones may have an emission all the same."""
+
+    skill_type: str
+    emission: Fraction
+    missed: bool
+
+
+NANOS = st.integers(0, NANO).map(lambda nano: Fraction(nano, NANO))
+TASKS = st.lists(
+    st.builds(
+        Task,
+        st.sampled_from(TYPES),
+        NANOS.map(lambda unit: published(unit * 23 / 4)),
+        st.booleans(),
+    ),
+    max_size=8,
+)
+REPUTATIONS = st.fixed_dictionaries(
+    {name: st.one_of(st.just(Fraction(1)), NANOS) for name in TYPES}
+)
+
+
+def expected(tasks: list[Task], reputations: dict[str, Fraction], name: str) -> Fraction:
+    """E36 to E38 for one miner."""
+    above, below = Fraction(0), Fraction(0)
+    for task in tasks:
+        weight, reputation = BASE_WEIGHTS[task.skill_type], reputations[task.skill_type]
+        if name == PUBLISHED and not task.missed:
+            above += task.emission * weight * reputation
+            below += weight * reputation
+        if name == CORRECTED:
+            above += 0 if task.missed else task.emission * reputation
+            below += weight
+    return published(above / below) if below else Fraction(0)
+
+
+@pytest.mark.parametrize(
+    ("row", "answer"), [pair for case in cases.load("round_score") for pair in case.rows()]
+)
+def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> None:
+    signals = [
+        record(number, task["type"], Fraction(task["emission"]))
+        for number, task in enumerate(row["tasks"])
+    ]
+    reputations = {name: Fraction(value) for name, value in row["reputation"].items()}
+    scores = round_scores(signals, law(), reading(reputations))
+    assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == {"hk": answer}
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), TASKS),
+    REPUTATIONS,
+    st.sampled_from([PUBLISHED, CORRECTED]),
+)
+@settings(deadline=None, max_examples=300)
+def test_a_round_score_is_the_weighted_mean_rounded_once(
+    rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
+) -> None:
+    signals = [
+        record(n, task.skill_type, task.emission, hotkey=hotkey, missed=task.missed)
+        for hotkey, tasks in rounds.items()
+        for n, task in enumerate(tasks)
+    ]
+    wanted = {
+        hotkey: text(expected(tasks, reputations, name))
+        for hotkey, tasks in rounds.items()
+        if tasks
+    }
+    scores = round_scores(signals, law(name), reading(reputations))
+    assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == wanted
+
+
+@given(TASKS, REPUTATIONS, st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_a_round_score_is_free_of_the_order_of_records(
+    tasks: list[Task], reputations: dict[str, Fraction], random: st.DataObject
+) -> None:
+    signals = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
+    shuffled = list(signals)
+    random.shuffle(shuffled)
+    read = reading(reputations)
+    assert round_scores(shuffled, law(), read) == round_scores(signals, law(), read)
+
+
+@given(TASKS, st.integers(1, NANO))
+def test_one_reputation_for_all_types_does_not_count_as_published(
+    tasks: list[Task], reputation: int
+) -> None:
+    signals = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
+    alike = round_scores(signals, law(), lambda _: reputation)
+    assert alike == round_scores(signals, law(), lambda _: NANO)
+
+
+@pytest.mark.parametrize(
+    ("reputation", "wanted"), [(NANO, "0.600000000"), (NANO // 4, "0.150000000")]
+)
+def test_the_corrected_mean_grows_with_the_reputation(reputation: int, wanted: str) -> None:
+    signals = [record(1, "executable_python", Fraction("0.6"))]
+    scores = round_scores(signals, law(CORRECTED), lambda _: reputation)
+    assert to_text(scores["hk"]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [(PUBLISHED, "0.800000000"), (CORRECTED, "0.400000000")]
+)
+@pytest.mark.parametrize("emission", [None, Fraction("0.9")])
+def test_a_missed_deadline_is_left_out_or_counts_as_nothing(
+    name: str, wanted: str, emission: Fraction | None
+) -> None:
+    signals = [
+        record(1, "executable_python", Fraction("0.8")),
+        record(2, "executable_python", emission, missed=True),
+    ]
+    assert to_text(round_scores(signals, law(name), lambda _: NANO)["hk"]) == wanted
+
+
+@pytest.mark.parametrize("name", [PUBLISHED, CORRECTED])
+def test_who_missed_everything_scores_nothing(name: str) -> None:
+    signals = [record(1, "executable_python", None, missed=True)]
+    assert round_scores(signals, law(name), lambda _: NANO) == {"hk": 0}
+
+
+@pytest.mark.parametrize("mode", ["twice", "once"])
+def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
+    aggregation = RoundAggregation(mode, Decimal("0.25"), "excluded")  # type: ignore[arg-type]
+    assert round_score([], aggregation) == NANO // 4
+    assert round_score([TaskResult(0, NANO, NANO, missed=True)], aggregation) == NANO // 4
+    assert round_score([TaskResult(0, 0, NANO)], aggregation) == NANO // 4
+
+
+def test_events_that_came_alone_do_not_count() -> None:
+    alone = Signal("validator", "other", "executable_python", "t", 4, 1, ("rerun_fail",), id="e1")
+    signals = [record(1, "executable_python", Fraction("0.8")), alone]
+    assert round_scores(signals, law(), lambda _: NANO) == {"hk": 800_000_000}
+
+
+def test_each_validators_record_of_a_task_counts() -> None:
+    one = record(1, "executable_python", Fraction("0.8"))
+    other = attrs.evolve(one, validator="another", emission=NANO // 5)
+    assert round_scores([one, other], law(), lambda _: NANO) == {"hk": NANO // 2}
+
+
+def test_a_type_without_an_emission_does_not_count() -> None:
+    here = law()
+    weights = {name: nano for name, nano in here.base_weights.items() if name != "declarative"}
+    other = attrs.evolve(here, base_weights=weights)
+    signals = [
+        record(1, "executable_python", Fraction("0.8")),
+        record(2, "declarative", None),
+        record(3, "declarative", None, missed=True),
+    ]
+    assert round_scores(signals, other, lambda _: NANO) == {"hk": 800_000_000}
+
+
+def test_a_record_without_an_emission_is_told() -> None:
+    signals = [record(1, "executable_python", None)]
+    with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
+        round_scores(signals, law(), lambda _: NANO)
+
+
+@pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
+def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
+    signals = [Signal("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
+    assert round_scores(signals, law(name), lambda _: NANO) == {}
+
+
+@pytest.mark.parametrize(
+    ("emissions", "wanted"), [((1, 2), 2), ((2, 3), 2), ((0, 1), 0), ((0, 0, 2), 1), ((0, 0, 1), 0)]
+)
+@pytest.mark.parametrize("mode", ["twice", "once"])
+def test_a_tie_goes_to_the_even_nano(mode: str, emissions: tuple[int, ...], wanted: int) -> None:
+    aggregation = RoundAggregation(mode, Decimal(0), "excluded")  # type: ignore[arg-type]
+    results = [TaskResult(emission, NANO, NANO) for emission in emissions]
+    assert round_score(results, aggregation) == wanted

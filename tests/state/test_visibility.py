@@ -1,0 +1,205 @@
+"""Visibility: ranks, leaderboards, and the count of dispatched rounds."""
+
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from functools import cache
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallystick
+from tallystick.errors import StateError
+from tallystick.state.law import Law, law_of
+from tallystick.state.model import Miner, State
+from tallystick.state.visibility import Standing, leaderboard, rank_of, ranks, rounds_dispatched
+
+TYPE = "mcp_server"
+NANO = 10**9
+NOW = datetime(2026, 3, 29, 12, tzinfo=UTC)
+INSTANT = timedelta(microseconds=1)
+
+
+@cache
+def law(name: str = "skills@1.0.0") -> Law:
+    return law_of(tallystick.load(name))
+
+
+def with_visibility(**changes: object) -> Law:
+    here = law()
+    visibility = here.reputation.visibility
+    assert visibility is not None
+    changed = attrs.evolve(visibility, **changes) if changes else None
+    reputation = attrs.evolve(here.reputation, visibility=changed)
+    return attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, reputation=reputation))
+
+
+def miner(hotkey: str, uid: int | None, reputation: Fraction, **more: object) -> Miner:
+    nano = reputation * NANO
+    assert nano.denominator == 1
+    return Miner(hotkey, uid, **{"types": (TYPE,), "reputation": {TYPE: int(nano)}} | more)
+
+
+def state(reputations: dict[str, Fraction]) -> State:
+    return State(0, {h: miner(h, n, r) for n, (h, r) in enumerate(reputations.items())}, {})
+
+
+POOL = {"d": "0.9", "b": "0.5", "a": "0.7", "c": "0.7", "e": "0.2", "low": "0.199999999"}
+REPUTATIONS = st.dictionaries(
+    st.text("abcdef", min_size=1, max_size=3),
+    st.sampled_from(["0.05", "0.199999999", "0.2", "0.5", "0.500000001", "1"]).map(Fraction),
+    max_size=10,
+)
+
+
+def test_equals_share_a_rank_and_the_next_ranks_are_left_out() -> None:
+    found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
+    assert ranks(found, TYPE, law()) == {"d": 1, "a": 2, "c": 2, "b": 4, "e": 5}
+
+
+def test_the_leaderboard_is_the_pool_from_the_best() -> None:
+    found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
+    assert leaderboard(found, TYPE, law()) == [
+        Standing(1, "d", 0, 900_000_000),
+        Standing(2, "a", 2, 700_000_000),
+        Standing(2, "c", 3, 700_000_000),
+        Standing(4, "b", 1, 500_000_000),
+        Standing(5, "e", 4, 200_000_000),
+    ]
+
+
+@given(REPUTATIONS)
+@settings(deadline=None)
+def test_a_rank_is_one_more_than_the_number_of_those_above(
+    reputations: dict[str, Fraction],
+) -> None:
+    pool = {hotkey: each for hotkey, each in reputations.items() if each >= Fraction("0.20")}
+    wanted = {h: 1 + sum(other > mine for other in pool.values()) for h, mine in pool.items()}
+    found = state(reputations)
+    assert ranks(found, TYPE, law()) == wanted
+    assert {h: rank_of(found, h, TYPE, law()) for h in reputations} == {
+        h: wanted.get(h) for h in reputations
+    }
+    board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, law())]
+    assert board == sorted((rank, hotkey) for hotkey, rank in wanted.items())
+
+
+@given(REPUTATIONS)
+@settings(deadline=None)
+def test_a_rank_is_free_of_names(reputations: dict[str, Fraction]) -> None:
+    turned = str.maketrans("abcdef", "zyxwvu")  # another order of hotkeys
+    renamed = {hotkey.translate(turned): hotkey for hotkey in reputations}
+    others = state({new: reputations[old] for new, old in renamed.items()})
+    mine = ranks(state(reputations), TYPE, law())
+    assert {renamed[h]: rank for h, rank in ranks(others, TYPE, law()).items()} == mine
+
+
+@pytest.mark.parametrize(
+    "changes", [{"uid": None}, {"flags": 3}, {"types": ()}], ids=["no slot", "ejected", "dropped"]
+)
+def test_who_is_not_selectable_has_no_rank(changes: dict[str, object]) -> None:
+    out = attrs.evolve(miner("out", 1, Fraction(1)), **changes)
+    found = State(0, {"out": out, "in": miner("in", 2, Fraction("0.5"))}, {})
+    assert ranks(found, TYPE, law()) == {"in": 1}
+    assert rank_of(found, "out", TYPE, law()) is None
+
+
+def test_who_is_unknown_has_no_rank() -> None:
+    assert rank_of(state({}), "nobody", TYPE, law()) is None
+
+
+def test_a_rule_set_without_groups_ranks_nobody() -> None:
+    with pytest.raises(StateError, match=r"found no \[\w+\] in workflow@1\.0\.0"):
+        ranks(state({"a": Fraction(1)}), TYPE, law("workflow@1.0.0"))
+
+
+# --------------------------------------------------------------------------------------- rounds
+
+
+DAY = timedelta(hours=24)
+
+
+@pytest.mark.parametrize(
+    ("when", "counted"),
+    [
+        (NOW, True),
+        (NOW + INSTANT, False),
+        (NOW - DAY, False),
+        (NOW - DAY + INSTANT, True),
+        (NOW - DAY - INSTANT, False),
+    ],
+)
+def test_the_window_begins_after_its_first_instant_and_ends_with_its_last(
+    when: datetime, counted: bool
+) -> None:
+    assert rounds_dispatched([1], {1: when}, NOW, law()) == counted
+
+
+@pytest.mark.parametrize("start", ["inclusive", "exclusive"])
+@pytest.mark.parametrize("end", ["inclusive", "exclusive"])
+def test_the_edges_are_as_the_rule_set_says(start: str, end: str) -> None:
+    here = with_visibility(window_start=start, window_end=end, window_hours=2)
+    times = {1: NOW - timedelta(hours=2), 2: NOW - timedelta(hours=1), 3: NOW}
+    wanted = (start == "inclusive") + 1 + (end == "inclusive")
+    assert rounds_dispatched([1, 2, 3], times, NOW, here) == wanted
+
+
+def test_a_round_counts_once() -> None:
+    assert rounds_dispatched([1, 1, 1], {1: NOW}, NOW, law()) == 1
+
+
+def test_rounds_of_others_do_not_count() -> None:
+    assert rounds_dispatched([2], {1: NOW, 2: NOW, 3: NOW}, NOW, law()) == 1
+    assert rounds_dispatched([], {1: NOW}, NOW, law()) == 0
+
+
+def test_the_window_ends_at_the_latest_recorded_time_unless_said() -> None:
+    times = {1: NOW - DAY, 2: NOW - timedelta(hours=1), 3: NOW}
+    assert rounds_dispatched([1, 2], times, None, law()) == 1
+    assert rounds_dispatched([1, 2], times, NOW - timedelta(hours=1), law()) == 2
+
+
+def test_the_latest_time_is_not_that_of_the_last_round() -> None:
+    times = {1: NOW, 2: NOW - DAY}
+    assert rounds_dispatched([1, 2], times, None, law()) == 1
+
+
+def test_a_round_without_a_time_takes_that_of_the_round_before() -> None:
+    times = {3: NOW - 2 * DAY, 6: NOW}
+    assert rounds_dispatched([4, 5], times, NOW, law()) == 0
+    assert rounds_dispatched([7, 9], times, NOW, law()) == 2
+
+
+def test_a_round_before_every_time_does_not_count() -> None:
+    assert rounds_dispatched([1, 2, 3], {3: NOW}, NOW, law()) == 1
+
+
+@pytest.mark.parametrize("at", [None, NOW])
+def test_without_any_time_every_round_counts(at: datetime | None) -> None:
+    assert rounds_dispatched([1, 5, 5, 9], {}, at, law()) == 3
+
+
+def test_without_a_window_every_round_counts() -> None:
+    times = {1: NOW - 9 * DAY, 2: NOW}
+    assert rounds_dispatched([1, 2], times, NOW, with_visibility()) == 2
+    assert rounds_dispatched([1, 2], times, NOW, law("workflow@1.0.0")) == 2
+
+
+@given(
+    st.sets(st.integers(0, 9)),
+    st.dictionaries(st.integers(0, 9), st.integers(-60, 60)),
+    st.none() | st.integers(-60, 60),
+)
+@settings(deadline=None)
+def test_the_count_is_that_of_the_rounds_in_the_window(
+    dispatched: set[int], hours: dict[int, int], at: int | None
+) -> None:
+    times = {number: NOW + timedelta(hours=each) for number, each in hours.items()}
+    end = at if at is not None else max(hours.values(), default=0)
+    wanted = 0
+    for number in dispatched:
+        earlier = [each for each in hours if each <= number]
+        wanted += not hours or bool(earlier and end - 24 < hours[max(earlier)] <= end)
+    moment = NOW + timedelta(hours=at) if at is not None else None
+    assert rounds_dispatched(dispatched, times, moment, law()) == wanted
