@@ -1,0 +1,29 @@
+"""Snapshots that scoring reads: those of a store, each loaded when an epoch is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tallystick.scoring.pinned import Pinned
+from tallystick.state.store.transaction import Transaction
+
+
+class StoredSnapshots(Mapping[int, Pinned]):
+    """The snapshots of a store by epoch, as long as its transaction lasts."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        """Load nothing yet."""
+        self._transaction = transaction
+
+    def __getitem__(self, epoch: int) -> Pinned:
+        found = self._transaction.snapshot(epoch)
+        if found is None:
+            raise KeyError(epoch)
+        return Pinned(found.state.thresholds, found.digest)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        head = self._transaction.head()
+        return head.epoch + 1 if head is not None else 0

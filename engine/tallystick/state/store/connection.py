@@ -1,0 +1,184 @@
+"""Where a store is: a file of SQLite, or a database of PostgreSQL, and how each is talked to.
+
+SQLite keeps a store in one file, in WAL mode, so that readers and the one writer do not wait for
+each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. ``synchronous=FULL``
+makes a commit survive a power cut.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import attrs
+from sqlalchemy import Connection, Engine, NullPool, create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from tallystick.errors import StoreError
+from tallystick.state.store.failures import CANNOT_OPEN, NOT_OURS, explained
+
+TIMEOUT = 30.0
+"""For how many seconds a lock is waited for."""
+EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
+# one number for all processes that lock a store: the letters of "tallysti"
+_LOCK = int.from_bytes(b"tallysti", "big")
+# how every file of SQLite begins
+_MAGIC = b"SQLite format 3\0"
+# kB of pages in memory, so that the index of a large store is not read anew for each batch
+_CACHE = 64 * 1024
+
+
+@attrs.frozen
+class Place:
+    """A store's place.
+
+    Attributes:
+        shown: the place as it may be shown: without a password.
+        path: the file of SQLite; None for PostgreSQL.
+        engine: opens connections, one for each transaction.
+        timeout: for how many seconds a lock is waited for.
+    """
+
+    shown: str
+    path: Path | None
+    engine: Engine
+    timeout: float
+
+    @contextmanager
+    def transaction(self, access: Literal["read", "write"]) -> Iterator[Connection]:
+        """One transaction, committed at the end of the block, undone when the block raises.
+
+        Writing locks the store from the start; reading sees the store as it was at the start.
+
+        Raises:
+            StoreError: whatever the database raises, with what to do.
+        """
+        with explained(self.shown, self.timeout), self.engine.connect() as connection:
+            if self.path is not None:
+                _begin_sqlite(connection, access)
+            else:
+                _begin_postgresql(connection, access, self.timeout)
+            yield connection
+            connection.commit()
+
+    def use_wal(self) -> None:
+        """Put the file of SQLite into WAL mode, in which it stays."""
+        if self.path is not None:
+            with explained(self.shown, self.timeout), self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+
+def place_of(where: str, timeout: float, *, create: bool) -> Place:
+    """The place that a ``--state`` value names: a path or a URL.
+
+    Args:
+        where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
+        timeout: for how many seconds a lock is waited for.
+        create: whether a file that is missing may be made.
+
+    Raises:
+        StoreError: it names no place, or the file is missing, a folder, or in no folder.
+    """
+    if "://" not in where:
+        return _file(Path(where), timeout, create)
+    url = _url(where)
+    if url.get_backend_name() == "postgresql":
+        return _server(url, timeout)
+    if url.drivername != "sqlite" or not url.database or url.database == ":memory:" or url.query:
+        raise StoreError(f"{_shown(url)}: found no place for a store, expected {EXPECTED}")
+    return _file(Path(url.database), timeout, create)
+
+
+def _url(where: str) -> URL:
+    try:
+        return make_url(where)
+    except (ArgumentError, ValueError):
+        # not shown, since it may hold a password
+        raise StoreError(f"found a URL that cannot be read, expected {EXPECTED}") from None
+
+
+def _shown(url: URL) -> str:
+    return url.render_as_string(hide_password=True)
+
+
+def _file(path: Path, timeout: float, create: bool) -> Place:
+    _check_file(path, create)
+    uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True)
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute(f"PRAGMA cache_size=-{_CACHE}")
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    return Place(str(path), path, engine, timeout)
+
+
+def _check_file(path: Path, create: bool) -> None:
+    if path.is_dir():
+        raise StoreError(f"{path}: found a folder, expected the file of a store: name a file in it")
+    if create and not path.absolute().parent.is_dir():
+        raise StoreError(f"{path}: found no folder {path.parent}, expected one: make it first")
+    if not create and not path.exists():
+        raise StoreError(
+            f"{path}: found no such file, expected the store of a state: run tallystick state init"
+        )
+    # SQLite takes a file of a few bytes for an empty one, and would write over it
+    if path.exists() and _start(path) not in (b"", _MAGIC):
+        raise StoreError(f"{path}: {NOT_OURS}")
+
+
+def _start(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC))
+    except OSError as error:
+        raise StoreError(f"{path}: {CANNOT_OPEN}") from error
+
+
+def _server(url: URL, timeout: float) -> Place:
+    if url.drivername not in ("postgresql", "postgresql+psycopg"):
+        raise StoreError(f"{_shown(url)}: found {url.drivername}, expected {EXPECTED}")
+    if find_spec("psycopg") is None:
+        raise StoreError(
+            f"{_shown(url)}: found no psycopg, expected it for PostgreSQL: install the extra "
+            "postgres, as in pip install 'tallystick[postgres]'"
+        )
+    engine = create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        poolclass=NullPool,
+        # whatever the environment says: hotkeys are Unicode
+        connect_args={"client_encoding": "utf8"},
+    )
+    return Place(_shown(url), None, engine, timeout)
+
+
+def _begin_sqlite(connection: Connection, access: Literal["read", "write"]) -> None:
+    if access == "read":
+        connection.exec_driver_sql("PRAGMA query_only=ON")
+        connection.exec_driver_sql("BEGIN")
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_postgresql(
+    connection: Connection, access: Literal["read", "write"], timeout: float
+) -> None:
+    if access == "read":
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    else:
+        # read committed, whatever the server's default: what the writer before left must be seen
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise StoreError(
+            f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
+        )

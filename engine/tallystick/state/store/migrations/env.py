@@ -1,0 +1,14 @@
+"""Run the migrations on the connection that is given, inside the transaction that it is in."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from tallystick.state.store.tables import METADATA, VERSION_TABLE
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=METADATA,
+    version_table=VERSION_TABLE,
+)
+context.run_migrations()

@@ -1,0 +1,84 @@
+"""The tables of a store, as the newest version has them.
+
+The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
+signals are an index over entries of the log, with what is searched by.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+PREFIX = "tallystick_"
+"""What the name of every table of ours begins with."""
+VERSION_TABLE = f"{PREFIX}version"
+"""Where Alembic keeps the version of the schema."""
+SIGNAL = "signal"
+"""The kind of the log entries that hold signals."""
+
+# SQLite keeps the rows of a table by its key only when that is declared as INTEGER
+_Count = BigInteger().with_variant(Integer(), "sqlite")
+
+METADATA = MetaData()
+
+HEAD = Table(
+    f"{PREFIX}head",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", Integer, nullable=False),
+    Column("entries", _Count, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("state", Text, nullable=False),
+)
+
+LOG = Table(
+    f"{PREFIX}log",
+    METADATA,
+    Column("seq", _Count, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+SIGNALS = Table(
+    f"{PREFIX}signals",
+    METADATA,
+    Column("seq", _Count, primary_key=True, autoincrement=False),
+    Column("identity", LargeBinary, nullable=False),
+    Column("counted_in", Integer, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("hotkey", Text, nullable=False),
+    Column("skill_type", Text, nullable=False),
+    Column("role", Text),
+    Column("is_record", Boolean, nullable=False),
+    UniqueConstraint("identity", name=f"{PREFIX}signals_identity"),
+    Index(f"{PREFIX}signals_counted_in", "counted_in", "seq"),
+    Index(f"{PREFIX}signals_round", "round", "seq"),
+    Index(f"{PREFIX}signals_hotkey", "hotkey", "is_record", "round"),
+    Index(f"{PREFIX}signals_role", "skill_type", "hotkey", "round", "role"),
+)
+
+SNAPSHOTS = Table(
+    f"{PREFIX}snapshots",
+    METADATA,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("digest", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+ROUNDS = Table(
+    f"{PREFIX}rounds",
+    METADATA,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text),
+)

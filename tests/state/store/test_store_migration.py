@@ -1,0 +1,145 @@
+"""The schema that migrations make is the one that the engine reads, on every database."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+from state.store.filled import contents, made, signal
+
+from tallystick.errors import StoreError
+from tallystick.state.store import migration
+from tallystick.state.store.store import Store
+from tallystick.state.store.tables import METADATA, PREFIX, VERSION_TABLE
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    op.create_table("tallystick_more", sa.Column("id", sa.Integer, primary_key=True))
+"""
+
+
+def differences(connection: Connection) -> list[object]:
+    options = {
+        "version_table": VERSION_TABLE,
+        "compare_type": True,
+        "compare_server_default": True,
+    }
+    return list(compare_metadata(MigrationContext.configure(connection, opts=options), METADATA))
+
+
+def test_the_migrated_schema_is_that_of_the_tables(where: str) -> None:
+    with made(where).reading() as transaction:
+        assert differences(transaction.connection) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP INDEX tallystick_signals_round",
+        "ALTER TABLE tallystick_rounds ADD COLUMN more TEXT",
+        "DROP TABLE tallystick_log",
+    ],
+)
+def test_a_schema_that_differs_is_seen(where: str, change: str) -> None:
+    with made(where).writing() as transaction:
+        transaction.connection.exec_driver_sql(change)
+        assert differences(transaction.connection)
+
+
+def test_the_version_of_the_engine_is_the_newest_migration() -> None:
+    assert ScriptDirectory(str(migration.FOLDER)).get_current_head() == migration.REVISION
+
+
+def test_every_table_of_ours_is_known_by_its_name() -> None:
+    assert all(name.startswith(PREFIX) for name in METADATA.tables)
+
+
+def test_opening_a_store_of_this_version_loads_no_alembic(tmp_path: Path) -> None:
+    made(str(tmp_path / "s.db"))
+    program = (
+        "import sys; from tallystick.state.store.store import Store; Store.open('s.db');"
+        "print('alembic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+
+
+@pytest.fixture
+def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The engine of a version that is to come; gives its newest migration."""
+    # a percent sign, since configuration files give it a meaning
+    folder = tmp_path / "50% migrations"
+    shutil.copytree(migration.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "v0002_more.py").write_text(NEXT)
+    monkeypatch.setattr(migration, "FOLDER", folder)
+    monkeypatch.setattr(migration, "REVISION", "0002")
+    return folder / "versions" / "v0002_more.py"
+
+
+def test_an_older_store_is_migrated_and_keeps_everything(
+    where: str, request: pytest.FixtureRequest
+) -> None:
+    old = made(where, [signal(1), signal(2)])
+    before = contents(old)
+    request.getfixturevalue("newer")
+    store = Store.open(where)
+    assert contents(store) == before
+    with store.reading() as transaction:
+        rows = transaction.connection.exec_driver_sql("SELECT * FROM tallystick_more").all()
+        assert rows == []
+        assert migration.found_version(transaction.connection) == "0002"
+    Store.open(where).close()
+
+
+def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.FixtureRequest) -> None:
+    old = made(where, [signal(1)])
+    before = contents(old)
+    script: Path = request.getfixturevalue("newer")
+    script.write_text(NEXT + '    op.drop_table("nowhere")\n')
+    with pytest.raises(StoreError, match="found that the database refuses"):
+        Store.open(where)
+    assert contents(old) == before
+    with old.reading() as transaction:
+        assert migration.found_version(transaction.connection) == "0001"
+        assert differences(transaction.connection) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "UPDATE tallystick_version SET version_num = '0002'",
+            "found the store version 2, expected at most 1: update tallystick",
+        ),
+        (
+            "UPDATE tallystick_version SET version_num = 'ae1027a6acf'",
+            "found the store version 'ae1027a6acf', expected a number such as '0001'",
+        ),
+        ("DELETE FROM tallystick_version", "found 0 rows in tallystick_version, expected one"),
+    ],
+)
+def test_a_store_of_another_version_is_refused(where: str, change: str, message: str) -> None:
+    store = made(where)
+    with store.writing() as transaction:
+        transaction.connection.exec_driver_sql(change)
+    before = contents(store)
+    with pytest.raises(StoreError) as refused:
+        Store.open(where)
+    assert message in str(refused.value)
+    assert contents(store) == before
+    with pytest.raises(StoreError), Store.create(where):
+        pass

@@ -1,0 +1,253 @@
+"""Where a store may be, and what is said of every other place; nothing there is ever changed."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+from state.databases import drop_database, new_database
+from state.store.filled import contents, made, record, signal
+
+from tallystick.errors import StoreError
+from tallystick.state.store.connection import TIMEOUT, place_of
+from tallystick.state.store.store import Store
+
+NOBODY = 65534
+
+
+def refused(where: str) -> tuple[str, str]:
+    """What opening a place says, and what making a store there says."""
+    with pytest.raises(StoreError) as opened:
+        Store.open(where)
+    with pytest.raises(StoreError) as created, Store.create(where):
+        pass
+    return str(opened.value), str(created.value)
+
+
+@pytest.mark.parametrize("form", ["{}", "sqlite:///{}"])
+@pytest.mark.parametrize("name", ["s.db", "mit leer ß%20?x#y.db"])
+def test_a_file_is_named_by_a_path_or_a_url(tmp_path: Path, form: str, name: str) -> None:
+    if form != "{}" and "?" in name:
+        name = "mit leer ß.db"
+    path = tmp_path / name
+    store = made(form.format(path), [signal(1)])
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert contents(Store.open(str(path))) == contents(store)
+
+
+def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made("s.db").close()
+    Store.open("sqlite:///s.db").close()
+    assert (tmp_path / "s.db").is_file()
+
+
+def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
+    store = made(database, [signal(1)])
+    named = make_url(database).set(drivername="postgresql+psycopg")
+    other = Store.open(named.render_as_string(hide_password=False))
+    assert contents(other) == contents(store)
+
+
+def test_a_file_is_in_wal_mode_and_commits_are_synced(tmp_path: Path) -> None:
+    with made(str(tmp_path / "s.db")).writing() as transaction:
+        pragmas = {
+            name: transaction.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "busy_timeout")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 1000 * TIMEOUT}
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("mysql://host/x", "mysql://host/x: found no place for a store, expected a path, sqlite:"),
+        ("sqlite://", "found no place for a store"),
+        ("sqlite:///:memory:", "found no place for a store"),
+        ("sqlite:///s.db?mode=memory", "found no place for a store"),
+        ("sqlite+aiosqlite:///s.db", "found no place for a store"),
+        ("postgresql://host:port/x", "found a URL that cannot be read, expected a path"),
+        ("postgresql+asyncpg://u:secret@h/d", "u:***@h/d: found postgresql+asyncpg, expected a"),
+        ("postgresql://u:secret@localhost:1/d", "u:***@localhost:1/d: found no connection to the"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(where: str, message: str) -> None:
+    for said in refused(where):
+        assert message in said
+        assert "secret" not in said
+
+
+def test_a_missing_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallystick.state.store.connection.find_spec", lambda _: None)
+    for said in refused("postgresql://host/database"):
+        assert "found no psycopg, expected it for PostgreSQL: install the extra postgres" in said
+
+
+def test_a_missing_database_is_told(database: str) -> None:
+    missing = make_url(database).set(database="missing").render_as_string(hide_password=False)
+    for said in refused(missing):
+        assert "found no connection to the database (" in said
+        assert 'database "missing" does not exist' in said
+
+
+def test_a_missing_file_is_told_and_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with pytest.raises(StoreError) as found:
+        Store.open(str(path))
+    expected = "found no such file, expected the store of a state: run tallystick state init"
+    assert str(found.value) == f"{path}: {expected}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    for said in refused(str(tmp_path)):
+        assert (
+            said == f"{tmp_path}: found a folder, expected the file of a store: name a file in it"
+        )
+
+
+def test_a_store_is_not_made_in_a_folder_that_is_missing(tmp_path: Path) -> None:
+    refused = pytest.raises(StoreError, match="found no folder ")
+    with refused, Store.create(str(tmp_path / "missing" / "s.db")):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"x", b'{"a": 1}\n' * 1000])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.db"
+    path.write_bytes(content)
+    for said in refused(str(path)):
+        assert said.startswith(f"{path}: found a file that is not a database, expected the store")
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE books (title TEXT)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    for said in refused(str(path)):
+        assert f"{path}: found a database with the table books, expected" in said
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["empty", "database"])
+def test_an_empty_file_is_no_store_but_may_become_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "s.db"
+    path.touch()
+    if kind == "database":
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.close()
+        assert path.stat().st_size
+    with pytest.raises(StoreError, match="found no store, expected the store of a state: run"):
+        Store.open(str(path))
+    made(str(path)).close()
+    Store.open(str(path)).close()
+
+
+def test_a_database_of_postgresql_may_hold_something_else_too(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+    with pytest.raises(StoreError, match="found no store, expected the store of a state: run"):
+        Store.open(database)
+    made(database).close()
+    Store.open(database).close()
+
+
+def test_a_store_is_made_once(where: str) -> None:
+    store = made(where, [signal(1)])
+    before = contents(store)
+    with pytest.raises(StoreError, match="found a store, expected none"), Store.create(where):
+        pass
+    assert contents(store) == before
+
+
+def test_a_database_that_is_not_unicode_is_refused(server: str) -> None:
+    url = new_database(server, "SQL_ASCII")
+    try:
+        for said in refused(url):
+            assert "found a database in SQL_ASCII, expected UTF8" in said
+    finally:
+        drop_database(server, url)
+
+
+def test_a_database_that_may_only_be_read_can_be_read(database: str) -> None:
+    store = made(database, [signal(1)])
+    before = contents(store)
+    name = make_url(database).database
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    refused = pytest.raises(StoreError, match="found a store that can only be read, expected one")
+    with refused, store.writing() as transaction:
+        record(transaction, [signal(2)])
+    assert contents(Store.open(database)) == before
+
+
+def test_a_user_without_rights_is_told(database: str) -> None:
+    store = made(database, [signal(1)])
+    with store.writing() as transaction:
+        transaction.connection.exec_driver_sql("REVOKE ALL ON tallystick_log FROM postgres")
+        transaction.connection.exec_driver_sql("DROP ROLE IF EXISTS stranger")
+        transaction.connection.exec_driver_sql("CREATE ROLE stranger LOGIN")
+    stranger = make_url(database).set(username="stranger")
+    with pytest.raises(StoreError, match="found no right to do this in the database"):
+        Store.open(stranger.render_as_string(hide_password=False))
+
+
+READ_ONLY = """
+import os, sys
+from tallystick.errors import StoreError
+from tallystick.state.store.store import Store
+
+if os.getuid() == 0:
+    os.setgid({nobody})
+    os.setuid({nobody})
+store = Store.open("s.db")
+with store.reading() as transaction:
+    print(transaction.head().entries)
+try:
+    with store.writing() as transaction:
+        transaction.put_round(1, None)
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_may_only_be_read_can_be_read() -> None:
+    # not below the folder of the tests, which is closed to others
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        # another process keeps it open, so that the files beside it are there
+        with made(str(path), [signal(1)]).reading() as transaction:
+            assert transaction.head()
+            for each in path.parent.iterdir():
+                each.chmod(0o444)
+            path.parent.chmod(0o555)
+            try:
+                done = subprocess.run(
+                    [sys.executable, "-c", READ_ONLY.format(nobody=NOBODY)],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+                )
+            finally:
+                path.parent.chmod(0o755)
+    entries, said = done.stdout.splitlines()
+    assert entries == "1"
+    assert said.startswith("s.db: found a store that can only be read, expected one that can be")
+
+
+def test_the_place_is_shown_without_the_password() -> None:
+    place = place_of("postgresql://me:secret@host/d", 1, create=False)
+    assert place.shown == "postgresql://me:***@host/d"

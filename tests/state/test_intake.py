@@ -1,0 +1,535 @@
+"""Files of records and late events become signals: scored, told apart, and bad lines told."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import SKILL_TYPES, lines
+from generators import record as generated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallystick
+from tallystick.records.rejects import Reject
+from tallystick.resources import schema_path
+from tallystick.scoring.pinned import Pinned
+from tallystick.state.intake import Batch, Intake, signals_of
+from tallystick.state.signal import Signal
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+WEIGHTS = {
+    "findings_recall": 30,
+    "findings_precision": 15,
+    "verdict_agreement": 15,
+    "capabilities_agreement": 15,
+    "risk_agreement": 10,
+    "dependencies_agreement": 10,
+    "policy_agreement": 5,
+}
+EVENT = {
+    "id": "rerun-17",
+    "validator": "5V",
+    "hotkey": "5M",
+    "skill_type": "mcp_server",
+    "task_id": "t1",
+    "round": 7,
+    "epoch": 0,
+    "event": "rerun_fail",
+}
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def scorer() -> tallystick.Scorer:
+    return tallystick.load("skills@1.0.0")
+
+
+def example(**changed: object) -> Row:
+    record: Row = json.loads(EXAMPLES.read_text(encoding="utf-8").splitlines()[2])
+    return record | changed
+
+
+def dumped(*rows: object) -> list[bytes]:
+    return [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+
+
+def taken(scorer: tallystick.Scorer, *rows: object) -> Batch:
+    return Intake(scorer).score_lines(dumped(*rows))
+
+
+def signal(scorer: tallystick.Scorer, row: object) -> Signal:
+    """The signal of one good line."""
+    found = taken(scorer, row)
+    assert not found.rejects
+    ((line, only),) = found.signals
+    assert line == 1
+    return only
+
+
+def whole(path: Path, scorer: tallystick.Scorer) -> Batch:
+    signals, rejects = list[tuple[int, Signal]](), list[Reject]()
+    for batch in signals_of(path, scorer):
+        signals += batch.signals
+        rejects += batch.rejects
+    return Batch(signals, rejects)
+
+
+def nano(value: Decimal | None) -> int | None:
+    return None if value is None else int(value.scaleb(9))
+
+
+def band(consensus: Decimal | None) -> list[str]:
+    """The event of a consensus, as the table of reputations prints it."""
+    if consensus is None:
+        return []
+    if consensus >= Decimal("0.7"):
+        return ["consensus_pass"]
+    return ["consensus_weak" if consensus >= Decimal("0.4") else "consensus_fail"]
+
+
+def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> Signal:
+    """The signal of a record, from its JSON and its result; its digest is checked elsewhere."""
+    row, result = json.loads(line), scorer.score(line, line=number)
+    events = row.get("events", [])
+    return Signal(
+        validator=row["validator"],
+        hotkey=row["miner"]["hotkey"],
+        skill_type=row["skill_type"],
+        task_id=row["task_id"],
+        round=row["round"],
+        epoch=row["epoch"],
+        events=tuple(sorted(events + band(result.consensus))),
+        role=row["role"],
+        missed="missed_deadline" in events,
+        quality=nano(result.quality),
+        emission=nano(result.emission),
+    )
+
+
+def without_digest(found: Signal) -> Signal:
+    fields = {name: getattr(found, name) for name in Signal.__slots__ if name != "__weakref__"}
+    return Signal(**fields | {"record": None})
+
+
+def test_the_signals_are_what_scoring_each_record_gives(
+    scorer: tallystick.Scorer, tmp_path: Path
+) -> None:
+    thresholds = {name: {"baseline": 200_000_000} for name in SKILLS}
+    pinned = scorer.with_snapshots({epoch: Pinned(thresholds, "") for epoch in (0, 29)})
+    data = [line.strip() for line in lines(5, 1200, SKILLS)]
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(b"\n".join(data))
+    found = whole(path, pinned)
+    assert not found.rejects
+    numbered = list(enumerate(data, 1))
+    assert [(line, without_digest(one)) for line, one in found.signals] == [
+        (number, wanted(pinned, line, number)) for number, line in numbered
+    ]
+    assert {one.missed for _, one in found.signals} == {False, True}
+    assert None in {one.quality for _, one in found.signals}
+    assert {e for _, one in found.signals for e in one.events if e.startswith("consensus")} == {
+        "consensus_pass",
+        "consensus_weak",
+        "consensus_fail",
+    }
+    # the snapshots matter for this file
+    assert found != whole(path, scorer)
+
+
+def test_signals_survive_their_canonical_line(scorer: tallystick.Scorer) -> None:
+    for _, one in taken(scorer, *(line for line in lines(9, 100, SKILLS)), EVENT).signals:
+        assert Signal.from_dict(json.loads(one.to_line())) == one
+
+
+@pytest.mark.parametrize(
+    ("consensus", "event"),
+    [
+        (1, "consensus_pass"),
+        (0.7, "consensus_pass"),
+        (0.699999999, "consensus_weak"),
+        (0.4, "consensus_weak"),
+        (0.399999999, "consensus_fail"),
+        (0, "consensus_fail"),
+        # 0.30 + 0.15 + 0.15 + 0.10
+        (
+            dict.fromkeys(WEIGHTS, 1)
+            | {"capabilities_agreement": 0, "dependencies_agreement": 0, "policy_agreement": 0},
+            "consensus_pass",
+        ),
+        # 0.15 + 0.10 + 0.10 + 0.05: 0.39999999999999997 in doubles
+        (
+            dict.fromkeys(WEIGHTS, 1)
+            | {"findings_recall": 0, "verdict_agreement": 0, "capabilities_agreement": 0},
+            "consensus_weak",
+        ),
+    ],
+)
+def test_a_consensus_is_the_event_of_its_band(
+    scorer: tallystick.Scorer, consensus: object, event: str
+) -> None:
+    found = signal(scorer, example(consensus=consensus, events=["rerun_pass", "probe_fail"]))
+    assert found.events == (event, "probe_fail", "rerun_pass")
+
+
+@pytest.mark.parametrize("row", [example(consensus=None), {**example(), "consensus": None}])
+def test_without_a_consensus_there_is_no_event_of_it(scorer: tallystick.Scorer, row: Row) -> None:
+    assert signal(scorer, row).events == ()
+    del row["consensus"]
+    assert signal(scorer, row).events == ()
+
+
+def test_events_that_repeat_stay(scorer: tallystick.Scorer) -> None:
+    found = signal(scorer, example(consensus=None, events=["rerun_pass", "rerun_pass"]))
+    assert found.events == ("rerun_pass", "rerun_pass")
+
+
+def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystick.Scorer) -> None:
+    row = example(events=["missed_deadline"])
+    full = signal(scorer, row)
+    assert full.missed
+    assert full.quality is not None
+    for absent in (("submission",), ("checks",), ("submission", "checks")):
+        found = signal(scorer, {k: v for k, v in row.items() if k not in absent})
+        assert found.missed
+        assert (found.quality, found.emission, found.events) == (None, None, ("missed_deadline",))
+
+
+def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
+    scorer = tallystick.load("workflow@1.0.0")
+    row = generated(Random(1), "workflow") | {"consensus": 0.9, "events": ["rerun_pass"]}
+    found = signal(scorer, row)
+    assert (found.events, found.emission) == (("rerun_pass",), None)
+    assert found.quality == nano(scorer.score(row).quality)
+
+
+# ---------------------------------------------------------------------------------- the digest
+
+
+def test_the_digest_is_of_the_sorted_record_without_white_space(scorer: tallystick.Scorer) -> None:
+    row = {
+        "validator": "5V",
+        "skill_type": "rag_knowledge",
+        "task_id": "caf\u00e9",
+        "round": 1,
+        "epoch": 0,
+        "miner": {"uid": 7, "hotkey": "5M"},
+        "role": "auditor",
+        "task": {"ground_truth": "BLOCK", "t_min_s": 2, "deadline_s": 15.5, "expected_risk": None},
+        "submission": {"verdict": "BLOCK", "risk_score": 1e-7, "latency_ms": 61000.0},
+        "checks": {"probe_verified": True},
+        "events": [],
+    }
+    text = (
+        '{"checks":{"probe_verified":true},"epoch":0,"miner":{"hotkey":"5M","uid":7},'
+        '"role":"auditor","round":1,"skill_type":"rag_knowledge",'
+        '"submission":{"latency_ms":61000,"risk_score":1e-7,"verdict":"BLOCK"},'
+        '"task":{"deadline_s":15.5,"ground_truth":"BLOCK","t_min_s":2.0},'
+        '"task_id":"caf\u00e9","validator":"5V"}'
+    )
+    assert signal(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def spellings(row: Row) -> Iterator[bytes]:
+    yield json.dumps(row, indent=1).replace("\n", "\t").encode()
+    yield json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\r"
+    yield json.dumps(_turned(row)).encode()
+    yield json.dumps(row).replace('"round"', '"\\u0072ound"').encode()
+    yield json.dumps(row).replace(": 0.0,", ": -0.0,").replace(": 0.0}", ": -0.0}").encode()
+    yield json.dumps(row).replace('{"skill_type"', '{"task_id":"other","skill_type"', 1).encode()
+    yield json.dumps(_decimal(row)).encode()
+
+
+def _turned(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """With the keys of every object the other way round."""
+    if isinstance(value, dict):
+        return {key: _turned(item) for key, item in reversed(value.items())}
+    return [_turned(item) for item in value] if isinstance(value, list) else value
+
+
+def _decimal(value: Any) -> Any:  # noqa: ANN401  # as above
+    """With every whole number as a decimal."""
+    if isinstance(value, dict):
+        return {key: _decimal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decimal(item) for item in value]
+    return float(value) if type(value) is int else value
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(SKILLS))
+def test_one_record_has_one_digest_however_it_is_spelled(
+    scorer: tallystick.Scorer, seed: int, skill_type: str
+) -> None:
+    row = generated(Random(seed), skill_type)
+    plain = signal(scorer, row)
+    for spelled in spellings(row):
+        assert signal(scorer, spelled) == plain
+    from_rows = Intake(scorer).score_rows(pa.RecordBatch.from_pylist([_uniform(row)]))
+    assert [one for _, one in from_rows.signals] == [signal(scorer, _uniform(row))]
+
+
+def _uniform(row: Row) -> Row:
+    """As Parquet can hold it: without empty objects, whose type no column has."""
+    return {key: value for key, value in row.items() if key != "checks" or value}
+
+
+def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scorer) -> None:
+    row = example()
+    row["task"].pop("expected_risk", None)
+    row.pop("events", None)
+    same = json.loads(json.dumps(row)) | {"events": []}
+    same["task"]["expected_risk"] = None
+    assert signal(scorer, same) == signal(scorer, row)
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from places(item, (*path, key))
+    else:
+        yield path
+
+
+def changed(row: Row, path: tuple[Any, ...]) -> Row:
+    """The record with one value changed to another that its schema allows."""
+    copy = json.loads(json.dumps(row))
+    part = copy
+    for step in path[:-1]:
+        part = part[step]
+    old = part[path[-1]]
+    if isinstance(old, bool):
+        new: object = not old
+    elif isinstance(old, float):
+        new = old / 2 if old else 0.25
+    elif isinstance(old, int):
+        new = old + 1
+    else:
+        new = {"ALLOW": "REVIEW", "BLOCK": "REVIEW", "REVIEW": "ALLOW", "primary": "auditor"}.get(
+            str(old), f"{old}x"
+        )
+    part[path[-1]] = new
+    return copy
+
+
+def test_a_changed_field_gives_another_digest(scorer: tallystick.Scorer) -> None:
+    row = example(events=["rerun_pass", "probe_fail"])
+    plain, seen = signal(scorer, row).record, 0
+    for path in places(row):
+        if path[0] in ("skill_type", "events"):
+            continue
+        assert signal(scorer, changed(row, path)).record != plain, path
+        seen += 1
+    assert seen > 20
+    assert signal(scorer, row | {"events": ["rerun_pass"]}).record != plain
+
+
+# --------------------------------------------------------------------------------- late events
+
+
+def test_a_late_event_is_a_signal(scorer: tallystick.Scorer) -> None:
+    found = signal(scorer, EVENT)
+    assert found == Signal(
+        validator="5V",
+        hotkey="5M",
+        skill_type="mcp_server",
+        task_id="t1",
+        round=7,
+        epoch=0,
+        events=("rerun_fail",),
+        id="rerun-17",
+    )
+    assert not found.is_record
+
+
+def test_every_event_of_a_record_may_come_late_for_every_type(scorer: tallystick.Scorer) -> None:
+    common = json.loads(schema_path("record-1").read_bytes())["$defs"]
+    for event in common["events"]["items"]["enum"]:
+        for skill_type in SKILLS:
+            found = signal(scorer, EVENT | {"event": event, "skill_type": skill_type})
+            assert (found.events, found.skill_type, found.missed) == ((event,), skill_type, False)
+
+
+def test_lines_keep_their_numbers_in_mixed_files(scorer: tallystick.Scorer, tmp_path: Path) -> None:
+    random, rows = Random(4), list[object]()
+    for number in range(500):
+        late = EVENT | {"id": f"e{number}", "round": number}
+        bad = random.choice([b"", {"event": 1}, {**late, "round": -1}, {**example(), "role": "x"}])
+        rows.append(random.choice([late, example(round=number), bad]))
+    path = tmp_path / "mixed.jsonl"
+    path.write_bytes(b"\n".join(dumped(*rows)) + b"\n")
+    found = whole(path, scorer)
+    good = [number for number, row in enumerate(rows, 1) if _is_good(row)]
+    assert [line for line, _ in found.signals] == good
+    for line, one in found.signals:
+        assert one.round == line - 1
+        assert one.id == (f"e{line - 1}" if "event" in rows[line - 1] else None)  # type: ignore[operator]
+    assert sorted([*good, *(reject.line for reject in found.rejects)]) == list(range(1, 501))
+    assert [reject.line for reject in found.rejects] == sorted(r.line for r in found.rejects)
+
+
+def _is_good(row: object) -> bool:
+    return isinstance(row, dict) and row.get("round", -1) >= 0 and row.get("role") != "x"
+
+
+def test_late_events_alone_make_a_file(scorer: tallystick.Scorer, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(dumped(EVENT)[0])
+    assert [one.id for _, one in whole(path, scorer).signals] == ["rerun-17"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(EVENT, indent=1).replace("\n", " ").encode(),
+        json.dumps(EVENT).replace('"event"', '"\\u0065vent"').encode(),
+        json.dumps(_turned(EVENT)).encode() + b"\r",
+        json.dumps(EVENT).replace('"round": 7', '"round": 7.0').encode(),
+        json.dumps(EVENT).replace("{", '{"event": "rerun_pass", ', 1).encode(),
+    ],
+)
+def test_an_event_is_the_same_however_it_is_spelled(scorer: tallystick.Scorer, line: bytes) -> None:
+    assert signal(scorer, line) == signal(scorer, EVENT)
+
+
+@pytest.mark.parametrize("text", ["event", '"event"', '{"event": 1}', "\u00e9vent"])
+def test_a_record_that_speaks_of_events_is_a_record(scorer: tallystick.Scorer, text: str) -> None:
+    row = example(task_id=text)
+    row["submission"]["findings"] = [
+        dict.fromkeys(("id", "category", "severity", "description", "evidence_ref"), "event")
+    ]
+    assert signal(scorer, row).task_id == text
+    assert signal(scorer, row).is_record
+
+
+TYPES = "one of " + ", ".join(sorted(SKILLS))
+BAD = [
+    *(
+        ({k: v for k, v in EVENT.items() if k != name}, "missing-field", name)
+        for name in EVENT
+        if name != "event"
+    ),
+    (EVENT | {"role": "primary"}, "unknown-field", "role"),
+    (EVENT | {"Event": "rerun_pass"}, "unknown-field", "Event"),
+    (EVENT | {"id": ""}, "too-short", "id"),
+    (EVENT | {"id": "x" * 4097}, "too-long", "id"),
+    (EVENT | {"id": 17}, "wrong-type", "id"),
+    (EVENT | {"id": None}, "wrong-type", "id"),
+    (EVENT | {"validator": ""}, "too-short", "validator"),
+    (EVENT | {"validator": "x" * 65}, "too-long", "validator"),
+    (EVENT | {"hotkey": "x" * 65}, "too-long", "hotkey"),
+    (EVENT | {"hotkey": ["5M"]}, "wrong-type", "hotkey"),
+    (EVENT | {"task_id": ""}, "too-short", "task_id"),
+    (EVENT | {"skill_type": "workflow"}, "unknown-skill-type", "skill_type"),
+    (EVENT | {"skill_type": ""}, "unknown-skill-type", "skill_type"),
+    (EVENT | {"skill_type": 1}, "wrong-type", "skill_type"),
+    (EVENT | {"round": -1}, "out-of-range", "round"),
+    (EVENT | {"round": 2**31}, "out-of-range", "round"),
+    (EVENT | {"epoch": 2**31}, "out-of-range", "epoch"),
+    (EVENT | {"epoch": "0"}, "wrong-type", "epoch"),
+    (EVENT | {"epoch": True}, "wrong-type", "epoch"),
+    (EVENT | {"epoch": 0.5}, "wrong-type", "epoch"),
+    (EVENT | {"event": "consensus_pass"}, "not-allowed", "event"),
+    (EVENT | {"event": ""}, "not-allowed", "event"),
+    (EVENT | {"event": ["rerun_fail"]}, "wrong-type", "event"),
+    (EVENT | {"event": None}, "wrong-type", "event"),
+    (json.dumps(EVENT)[:-9].encode(), "invalid-json", ""),
+    (json.dumps(EVENT).encode() + b"}", "invalid-json", ""),
+    (json.dumps([EVENT]).encode(), "not-an-object", ""),
+    (b"\xef\xbb\xbf" + json.dumps(EVENT).encode(), "byte-order-mark", ""),
+    (json.dumps(EVENT).replace("5V", "\xff").encode("latin-1"), "invalid-utf8", ""),
+    (json.dumps(EVENT | {"id": "\ud800"}).encode(), "invalid-utf8", "id"),
+    (json.dumps(EVENT | {"round": float("nan")}).encode(), "not-finite", "round"),
+    (json.dumps(EVENT).replace('"round": 7', '"round": 1e999').encode(), "not-finite", "round"),
+    (json.dumps(EVENT).replace("7", "[" * 40 + "]" * 40).encode(), "too-deep", ""),
+    (json.dumps(EVENT | {"event": "x" * 2**20}).encode(), "line-too-long", ""),
+]
+
+
+@pytest.mark.parametrize(("row", "code", "path"), BAD)
+def test_a_bad_event_is_told_with_its_code_its_path_and_its_line(
+    scorer: tallystick.Scorer, row: object, code: str, path: str
+) -> None:
+    found = taken(scorer, example(), row, EVENT)
+    assert [line for line, _ in found.signals] == [1, 3]
+    (reject,) = found.rejects
+    assert (reject.line, reject.code, reject.path) == (2, code, path)
+    assert reject.expected
+
+
+def test_a_reject_says_what_an_event_should_have(scorer: tallystick.Scorer) -> None:
+    (reject,) = taken(scorer, EVENT | {"round": -1}).rejects
+    assert (reject.value, reject.expected) == ("-1", "a whole number from 0 to 2147483647")
+    (reject,) = taken(scorer, EVENT | {"skill_type": "workflow"}).rejects
+    assert (reject.value, reject.expected) == ('"workflow"', TYPES)
+    (reject,) = taken(scorer, EVENT | {"evnt": 1}).rejects
+    assert reject.expected == "event, or the field left out"
+
+
+def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) -> None:
+    random = Random(2)
+    rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
+    data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
+    results, found = scorer.score_lines(data), Intake(scorer).score_lines(data)
+    assert found.rejects == list(results.rejects)
+    assert len(found.rejects) > 200
+    assert [line for line, _ in found.signals] == results.record
+
+
+def test_parquet_holds_records_only(scorer: tallystick.Scorer, tmp_path: Path) -> None:
+    rows = [example(round=number) for number in range(5000)]
+    path = tmp_path / "records.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    assert whole(path, scorer) == taken(scorer, *rows)
+    pq.write_table(pa.Table.from_pylist([EVENT]), path)
+    (reject,) = whole(path, scorer).rejects
+    assert (reject.line, reject.code) == (1, "missing-field")
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "empty.jsonl", "empty.parquet"])
+def test_a_file_that_cannot_be_read_is_told(
+    scorer: tallystick.Scorer, tmp_path: Path, name: str
+) -> None:
+    if name.startswith("empty"):
+        (tmp_path / name).touch()
+    with pytest.raises(tallystick.TallystickError, match=name):
+        list(signals_of(tmp_path / name, scorer))
+
+
+# ---------------------------------------------------------------------------------- the schema
+
+
+def test_the_definitions_of_an_event_are_those_of_a_record() -> None:
+    event = json.loads(schema_path("event-1").read_bytes())
+    common = json.loads(schema_path("record-1").read_bytes())
+    for name in ("id", "period", "hotkey"):
+        assert event["$defs"][name] == common["$defs"][name]
+    described = event["$defs"]["event"]
+    assert {k: v for k, v in described.items() if k != "description"} == common["$defs"]["events"][
+        "items"
+    ]
+    assert event["required"] == list(event["properties"]) == list(EVENT)
+
+
+def test_the_schema_judges_as_intake_does() -> None:
+    schema = json.loads(schema_path("event-1").read_bytes())
+    validator = jsonschema.Draft202012Validator(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert validator.is_valid(EVENT)
+    for row, code, _ in BAD:
+        # which types there are is said by the rule set
+        if isinstance(row, dict) and code != "unknown-skill-type":
+            assert not validator.is_valid(row), row
+    for part in (schema, *schema["$defs"].values(), *schema["properties"].values()):
+        assert part["description"]
