@@ -27,6 +27,7 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
+    ("state",),
     ("cli",),
 )
 """From the lowest: a part imports itself and what is below it, never a part beside it."""
@@ -36,7 +37,16 @@ FOR_PLUGINS = ("tallystick.plugins.author", "tallystick.resources")
 """All that a plugin of the tree needs of the engine, as anyone's does."""
 LONGEST = 400
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
-HEAVY = ("jsonschema", "jsonschema_rs", "msgspec", "numpy", "pyarrow", "rich")
+HEAVY = (
+    "jsonschema",
+    "jsonschema_rs",
+    "msgspec",
+    "numpy",
+    "pyarrow",
+    "rich",
+    "sqlalchemy",
+    "alembic",
+)
 
 _MODULE_NAME = re.compile(r"(tallystick(?:\.\w+)+)(?::\w+)?")
 

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from tallystick.scoring.receipt import Receipt
     from tallystick.scoring.result import Result
     from tallystick.scoring.scorer import Scorer, load
+    from tallystick.state.ledger import Ledger
 
 __all__ = [
     "Explanation",
+    "Ledger",
     "Receipt",
     "RecordError",
     "Reject",
@@ -37,6 +39,7 @@ __all__ = [
 
 _HOMES = {
     "Explanation": "tallystick.scoring.explanation",
+    "Ledger": "tallystick.state.ledger",
     "Receipt": "tallystick.scoring.receipt",
     "Reject": "tallystick.records.rejects",
     "Result": "tallystick.scoring.result",

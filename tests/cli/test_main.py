@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from cli.command import SKILLS, environment, message_of, run, start
 
-GROUPS = [(), ("rules",), ("plugins",)]
+GROUPS = [
+    (),
+    ("epoch",),
+    ("events",),
+    ("groups",),
+    ("miner",),
+    ("plugins",),
+    ("round",),
+    ("rules",),
+    ("state",),
+]
 COMMANDS = [
     ("demo",),
     ("score",),
@@ -19,6 +29,20 @@ COMMANDS = [
     ("rules", "check"),
     ("rules", "digest"),
     ("plugins", "list"),
+    ("epoch", "close"),
+    ("events", "import"),
+    ("groups", "select"),
+    ("miner", "clear"),
+    ("miner", "register"),
+    ("round", "close"),
+    ("state", "board"),
+    ("state", "digest"),
+    ("state", "export"),
+    ("state", "import"),
+    ("state", "init"),
+    ("state", "show"),
+    ("state", "verify"),
+    ("weights",),
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
+from tallystick.cli.state_options import pinned, pinned_option
 from tallystick.errors import InputError, RecordError
 
 
@@ -23,8 +24,9 @@ from tallystick.errors import InputError, RecordError
     type=click.IntRange(1, sys.maxsize),
     help="The record's line.",
 )
+@pinned_option
 @as_json
-def explain(records: Path, reference: str, number: int, as_json: bool) -> None:
+def explain(records: Path, reference: str, number: int, where: str | None, as_json: bool) -> None:
     """Explain the score of one record of the file RECORDS.
 
     Shows the facts, each axis with its formula, the values put in, the exact value and the
@@ -36,7 +38,8 @@ def explain(records: Path, reference: str, number: int, as_json: bool) -> None:
 
     scorer, record = load(reference), _record(records, number)
     try:
-        explanation = scorer.explain(record, line=number)
+        with pinned(scorer, where) as found:
+            explanation = found.explain(record, line=number)
     except RecordError as error:
         _refuse(error, records, number, as_json)
     if as_json:

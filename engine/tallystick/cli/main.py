@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from tallystick.errors import TallystickError
+from tallystick.errors import RefusedError, TallystickError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,17 @@ class LazyGroup(click.Group):
 
     homes: Mapping[str, tuple[str, str]] = {
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
+        "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: close."),
+        "events": ("tallystick.cli.events:events", "Late events and others' records: import."),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
+        "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
+        "miner": ("tallystick.cli.miner:miner", "Miners of a state: register, clear."),
         "plugins": ("tallystick.cli.plugins:plugins", "The installed plugins."),
+        "round": ("tallystick.cli.round:round_group", "Rounds of a state: close."),
         "rules": ("tallystick.cli.rules:rules", "Rule sets: list, show, check, digest."),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
+        "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
+        "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
@@ -76,7 +83,7 @@ def _run() -> None:
         cli(prog_name="tallystick")
     except TallystickError as error:
         _complain(error)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, RefusedError) else 2)
 
 
 def _complain(error: TallystickError) -> None:

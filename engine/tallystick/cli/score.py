@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.cli.state_options import pinned, pinned_option
 from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
+@pinned_option
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -38,6 +40,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     output: Path,
     format_name: str | None,
     rejects: Path | None,
+    where: str | None,
     as_json: bool,
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file.
@@ -47,8 +50,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    scorer = load(reference)
-    with _progress() as progress:
+    with pinned(load(reference), where) as scorer, _progress() as progress:
         receipt = scorer.score_file(
             records, output, format_name=format_name, rejects=rejects, progress=progress
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tallystick.errors import RecordError, RuleSetError, TallystickError
+from tallystick.errors import RecordError, RefusedError, RuleSetError, TallystickError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,9 @@ def error_dict(error: TallystickError) -> dict[str, Any]:
         found["problems"] = [attrs.asdict(problem) for problem in error.problems]
     if isinstance(error, RecordError):
         found |= {name: getattr(error, name) for name in ("code", "path", "value", "expected")}
+    if isinstance(error, RefusedError):
+        names = "line", "code", "path", "value", "expected"
+        found["refusals"] = [{n: getattr(each, n) for n in names} for each in error.refusals]
     return found
 
 

@@ -1,0 +1,35 @@
+"""``tallystick events``: late events and other validators' records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.state_options import state_option
+
+
+@click.group()
+def events() -> None:
+    """Signals from elsewhere: import."""
+
+
+@events.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@as_json
+def import_command(file: Path, where: str, as_json: bool) -> None:
+    """Record the events and records of a JSONL FILE; what is known already is left out.
+
+    A line is a record, or {id, validator, hotkey, skill_type, task_id, round, epoch, event}. If a
+    line is bad nothing is recorded and the exit status is 1.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        recorded = ledger.import_events(file)
+    if as_json:
+        print_json({"recorded": recorded.signals, "duplicates": recorded.duplicates})
+    else:
+        click.echo(f"{file}: {recorded.signals} recorded, {recorded.duplicates} known already")

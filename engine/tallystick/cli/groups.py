@@ -1,0 +1,36 @@
+"""``tallystick groups``: select the group of a dispatch."""
+
+from __future__ import annotations
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.state_options import state_option
+
+
+@click.group()
+def groups() -> None:
+    """Verification groups: select."""
+
+
+@groups.command("select")
+@click.argument("skill_type", metavar="TYPE")
+@click.option("--round", "number", required=True, type=click.IntRange(0), help="The round.")
+@click.option("--seed", required=True, help="What nobody could foresee: any text.")
+@click.option("--epoch", type=int, help="Whose snapshot; by default that of the open epoch.")
+@state_option
+@as_json
+def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    skill_type: str, number: int, seed: str, epoch: int | None, where: str, as_json: bool
+) -> None:
+    """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        group = ledger.select_group(skill_type, number, seed, epoch)
+    if as_json:
+        print_json({"primaries": list(group.primaries), "auditors": list(group.auditors)})
+    else:
+        click.echo(f"primaries  {', '.join(group.primaries) or 'none'}")
+        click.echo(f"auditors   {', '.join(group.auditors) or 'none'}")
+        click.echo(f"consensus  {'on' if group.consensus else 'off'}")

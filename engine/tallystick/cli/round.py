@@ -1,0 +1,62 @@
+"""``tallystick round``: close a round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.state_options import at_option, state_option
+from tallystick.numbers.nano import to_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tallystick.state.ledger import ClosedRound
+
+
+@click.group("round")
+def round_group() -> None:
+    """Rounds of a state: close."""
+
+
+@round_group.command("close")
+@click.argument("records", type=click.Path(path_type=Path))
+@state_option
+@click.option("--round", "number", type=int, help="The round of all records; else each its own.")
+@at_option
+@as_json
+def close_command(
+    records: Path, where: str, number: int | None, at: datetime | None, as_json: bool
+) -> None:
+    """Score the RECORDS of a round with its snapshot, record their events, print round scores.
+
+    If a record is bad nothing is recorded and the exit status is 1.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        rounds, recorded = ledger.close_round(records, number, at)
+    if as_json:
+        print_json(
+            {
+                "rounds": [_round(each) for each in rounds],
+                "recorded": recorded.signals,
+                "duplicates": recorded.duplicates,
+            }
+        )
+    else:
+        click.echo(f"{records}: {recorded.signals} recorded, {recorded.duplicates} known already")
+        click.echo("\n".join(line for each in rounds for line in _lines(each)))
+
+
+def _round(closed: ClosedRound) -> dict[str, object]:
+    scores = {hotkey: to_text(nano) for hotkey, nano in closed.scores.items()}
+    return {"round": closed.round, "epoch": closed.epoch, "scores": scores}
+
+
+def _lines(closed: ClosedRound) -> list[str]:
+    scores = [f"  {to_text(nano)}  {hotkey}" for hotkey, nano in closed.scores.items()]
+    return [f"round {closed.round}, pinned to epoch {closed.epoch}", *scores]

@@ -1,0 +1,177 @@
+"""``tallystick state``: begin, see, move and check a state."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
+from tallystick.cli.state_options import at_option, state_option
+from tallystick.errors import StoreError
+from tallystick.numbers.nano import to_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tallystick.state.inquiry import Profile
+    from tallystick.state.visibility import Standing
+
+
+@click.group()
+def state() -> None:
+    """The state of a subnet: reputations and thresholds, kept in a store."""
+
+
+@state.command("init")
+@rules_option
+@state_option
+@as_json
+def init_command(reference: str, where: str, as_json: bool) -> None:
+    """Begin a state under a rule set; the store keeps the rule set, whole."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.create(where, reference) as ledger:
+        found = {"rule_set": ledger.scorer.rule_set.reference, "digest": ledger.scorer.digest}
+    if as_json:
+        print_json({**found, "epoch": 0})
+    else:
+        click.echo(f"{where}: a state under {found['rule_set']} {found['digest']}; epoch 0 is open")
+
+
+@state.command("show")
+@click.argument("hotkey")
+@state_option
+@at_option
+@as_json
+def show_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -> None:
+    """What the miner HOTKEY may see of itself: reputations, ranks, rounds of the last hours.
+
+    The hours end at --at, by default at the latest recorded round.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
+        profile = inquiry.profile(hotkey, at)
+    if as_json:
+        print_json(_profile(profile))
+    else:
+        click.echo(_profile_text(profile))
+
+
+def _profile(profile: Profile) -> dict[str, object]:
+    return {
+        "hotkey": profile.hotkey,
+        "reputation": {name: to_text(nano) for name, nano in profile.reputation.items()},
+        "rank": dict(profile.rank),
+        "rounds_24h": profile.rounds,
+        "epoch": profile.epoch,
+    }
+
+
+def _profile_text(profile: Profile) -> str:
+    width = max(map(len, profile.reputation), default=0)
+    lines = [f"{profile.hotkey}: epoch {profile.epoch}, dispatched in {profile.rounds} rounds"]
+    for name, nano in profile.reputation.items():
+        rank = profile.rank.get(name)
+        place = "not selectable" if rank is None else f"rank {rank}"
+        lines.append(f"  {name:{width}}  {to_text(nano)}  {place}")
+    return "\n".join(lines)
+
+
+@state.command("board")
+@click.argument("skill_type", metavar="TYPE")
+@state_option
+@as_json
+def board_command(skill_type: str, where: str, as_json: bool) -> None:
+    """The leaderboard of a skill type: everyone who can be selected, the best first."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
+        epoch, board = inquiry.state.epoch, inquiry.board(skill_type)
+    if as_json:
+        rows = [_standing(each) for each in board]
+        print_json({"skill_type": skill_type, "epoch": epoch, "board": rows})
+    else:
+        lines = [f"{each.rank:>4}  {to_text(each.reputation)}  {each.hotkey}" for each in board]
+        click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
+
+
+def _standing(each: Standing) -> dict[str, object]:
+    shown = {"rank": each.rank, "hotkey": each.hotkey, "uid": each.uid}
+    return {**shown, "reputation": to_text(each.reputation)}
+
+
+@state.command("digest")
+@state_option
+@as_json
+def digest_command(where: str, as_json: bool) -> None:
+    """The digest of the state; the same for all who were fed the same records."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
+        found, epoch = inquiry.digest(), inquiry.state.epoch
+    if as_json:
+        print_json({"digest": found, "epoch": epoch})
+    else:
+        click.echo(found)
+
+
+@state.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@as_json
+def export_command(file: Path, where: str, as_json: bool) -> None:
+    """Write the whole state to FILE, from which `state import` makes the same state."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.transfer import export_state  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        exported = export_state(ledger, file)
+    if as_json:
+        print_json({"entries": exported.entries, "hash": exported.hash})
+    else:
+        click.echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
+
+
+@state.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@as_json
+def import_command(file: Path, where: str, as_json: bool) -> None:
+    """Begin a store with the state of FILE, replaying and checking every entry."""
+    from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
+
+    imported = import_state(file, where)
+    if as_json:
+        print_json({"entries": imported.entries, "hash": imported.hash})
+    else:
+        click.echo(f"{where}: {imported.entries} entries that end in {imported.hash}")
+
+
+@state.command("verify")
+@state_option
+@as_json
+def verify_command(where: str, as_json: bool) -> None:
+    """Replay the log from its first entry and compare every snapshot.
+
+    The exit status is 1 when something that is stored does not follow from the log.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.verification import verify  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        try:
+            verified = verify(ledger)
+        except StoreError as error:
+            if as_json:
+                print_json({"valid": False, **error_dict(error)})
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)
+    if as_json:
+        shown = {"entries": verified.entries, "snapshots": verified.snapshots}
+        print_json({"valid": True, **shown})
+    else:
+        click.echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")

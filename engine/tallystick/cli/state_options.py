@@ -1,0 +1,69 @@
+"""Options that the commands on a state share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
+
+state_option = click.option(
+    "--state",
+    "where",
+    required=True,
+    metavar="STATE",
+    help="A file, for SQLite, or a URL such as postgresql://host/name.",
+)
+"""The option that names a store."""
+
+
+class _Moment(click.ParamType[datetime]):
+    """A time as ISO 8601; without an offset it is UTC."""
+
+    name = "time"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  # click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(value)
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(f"found {value!r}, expected a time such as 2026-01-31T12:00:00Z", param, ctx)
+
+
+at_option = click.option(
+    "--at", type=_Moment(), metavar="TIME", help="When, as ISO 8601; UTC without an offset."
+)
+"""The option that says when something happens: no command reads a clock."""
+
+
+pinned_option = click.option(
+    "--state",
+    "where",
+    metavar="STATE",
+    help="Score by the thresholds of the epoch that each record names.",
+)
+"""The option that scores records by the snapshots of a state."""
+
+
+@contextmanager
+def pinned(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
+    """The scorer, pinned to the snapshots of a state if one is given."""
+    if where is None:
+        yield scorer
+        return
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.scoring(scorer) as found:
+        yield found

@@ -1,0 +1,32 @@
+"""``tallystick weights``: the weights that a validator sets."""
+
+from __future__ import annotations
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.state_options import state_option
+from tallystick.numbers.nano import to_text
+
+
+@click.command()
+@state_option
+@click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
+@as_json
+def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
+    """The weights of the miners, exact and as Bittensor's uint16.
+
+    They come from the window of the rule set, or else from the last closed round.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
+        found = inquiry.weights(immune)
+    shares = [to_text(nano) for nano in found.weights]
+    if as_json:
+        shown = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
+        print_json(shown)
+    else:
+        rows = zip(found.uids, shares, found.uint16, strict=True)
+        lines = [f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows]
+        click.echo("\n".join(["  uid  weight       uint16", *lines]))
