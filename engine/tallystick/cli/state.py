@@ -35,10 +35,11 @@ def init_command(reference: str, where: str, as_json: bool) -> None:
 
     with Ledger.create(where, reference) as ledger:
         found = {"rule_set": ledger.scorer.rule_set.reference, "digest": ledger.scorer.digest}
+        shown = ledger.store.shown
     if as_json:
         print_json({**found, "epoch": 0})
     else:
-        click.echo(f"{where}: a state under {found['rule_set']} {found['digest']}; epoch 0 is open")
+        click.echo(f"{shown}: a state under {found['rule_set']} {found['digest']}; epoch 0 is open")
 
 
 @state.command("show")
@@ -148,7 +149,7 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     if as_json:
         print_json({"entries": imported.entries, "hash": imported.hash})
     else:
-        click.echo(f"{where}: {imported.entries} entries that end in {imported.hash}")
+        click.echo(f"{imported.entries} entries that end in {imported.hash}")
 
 
 @state.command("verify")

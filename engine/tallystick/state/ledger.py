@@ -99,7 +99,7 @@ class Ledger:
             store = stack.enter_context(Store.open(where))
             with store.reading() as transaction:
                 genesis = next(transaction.entries(), None)
-            scorer = scorer_of(genesis, where, registry)
+            scorer = scorer_of(genesis, store.shown, registry)
             stack.pop_all()
         return cls(store, scorer)
 

@@ -45,7 +45,9 @@ class Rounds:
     epochs: dict[int, int] = attrs.field(factory=dict)
 
     def refusal(self, line: int, signal: Signal) -> Reject | None:
-        """Why a record does not belong to the rounds, if so."""
+        """Why a record does not belong to the rounds, if so; a late event closes no round."""
+        if not signal.is_record:
+            return None
         if self.only is not None and signal.round != self.only:
             return other_round(line, signal, self.only)
         pinned = self.epochs.setdefault(signal.round, signal.epoch)

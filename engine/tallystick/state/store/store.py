@@ -32,6 +32,11 @@ class Store:
         """Take a place that was found to hold a store of this version; see `open`."""
         self._place = place
 
+    @property
+    def shown(self) -> str:
+        """The place as it may be shown: without a password."""
+        return self._place.shown
+
     @classmethod
     @contextmanager
     def create(cls, where: str, *, timeout: float = TIMEOUT) -> Iterator[tuple[Self, Transaction]]:
