@@ -11,9 +11,11 @@
     ├── RecordError      one record that cannot be scored
     ├── InputError       a file of records that cannot be read
     ├── OutputError      a result that cannot be written
+    ├── EngineError      worker processes or a cluster that cannot be used
     ├── StateError       a transition that the state does not allow
     │   └── RefusedError a batch of signals that is refused whole; carries every reason
     └── StoreError       a store of a state that cannot be used
+        └── DamagedError a store, or a file of one, that does not follow from its log
 
 A message says what was found, where, what was expected, and what to do; lower case, no full stop.
 """
@@ -56,12 +58,20 @@ class OutputError(TallystickError):
     """A result that cannot be written."""
 
 
+class EngineError(TallystickError):
+    """Worker processes or a cluster that cannot be used, or that were lost."""
+
+
 class StateError(TallystickError):
     """A transition that the state, or its rule set, does not allow; nothing has changed."""
 
 
 class StoreError(TallystickError):
     """A store of a state that cannot be used: not ours, too new, damaged, locked, or full."""
+
+
+class DamagedError(StoreError):
+    """A store, or a file of one, whose content does not follow from its log."""
 
 
 @attrs.frozen

@@ -150,12 +150,11 @@ def next_novel(
         ahead = [{hotkey for _, hotkey in results[:place]} for place in range(len(results))]
         results = [each for each, seen in zip(results, ahead, strict=True) if each[1] not in seen]
     best = [quality for quality, _ in results[:5]]
-    if len(best) < 3:
-        return old
     floor = Fraction(3, 2) * baseline
     if rules.corrected:
         floor = min(floor, (baseline + 1) / 2)
-    return published(max(floor, Fraction("0.3") * _middle(best) + Fraction("0.7") * old))
+    follows = Fraction("0.3") * _middle(best) + Fraction("0.7") * old if len(best) >= 3 else old
+    return published(max(floor, follows))
 
 
 def _middle(values: Sequence[Fraction]) -> Fraction:

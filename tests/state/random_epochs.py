@@ -33,8 +33,15 @@ def random_state(rng: random.Random, law: Law, epoch: int, hotkeys: str = "abcde
         hotkey: Miner(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
         for uid, hotkey in enumerate(hotkeys)
     }
-    tracked = {name: {n: rng.randint(0, NANO) for n in law.seeds[name]} for name in TYPES}
+    tracked = {name: random_thresholds(rng, law, name) for name in TYPES}
     return State(epoch, miners, {**law.seeds, **tracked})
+
+
+def random_thresholds(rng: random.Random, law: Law, name: str) -> dict[str, int]:
+    """As a state can have them: none below its formula at the baseline."""
+    tiers, found = law.tiers[name], {each: rng.randint(0, NANO) for each in law.seeds[name]}
+    floors = tiers.thresholds({each: found[each] for each in tiers.tracked})
+    return {each: max(nano, floors[each]) for each, nano in found.items()}
 
 
 def random_reputation(rng: random.Random) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.shown import as_json, print_json
-from tallystick.cli.state_options import at_option, state_option
+from tallystick.cli.state_options import at_option, number_type, state_option
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,7 @@ def epoch() -> None:
 
 @epoch.command("close")
 @state_option
-@click.option("--epoch", "number", type=int, help="Which; by default the open one.")
+@click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
 @at_option
 @as_json
 def close_command(where: str, number: int | None, at: datetime | None, as_json: bool) -> None:

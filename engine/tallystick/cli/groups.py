@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tallystick.cli.shown import as_json, print_json
-from tallystick.cli.state_options import state_option
+from tallystick.cli.state_options import number_type, state_option
 
 
 @click.group()
@@ -15,9 +15,11 @@ def groups() -> None:
 
 @groups.command("select")
 @click.argument("skill_type", metavar="TYPE")
-@click.option("--round", "number", required=True, type=click.IntRange(0), help="The round.")
+@click.option("--round", "number", required=True, type=number_type, help="The round.")
 @click.option("--seed", required=True, help="What nobody could foresee: any text.")
-@click.option("--epoch", type=int, help="Whose snapshot; by default that of the open epoch.")
+@click.option(
+    "--epoch", type=number_type, help="Whose snapshot; by default that of the open epoch."
+)
 @state_option
 @as_json
 def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option

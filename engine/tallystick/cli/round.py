@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.shown import as_json, print_json
-from tallystick.cli.state_options import at_option, state_option
+from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def round_group() -> None:
 @round_group.command("close")
 @click.argument("records", type=click.Path(path_type=Path))
 @state_option
-@click.option("--round", "number", type=int, help="The round of all records; else each its own.")
+@click.option(
+    "--round", "number", type=number_type, help="The round of all records; else each its own."
+)
 @at_option
 @as_json
 def close_command(

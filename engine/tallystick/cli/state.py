@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
 from tallystick.cli.state_options import at_option, state_option
-from tallystick.errors import StoreError
+from tallystick.errors import DamagedError, RuleSetError
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
@@ -163,14 +163,14 @@ def verify_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.verification import verify  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger:
-        try:
+    try:
+        with Ledger.open(where) as ledger:
             verified = verify(ledger)
-        except StoreError as error:
-            if as_json:
-                print_json({"valid": False, **error_dict(error)})
-            click.echo(f"error: {error}", err=True)
-            sys.exit(1)
+    except (DamagedError, RuleSetError) as error:
+        if as_json:
+            print_json({"valid": False, **error_dict(error)})
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)
     if as_json:
         shown = {"entries": verified.entries, "snapshots": verified.snapshots}
         print_json({"valid": True, **shown})

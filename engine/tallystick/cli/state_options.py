@@ -22,6 +22,10 @@ state_option = click.option(
 """The option that names a store."""
 
 
+number_type = click.IntRange(0, 2**31 - 1)
+"""The number of a round or an epoch, as in a record."""
+
+
 class _Moment(click.ParamType[datetime]):
     """A time as ISO 8601; without an offset it is UTC."""
 

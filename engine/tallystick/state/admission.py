@@ -18,7 +18,7 @@ CODES: Mapping[str, str] = MappingProxyType(
     {
         "conflict": "the same validator said something else of the same task, or under the same id",
         "future-epoch": "the epoch has not begun in this state",
-        "other-epoch": "the records of a round name two epochs, but a round is pinned to one",
+        "other-epoch": "a round is pinned to one epoch, but its records name two",
         "other-round": "the record belongs to another round than the one that is closed",
         "undeclared-type": "the miner never declared the skill type",
         "unknown-miner": "no miner of this state has the hotkey",

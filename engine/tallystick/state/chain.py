@@ -18,7 +18,7 @@ from hashlib import sha256
 
 import attrs
 
-from tallystick.errors import StoreError
+from tallystick.errors import DamagedError
 
 GENESIS_HASH = "0" * 64
 """What stands before the first entry."""
@@ -58,7 +58,7 @@ def check(
             knows that the last entries are gone.
 
     Raises:
-        StoreError: at the first entry that is out of its place or has another hash, or at the end
+        DamagedError: at the first entry that is out of its place or has another hash, or at the end
             when the log is shorter or longer than it must be, or ends in another hash.
     """
     previous, seq = GENESIS_HASH, 0
@@ -87,8 +87,8 @@ def _quoted(kind: str) -> str:
     return json.dumps(kind, ensure_ascii=False)
 
 
-def _broken(where: str, found: str, expected: str) -> StoreError:
-    return StoreError(
+def _broken(where: str, found: str, expected: str) -> DamagedError:
+    return DamagedError(
         f"the log, {where}: found {found}, expected {expected}: the log is damaged or was changed, "
-        "so take the store back from a copy, or import it anew from another validator"
+        "so take a sound copy, of one's own or of another validator"
     )

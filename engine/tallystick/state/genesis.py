@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tallystick.errors import StoreError
+from tallystick.errors import DamagedError
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.reading import read_text
 from tallystick.scoring.scorer import Scorer, bind
@@ -24,21 +24,27 @@ def scorer_of(genesis: Entry | None, where: str, registry: Registry | None = Non
         registry: the plugins; by default the installed ones.
 
     Raises:
-        StoreError: the entry is none that begins a log, or the installed plugins give the rule
+        DamagedError: the entry is none that begins a log, or the installed plugins give the rule
             set another meaning than it had.
         RuleSetError: the rule set does not load with the installed plugins.
     """
     if genesis is None or genesis.kind != GENESIS:
         kind = "nothing" if genesis is None else genesis.kind
-        raise StoreError(
+        raise DamagedError(
             f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
         )
-    said = json.loads(genesis.body)["rule_set"]
+    try:
+        said = json.loads(genesis.body)["rule_set"]
+        text, name, digest = said["text"], said["reference"], said["digest"]
+    except (ValueError, KeyError, TypeError):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        ) from None
     found = registry or installed()
-    scorer = bind(read_text(said["text"], Path(f"{where}#{said['reference']}"), found), found)
-    if scorer.digest != said["digest"]:
-        raise StoreError(
-            f"{where}: found that {said['reference']} means {scorer.digest} with the installed "
-            f"plugins, expected {said['digest']}: install the plugins that the state began with"
+    scorer = bind(read_text(text, Path(f"{where}#{name}"), found), found)
+    if scorer.digest != digest:
+        raise DamagedError(
+            f"{where}: found that {name} means {scorer.digest} with the installed "
+            f"plugins, expected {digest}: install the plugins that the state began with"
         )
     return scorer

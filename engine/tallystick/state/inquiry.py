@@ -15,7 +15,6 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
-from tallystick.records.wording import shown
 from tallystick.state.law import Law
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Snapshot, State
@@ -132,11 +131,7 @@ class Inquiry:
         Raises:
             StateError: the rule set has no such type.
         """
-        known = self._law.rule_set.skill_types
-        if skill_type not in known:
-            raise StateError(
-                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
-            )
+        self._law.check_type(skill_type)
         return leaderboard(self.state, skill_type, self._law)
 
     def weights(self, immune: Collection[str] = ()) -> Weights:
@@ -147,7 +142,12 @@ class Inquiry:
 
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
+
+        Raises:
+            StateError: one of them is no miner.
         """
+        for hotkey in immune:
+            miner_of(self.state, hotkey)
         slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
         aggregation = self._law.rule_set.aggregation
         if aggregation is not None and aggregation.window is not None:

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rfc8785 import CanonicalizationError
+
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
@@ -29,6 +31,8 @@ from tallystick.state.store.transaction import Head, Transaction
 
 FORMAT = 1
 """The version of the entries."""
+LATEST = "~"
+"""Later than every time that is written."""
 SIGNAL = "signal"
 """The kind of the entries that are signals."""
 
@@ -99,9 +103,10 @@ class Journal:
         self.state = flag(self.state, flags)
 
     def close_round(self, number: int, at: str | None) -> None:
-        """Mark a round as closed; once more with nothing new is not written."""
+        """Mark a round as closed; once more, unless at an earlier time, is not written."""
         known = self.transaction.rounds()
-        if number not in known or (at is not None and at != known[number]):
+        earlier = at is not None and at < (known.get(number) or LATEST)
+        if number not in known or earlier:
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
@@ -110,7 +115,9 @@ class Journal:
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         signals = list(self.transaction.signals(epoch))
-        pinned = {e: self.snapshot(e).state for e in {signal.epoch for signal in signals}}
+        # a rule set without epochs pins nothing, and takes records of any epoch
+        pins = {signal.epoch for signal in signals} if self.law.rule_set.epochs else set[int]()
+        pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
         evidence = evidence_digest(self.transaction.evidence(epoch))
         self.state = close_epoch(self.state, signals, self.law, pinned)
         snapshot = Snapshot(self.state, self.law.digest, before.digest, evidence)
@@ -119,7 +126,12 @@ class Journal:
         return snapshot
 
     def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
-        """Select the group of a dispatch, from the snapshot of an epoch, and note it."""
+        """Select the group of a dispatch, from the snapshot of an epoch, and note it.
+
+        Raises:
+            StateError: the type or the epoch is unknown, or the rule set has no groups.
+        """
+        self.law.check_type(skill_type)
         rotation = self.law.groups.rotation
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
@@ -144,7 +156,14 @@ class Journal:
         self.transaction.put_head(head)
 
     def _write(self, kind: str, body: Mapping[str, Any]) -> None:
-        self.transaction.append([self._chained(kind, canonical_bytes(body).decode())])
+        try:
+            text = canonical_bytes(body).decode()
+        except CanonicalizationError as error:
+            raise StateError(
+                f"found a value that has no canonical form ({error}), expected Unicode text and "
+                "whole numbers below 2^53"
+            ) from None
+        self.transaction.append([self._chained(kind, text)])
 
     def _chained(self, kind: str, body: str) -> Entry:
         entry = chained(self.hash, self.entries + 1, kind, body)
@@ -157,9 +176,12 @@ class Journal:
         Raises:
             StateError: the epoch has not begun.
         """
-        found = self.transaction.snapshot(epoch)
+        begun = 0 <= epoch <= self.state.epoch
+        found = self.transaction.snapshot(epoch) if begun else None
         if found is None:
-            raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+            raise StateError(
+                f"found the epoch {epoch}, expected 0 to {self.state.epoch}, the open one"
+            )
         return found
 
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.records.wording import shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.sections import Epochs, Groups, Reputation
 from tallystick.scoring.tiers import Thresholds, Tiers
@@ -35,6 +36,18 @@ class Law:
     base_weights: Mapping[str, int]
     tiers: Mapping[str, Tiers]
     seeds: Mapping[str, Thresholds]
+
+    def check_type(self, skill_type: str) -> None:
+        """Refuse a skill type that the rule set does not have.
+
+        Raises:
+            StateError: it has no such type.
+        """
+        known = self.rule_set.skill_types
+        if skill_type not in known:
+            raise StateError(
+                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
+            )
 
     @property
     def reputation(self) -> Reputation:

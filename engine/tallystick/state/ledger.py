@@ -183,9 +183,9 @@ class Ledger:
         wanted = self.open_epoch() if epoch is None else epoch
         with self._journal() as journal:
             already = wanted < journal.state.epoch
-            if wanted > journal.state.epoch:
+            if not 0 <= wanted <= journal.state.epoch:
                 raise StateError(
-                    f"found the epoch {wanted}, expected at most {journal.state.epoch}, the open "
+                    f"found the epoch {wanted}, expected 0 to {journal.state.epoch}, the open "
                     "one: close the epochs before it first"
                 )
             snapshot = (

@@ -115,6 +115,8 @@ def has_declared(miner: Miner, skill_type: str) -> bool:
 
 
 def _check(law: Law, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+    if not hotkey.isascii() and hotkey.encode("utf-8", "replace").decode() != hotkey:
+        raise StateError(f"found the hotkey {hotkey!a}, expected Unicode text")
     if not 1 <= len(hotkey) <= LONGEST_HOTKEY:
         raise StateError(
             f"found the hotkey {shown(hotkey)} of {len(hotkey)} characters, expected 1 to "

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from tallystick.errors import StateError, StoreError
+from tallystick.errors import DamagedError, StateError
 from tallystick.state.admission import refusal
 from tallystick.state.chain import Entry
 from tallystick.state.journal import SIGNAL, Journal
@@ -21,7 +21,7 @@ def replay(journal: Journal, entries: Iterable[Entry]) -> None:
     """Apply entries, in their order, to the journal of an empty or a shorter store.
 
     Raises:
-        StoreError: an entry says what its state does not allow, or leads to something else than
+        DamagedError: an entry says what its state does not allow, or leads to something else than
             it says.
     """
     for _, group in groupby(entries, key=_run):
@@ -29,11 +29,11 @@ def replay(journal: Journal, entries: Iterable[Entry]) -> None:
         try:
             _apply(journal, chunk)
         except (StateError, KeyError, TypeError, ValueError) as error:
-            raise StoreError(
+            raise DamagedError(
                 f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied: {error}"
             ) from error
         if journal.hash != chunk[-1].hash:
-            raise StoreError(
+            raise DamagedError(
                 f"entry {chunk[-1].seq} of the log ({chunk[-1].kind}): found "
                 f"{chunk[-1].body:.200}, expected what the entries before it lead to: "
                 "the log was changed"

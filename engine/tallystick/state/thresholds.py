@@ -50,8 +50,8 @@ def next_threshold(
 ) -> int:
     """A tracked threshold of a skill type after an epoch, in nano (E20, E21).
 
-    The median of the best results, smoothed with the old threshold, published once, and at least
-    what the threshold's own formula gives. Too few results keep the old threshold as it is.
+    The median of the best results, smoothed with the old threshold, published once; too few results
+    keep the old one. It is at least what the threshold's own formula gives at the new baseline.
 
     Args:
         law: the law.
@@ -65,10 +65,9 @@ def next_threshold(
     """
     tracking, tiers = law.epochs.thresholds[name], law.tiers[skill_type]
     best = nlargest(tracking.best, _results(tracking, signals))
-    if len(best) < tracking.minimum:
-        return old[name]
+    enough = len(best) >= tracking.minimum
     floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
-    return max(floor, _smoothed(tracking, best, old[name]))
+    return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])
 
 
 def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int:

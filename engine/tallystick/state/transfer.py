@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.errors import InputError, StoreError
+from tallystick.errors import DamagedError, InputError, OutputError, StoreError
 from tallystick.plugins.registry import Registry
 from tallystick.records.opening import opened
 from tallystick.scoring.staging import staged
@@ -51,9 +51,11 @@ def export_state(ledger: Ledger, path: Path) -> Exported:
     """Write the log of a state to a file.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: the file cannot be written, or is of the store itself.
         StoreError: the store cannot be read.
     """
+    if ledger.store.holds(path):
+        raise OutputError(f"{path}: found a file of the store itself, expected another one")
     with ledger.store.reading() as transaction, staged(path) as (file,):
         head = transaction.head()
         if head is None:
@@ -80,9 +82,16 @@ def import_state(path: Path, where: str, *, registry: Registry | None = None) ->
         registry: the plugins; by default the installed ones.
 
     Raises:
-        InputError: the file cannot be read, or is no whole state.
-        StoreError: there is something at that place already, or the log was changed.
+        InputError: the file cannot be read, is no whole state, or was changed.
+        StoreError: there is something at that place already.
     """
+    try:
+        return _imported(path, where, registry)
+    except DamagedError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
     with opened(path) as file:
         header = _header(path, file.readline())
         entries = check(_entries(path, file))
@@ -106,7 +115,7 @@ def _header(path: Path, line: bytes) -> Exported:
         found = json.loads(line)
         version = found["tallystick_state"]
         exported = Exported(found["entries"], found["hash"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"{path}: found no header of a state, expected a file of tallystick state export"
         ) from None
@@ -127,7 +136,7 @@ def _entry(path: Path, number: int, line: bytes) -> Entry:
         found = json.loads(line)
         body = line.partition(b',"body":')[2].removesuffix(b"}\n").decode()
         entry = Entry(found["seq"], found["kind"], body, found["hash"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         entry = None
     if entry is None or line_of(entry) != line:
         raise InputError(

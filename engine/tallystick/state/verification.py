@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
 import attrs
+from sqlalchemy import Table
 
-from tallystick.errors import StoreError
+from tallystick.errors import DamagedError
 from tallystick.state.chain import check
 from tallystick.state.journal import Journal
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import replay
 from tallystick.state.store.store import Store
+from tallystick.state.store.tables import HEAD, LOG, ROUNDS, SIGNALS, SNAPSHOTS
 from tallystick.state.store.transaction import Transaction
+
+TABLES = (SNAPSHOTS, HEAD, ROUNDS, SIGNALS, LOG)
+"""Everything that a store holds, the shortest to read first."""
 
 
 @attrs.frozen
@@ -35,7 +39,7 @@ def verify(ledger: Ledger) -> Verified:
     """Replay the log of a state into an empty store and compare the two.
 
     Raises:
-        StoreError: the chain is broken, or something that is stored does not follow from it.
+        DamagedError: the chain is broken, or something that is stored does not follow from it.
     """
     with tempfile.TemporaryDirectory() as folder, ledger.store.reading() as stored:
         with Store.create(str(Path(folder) / "replayed")) as (store, transaction):
@@ -48,30 +52,23 @@ def verify(ledger: Ledger) -> Verified:
 
 
 def _compare(stored: Transaction, replayed: Transaction) -> int:
-    """Compare what is beside the log; gives the number of snapshots."""
-    snapshots = 0
-    for found, wanted in zip_longest(stored.snapshots(), replayed.snapshots()):
+    """Compare every table, row by row; gives the number of snapshots."""
+    rows = {table: _same_rows(table, stored, replayed) for table in TABLES}
+    return rows[SNAPSHOTS]
+
+
+def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:
+    number = 0
+    for number, (found, wanted) in enumerate(
+        zip_longest(stored.rows(table), replayed.rows(table)), 1
+    ):
         if found != wanted:
-            raise _difference(f"the snapshot {snapshots}", found, wanted)
-        snapshots += 1
-    _same("the live state", stored.head(), replayed.head())
-    _same("the rounds", stored.rounds(), replayed.rounds())
-    _same_rows("the index of signals", stored.index(), replayed.index())
-    return snapshots
+            raise _difference(f"row {number} of {table.name}", found, wanted)
+    return number
 
 
-def _same(what: str, found: object, wanted: object) -> None:
-    if found != wanted:
-        raise _difference(what, found, wanted)
-
-
-def _same_rows(what: str, found: Iterable[object], wanted: Iterable[object]) -> None:
-    for one, other in zip_longest(found, wanted):
-        _same(what, one, other)
-
-
-def _difference(what: str, found: object, wanted: object) -> StoreError:
-    return StoreError(
+def _difference(what: str, found: object, wanted: object) -> DamagedError:
+    return DamagedError(
         f"{what}: found {found!s:.200}, expected {wanted!s:.200}, to which the log leads: "
         "the store was changed, restore a copy"
     )

@@ -8,6 +8,7 @@ from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.model import Miner, Snapshot, State
 from tallystick.state.signal import Signal
 from tallystick.state.store.store import Store
+from tallystick.state.store.tables import SIGNALS
 from tallystick.state.store.transaction import Head, Transaction
 
 EMPTY = State(0, {}, {})
@@ -88,7 +89,7 @@ def contents(store: Store) -> str:
         found = (
             head and (head.epoch, head.entries, head.hash, head.state.to_dict()),
             [(e.seq, e.kind, e.body, e.hash) for e in transaction.entries()],
-            [[*map(str, row)] for row in transaction.index()],
+            [[*map(str, row)] for row in transaction.rows(SIGNALS)],
             list(transaction.snapshots()),
             list(transaction.rounds().items()),
         )

@@ -14,6 +14,7 @@ from tallystick.state.model import Miner, Snapshot, State
 from tallystick.state.signal import Signal
 from tallystick.state.store.decoding import object_of, signal_of
 from tallystick.state.store.store import Store
+from tallystick.state.store.tables import SIGNALS
 from tallystick.state.store.transaction import Head, Transaction
 
 EXAMPLES = settings(
@@ -160,7 +161,7 @@ def _check_log(transaction: Transaction, signals: list[Signal]) -> None:
     assert list(check(transaction.entries())) == log
     for first in (1, 2, len(log), len(log) + 1):
         assert list(transaction.entries(first)) == log[first - 1 :]
-    rows = list(transaction.index())
+    rows = list(transaction.rows(SIGNALS))
     assert [(row[0], bytes(row[1]), row[3]) for row in rows] == [
         (seq, each.identity, each.round) for seq, each in enumerate(signals, 1)
     ]

@@ -16,6 +16,7 @@ import tallystick
 from tallystick.errors import StoreError
 from tallystick.state.chain import check
 from tallystick.state.store.store import Store
+from tallystick.state.store.tables import SIGNALS
 
 TESTS = Path(__file__).parents[2]
 ENGINE = Path(tallystick.__file__).parents[1]
@@ -88,7 +89,7 @@ def test_a_reader_sees_one_instant_also_of_what_it_reads_late(where: str) -> Non
         with store.writing() as other:
             record(other, [signal(n) for n in range(150, 200)])
         assert len([first, *entries]) == 150
-        assert len(list(transaction.index())) == 150
+        assert len(list(transaction.rows(SIGNALS))) == 150
 
 
 def test_reading_cannot_write(where: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from tallystick.errors import NumberError, StoreError
+from tallystick.errors import DamagedError, NumberError
 from tallystick.numbers.nano import from_text
 from tallystick.rules.sections import Role
 from tallystick.state.signal import Signal
@@ -38,7 +40,7 @@ def signal_of(body: str) -> Signal:
     """The signal that `Signal.to_line` wrote, as `Signal.from_dict` would read it.
 
     Raises:
-        StoreError: the text is no signal.
+        DamagedError: the text is no signal.
     """
     try:
         line = _LINES.decode(body)
@@ -74,7 +76,7 @@ def object_of(body: str, what: str) -> dict[str, Any]:
     """The JSON object of a stored text; ``what`` names it in errors.
 
     Raises:
-        StoreError: the text is no JSON object.
+        DamagedError: the text is no JSON object.
     """
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
@@ -82,8 +84,17 @@ def object_of(body: str, what: str) -> dict[str, Any]:
         raise _damaged(what, error) from error
 
 
-def _damaged(what: str, error: Exception) -> StoreError:
-    return StoreError(
+@contextmanager
+def sound(what: str) -> Iterator[None]:
+    """Say of an object that lacks what it must have that the store is damaged."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError, NumberError) as error:
+        raise _damaged(what, error) from error
+
+
+def _damaged(what: str, error: Exception) -> DamagedError:
+    return DamagedError(
         f"found {what} in the store that cannot be read ({error}), expected what tallystick wrote: "
         "the store is damaged, so take it back from a copy"
     )

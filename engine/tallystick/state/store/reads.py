@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, Table, func, select
 
 from tallystick.rules.sections import Role
 from tallystick.state.chain import Entry
 from tallystick.state.model import Snapshot, State
 from tallystick.state.signal import Signal
-from tallystick.state.store.decoding import object_of, signal_of
+from tallystick.state.store.decoding import object_of, signal_of, sound
 from tallystick.state.store.head import Head
 from tallystick.state.store.tables import HEAD, LOG, ROUNDS, SIGNALS, SNAPSHOTS
 
@@ -39,10 +39,12 @@ class Reads:
 
     def head(self) -> Head | None:
         """Where the log has led; None before the first head is put."""
-        row = self.connection.execute(select(HEAD)).one_or_none()
-        if row is None:
+        rows = self.connection.execute(select(HEAD)).all()
+        if not rows:
             return None
-        state = State.from_dict(object_of(row.state, "a state"))
+        row = rows[0]
+        with sound("a state"):
+            state = State.from_dict(object_of(row.state, "a state"))
         return Head(row.epoch, row.entries, row.hash, state)
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
@@ -76,9 +78,15 @@ class Reads:
                 found[bytes(identity)] = signal_of(body)
         return found
 
-    def index(self) -> Iterator[tuple[Any, ...]]:
-        """What the store keeps of every signal to search by, in the order of the log."""
-        return (tuple(row) for row in self._paged(select(SIGNALS), 0))
+    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+        """Every row of a table as the database has it, in the order of its key."""
+        names = table.columns.keys()
+        # names of our own; plain SQL, so that no value is made to look as it should
+        query, after = f"SELECT {', '.join(names)} FROM {table.name} ", ""  # noqa: S608
+        order = f"ORDER BY {names[0]} LIMIT {_ROWS}"
+        while page := self.connection.exec_driver_sql(query + after + order).all():
+            yield from map(_plain, page)
+            after = f"WHERE {names[0]} > {int(page[-1][0])} "
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -124,7 +132,10 @@ class Reads:
         """The snapshot of an epoch; None when there is none."""
         query = select(SNAPSHOTS.c.body).where(SNAPSHOTS.c.epoch == epoch)
         body = self.connection.execute(query).scalar_one_or_none()
-        return None if body is None else Snapshot.from_dict(object_of(body, "a snapshot"))
+        if body is None:
+            return None
+        with sound("a snapshot"):
+            return Snapshot.from_dict(object_of(body, "a snapshot"))
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
         """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
@@ -158,6 +169,10 @@ class Reads:
         while page:
             yield page[0], page[-1]
             page = self.connection.execute(query.where(column < page[-1])).scalars().all()
+
+
+def _plain(row: Row[*tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
 
 
 def _age(signal: Signal) -> tuple[int, str, str, str]:

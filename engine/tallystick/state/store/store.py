@@ -10,8 +10,10 @@ Invariants:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -36,6 +38,16 @@ class Store:
     def shown(self) -> str:
         """The place as it may be shown: without a password."""
         return self._place.shown
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path leads to a file of the store, or to one that stands beside it."""
+        own = self._place.path
+        if own is None:
+            return False
+        real = os.path.realpath(own)
+        return os.path.realpath(path) in {
+            f"{real}{end}" for end in ("", "-wal", "-shm", "-journal")
+        }
 
     @classmethod
     @contextmanager
