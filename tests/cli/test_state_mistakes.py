@@ -1,0 +1,122 @@
+"""Commands on a state that are refused: exit status, message, and nothing has changed."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli.command import message_of, run, start
+from cli.stores import PYTHON, Subnet
+from state.subnet import event, record
+
+WRONG = {
+    "epoch of the future": ("epoch", "close", "--epoch", "1"),
+    "epoch below 0": ("epoch", "close", "--epoch", "-1"),
+    "time": ("epoch", "close", "--at", "nonsense"),
+    "empty time": ("epoch", "close", "--at", ""),
+    "time far away": ("epoch", "close", "--at", "10000-01-01"),
+    "type to select": ("groups", "select", "python", "--round", "1", "--seed", "x"),
+    "round below 0": ("groups", "select", PYTHON, "--round", "-1", "--seed", "x"),
+    "huge round": ("groups", "select", PYTHON, "--round", str(2**64 - 1), "--seed", "x"),
+    "no seed": ("groups", "select", PYTHON, "--round", "1"),
+    "epoch to select": ("groups", "select", PYTHON, "--round", "1", "--seed", "x", "--epoch", "4"),
+    "type of a board": ("state", "board", "python"),
+    "hotkey to show": ("state", "show", "nobody"),
+    "hotkey to clear": ("miner", "clear", "nobody"),
+    "uid": ("miner", "register", "hk-3", "--uid", "65536", "--types", PYTHON),
+    "uid of text": ("miner", "register", "hk-3", "--uid", "x", "--types", PYTHON),
+    "no types": ("miner", "register", "hk-3", "--uid", "3", "--types", " , "),
+    "types": ("miner", "register", "hk-3", "--uid", "3", "--types", f"{PYTHON},python"),
+    "hotkey": ("miner", "register", "", "--uid", "3", "--types", PYTHON),
+    "init": ("state", "init", "--rules", "skills@1.0.0"),
+    "missing file": ("round", "close", "no-such-file.jsonl"),
+    "folder": ("events", "import", "."),
+    "immune": ("weights", "--immune", "nobody"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_use_ends_with_status_2_and_changes_nothing(subnet: Subnet, case: str) -> None:
+    before = subnet.look()
+    found = subnet.do(*WRONG[case])
+    assert (found.status, found.out) == (2, "")
+    assert "rror: " in found.err
+    assert subnet.look() == before
+
+
+@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
+def test_bad_lines_end_with_status_1_and_change_nothing(
+    subnet: Subnet, command: tuple[str, str]
+) -> None:
+    path = subnet.lines(record("t3"), record("t4", "nobody"), record("t1", consensus=0.1))
+    before = subnet.look()
+    found = subnet.do(*command, path)
+    assert (found.status, found.out) == (1, "")
+    first, *lines = found.err.splitlines()
+    assert first == f"error: {path}: found 2 bad lines, expected none: nothing was recorded"
+    assert [line.split(": ")[:2] for line in lines] == [
+        [f"{path}:2", "unknown-miner"],
+        [f"{path}:3", "conflict"],
+    ]
+    shown = subnet.do(*command, path, "--json")
+    assert [(each["line"], each["code"]) for each in shown.json()["refusals"]] == [
+        (2, "unknown-miner"),
+        (3, "conflict"),
+    ]
+    assert subnet.look() == before
+
+
+@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
+def test_a_file_that_was_cut_changes_nothing(subnet: Subnet, command: tuple[str, str]) -> None:
+    path = subnet.lines(record("t3"), event("e1", "rerun_fail", "t3"))
+    whole, before = path.read_bytes(), subnet.look()
+    for size in (1, len(whole) // 2, len(whole) - 3):
+        path.write_bytes(whole[:size])
+        found = subnet.do(*command, path)
+        assert found.status == 1
+        assert f"{path}:{whole[:size].count(10) + 1}: invalid-json: " in found.err
+    path.write_bytes(b"")
+    assert message_of(subnet.do(*command, path)).startswith(f"{path}: the file is empty")
+    assert subnet.look() == before
+
+
+def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
+    text, other, empty = tmp_path / "text", tmp_path / "other.db", tmp_path / "empty.db"
+    text.write_text("not a database\n", encoding="utf-8")
+    with closing(sqlite3.connect(other)) as connection, connection:
+        connection.execute("CREATE TABLE mine (value)")
+    empty.touch()
+    for path in (text, other, empty, tmp_path, tmp_path / "none.db", tmp_path / "no" / "s.db"):
+        before = path.read_bytes() if path.is_file() else None
+        for command in (("state", "digest"), ("epoch", "close"), ("weights",)):
+            assert str(path) in message_of(run(*command, "--state", path))
+        assert (path.read_bytes() if path.is_file() else None) == before
+    assert not (tmp_path / "none.db").exists()
+    for path in (text, other, tmp_path, tmp_path / "no" / "s.db"):
+        message_of(run("state", "init", "--rules", "skills@1.0.0", "--state", path))
+
+
+def test_a_store_of_a_newer_version_is_left_alone(subnet: Subnet) -> None:
+    with closing(sqlite3.connect(subnet.where)) as connection, connection:
+        connection.execute("UPDATE tallystick_version SET version_num = '9999'")
+    before = subnet.where.read_bytes()
+    for command in (("state", "digest"), ("epoch", "close"), ("state", "verify")):
+        said = message_of(subnet.do(*command))
+        assert str(subnet.where) in said
+        assert "9999" in said
+    assert subnet.where.read_bytes() == before
+
+
+def test_a_server_that_is_not_there_keeps_the_password() -> None:
+    url = "postgresql://me:secret@localhost:1/none"
+    said = message_of(start("state", "digest", "--state", url))
+    assert "no connection" in said
+    assert "secret" not in said
+
+
+def test_an_argument_that_is_not_utf_8_is_no_traceback(subnet: Subnet) -> None:
+    where = str(subnet.where)
+    register = ("miner", "register", b"bad\xff", "--uid", "3", "--types", PYTHON)
+    select = ("groups", "select", PYTHON, "--round", "1", "--seed", b"\xff")
+    for command in (register, select):
+        assert start(*command, "--state", where).status == 2

@@ -1,0 +1,109 @@
+"""`tallystick weights`: of the last closed round, or of the window; who has none is left out."""
+
+import json
+
+from cli.command import ROOT, WORKFLOWS, run
+from cli.stores import PYTHON, Subnet
+from state.subnet import event, missed, record
+
+EMPTY = {"uids": [], "weights": [], "uint16": []}
+
+
+def test_without_a_closed_round_there_are_none(subnet: Subnet) -> None:
+    fresh = subnet.folder / "fresh.db"
+    run("state", "init", "--rules", "skills@1.0.0", "--state", fresh)
+    run("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON, "--state", fresh)
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY
+    # records alone close no round
+    lines = subnet.lines(record("t1"))
+    assert run("events", "import", lines, "--state", fresh).status == 0
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY
+    assert run("round", "close", lines, "--state", fresh).status == 0
+    assert run("weights", "--state", fresh, "--json").json() == {
+        "uids": [1],
+        "weights": ["1.000000000"],
+        "uint16": [65535],
+    }
+
+
+def test_the_last_closed_round_counts(subnet: Subnet) -> None:
+    """The highest that was closed, whatever the order; what comes late to it counts too."""
+    subnet.do("round", "close", subnet.lines(record("t9", "hk-2", round=9)))
+    subnet.do("round", "close", subnet.lines(record("t5", "hk-1", round=5)))
+    assert subnet.do("weights", "--json").json()["uids"] == [2]
+    subnet.do("events", "import", subnet.lines(record("t9", round=9), record("t11", round=11)))
+    assert subnet.do("weights", "--json").json() == {
+        "uids": [1, 2],
+        "weights": ["0.500000000", "0.500000000"],
+        "uint16": [65535, 65535],
+    }
+
+
+def test_a_late_event_closes_no_round(subnet: Subnet) -> None:
+    """Or one line about a round that nobody recorded takes every weight away."""
+    before = subnet.do("weights", "--json").json()
+    late = event("e1", "rerun_fail", "t77", round=77)
+    subnet.do("round", "close", subnet.lines(record("t3"), late))
+    assert subnet.do("weights", "--json").json()["uids"] == before["uids"]
+
+
+def test_slots_ascend_and_who_has_none_is_left_out(subnet: Subnet) -> None:
+    for hotkey, uid in (("hk-3", "65535"), ("hk-4", "0"), ("hk-5", "300")):
+        subnet.do("miner", "register", hotkey, "--uid", uid, "--types", PYTHON)
+    hotkeys = ("hk-3", "hk-5", "hk-1", "hk-4", "hk-2")
+    lines = [record(f"t-{hotkey}", hotkey, round=1) for hotkey in hotkeys]
+    subnet.do("round", "close", subnet.lines(*lines))
+    assert subnet.do("weights", "--json").json()["uids"] == [0, 1, 2, 300, 65_535]
+    subnet.do("miner", "register", "fresh", "--uid", "300", "--types", PYTHON)
+    found = subnet.do("weights", "--json").json()
+    assert found["uids"] == [0, 1, 2, 65_535]
+    assert found["weights"] == ["0.250000000"] * 4
+
+
+def test_a_missed_deadline_earns_nothing(subnet: Subnet) -> None:
+    subnet.do("round", "close", subnet.lines(missed("t3", round=1), record("t4", "hk-2", round=1)))
+    assert subnet.do("weights", "--json").json()["uids"] == [2]
+    subnet.do("round", "close", subnet.lines(missed("t5", round=2)))
+    assert subnet.do("weights", "--json").json() == EMPTY
+
+
+def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None:
+    """1e-6 of the largest weight is 0.07 of a unit."""
+    lines = [record("t3", round=1), record("t4", "hk-2", round=1, consensus=0.000001)]
+    subnet.do("round", "close", subnet.lines(*lines))
+    assert subnet.do("weights", "--json").json() == {
+        "uids": [1],
+        "weights": ["0.999999000"],
+        "uint16": [65535],
+    }
+
+
+def test_a_table_for_people(subnet: Subnet) -> None:
+    assert subnet.do("weights").out.splitlines() == [
+        "  uid  weight       uint16",
+        "    1  0.666666667  65535",
+        "    2  0.333333333  32767",
+    ]
+
+
+def test_a_miner_that_warms_up_under_a_rule_set_that_says_so(subnet: Subnet) -> None:
+    """Five of the twenty tasks that it takes: a quarter of what the other has, 0.2 and 0.8."""
+    rules, fresh = subnet.folder / "rules.toml", subnet.folder / "w.db"
+    text = (ROOT / "rules/workflow/1.0.0.toml").read_text(encoding="utf-8")
+    before, marked, after = text.partition("[aggregation.options.warm_up]")
+    switched = marked + after.replace("enabled = false", "enabled = true", 1)
+    rules.write_text(before.replace("share = 0.15", "share = 1") + switched, encoding="utf-8")
+    run("state", "init", "--rules", rules, "--state", fresh)
+    for uid in ("1", "2"):
+        run("miner", "register", f"hk-{uid}", "--uid", uid, "--types", "workflow", "--state", fresh)
+    example = json.loads(WORKFLOWS.read_text(encoding="utf-8").splitlines()[0])
+    miners = [example | {"miner": {"uid": 1, "hotkey": f"hk-{uid}"}} for uid in (1, 2)]
+    lines = [each | {"task_id": f"t{n}", "epoch": 0} for each in miners for n in range(5)]
+    assert run("round", "close", subnet.lines(*lines), "--state", fresh).status == 0
+    weights = ("weights", "--state", fresh, "--json")
+    assert run(*weights).json()["weights"] == ["0.500000000", "0.500000000"]
+    assert run(*weights, "--immune", "hk-2").json() == {
+        "uids": [1, 2],
+        "weights": ["0.800000000", "0.200000000"],
+        "uint16": [65535, 16384],
+    }

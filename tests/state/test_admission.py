@@ -1,0 +1,253 @@
+"""What a state refuses: a message with the line, and nothing has changed."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import attrs
+import pytest
+from state.chronicle import digest_of
+from state.subnet import Record, event, missed, record, written
+
+from tallystick.errors import RefusedError, StateError
+from tallystick.state.admission import CODES
+from tallystick.state.ledger import Ledger
+from tallystick.state.transfer import export_state
+
+PYTHON = "executable_python"
+
+
+@attrs.frozen
+class Subnet:
+    ledger: Ledger
+    folder: Path
+
+    def look(self) -> tuple[str, bytes]:
+        """The digest of the state and every byte of its log."""
+        export_state(self.ledger, self.folder / "export.jsonl")
+        return digest_of(self.ledger), (self.folder / "export.jsonl").read_bytes()
+
+    def refused(
+        self, lines: list[Record], *, number: int | None = None, close: bool = False
+    ) -> str:
+        """The message of a file that is refused, and changes nothing."""
+        before, path = self.look(), written(self.folder / "bad.jsonl", lines)
+        closes = partial(self.ledger.close_round, number=number)
+        feed = closes if close else self.ledger.import_events
+        with pytest.raises(RefusedError) as caught:
+            feed(path)
+        assert self.look() == before
+        return str(caught.value).replace(str(path), "F")
+
+
+@pytest.fixture
+def subnet(tmp_path: Path) -> Iterator[Subnet]:
+    """Two miners; round 0 is recorded."""
+    with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        ledger.register("hk-2", 2, [PYTHON])
+        lines = [record("t1"), record("t2", "hk-2"), event("e1", "rerun_fail", "t1")]
+        ledger.close_round(written(tmp_path / "r.jsonl", lines))
+        yield Subnet(ledger, tmp_path)
+
+
+ONE = "F: found 1 bad line, expected none: nothing was recorded\n"
+GOOD = record("t3")
+BAD: dict[str, tuple[list[Record], str]] = {
+    "unknown-miner": (
+        [GOOD, record("t4", "nobody")],
+        (
+            'F:2: unknown-miner: miner.hotkey: found "nobody", expected a registered miner: '
+            "register it with tallystick miner register"
+        ),
+    ),
+    "unknown-miner of an event": (
+        [GOOD, event("e4", "rerun_fail", "t4", "nobody")],
+        (
+            'F:2: unknown-miner: hotkey: found "nobody", expected a registered miner: '
+            "register it with tallystick miner register"
+        ),
+    ),
+    "undeclared-type": (
+        [record("t4", skill_type="mcp_server")],
+        (
+            'F:1: undeclared-type: skill_type: found "mcp_server", '
+            "expected one that hk-1 declared: "
+            "executable_python"
+        ),
+    ),
+    "undeclared-type of an event": (
+        [event("e4", "rerun_fail", "t4", skill_type="mcp_server")],
+        (
+            'F:1: undeclared-type: skill_type: found "mcp_server", '
+            "expected one that hk-1 declared: "
+            "executable_python"
+        ),
+    ),
+    "future-epoch": (
+        [GOOD, GOOD, record("t4", epoch=1)],
+        (
+            "F:3: future-epoch: epoch: found 1, expected at most 0, the "
+            "open epoch: close the epochs "
+            "before it first"
+        ),
+    ),
+    "future-epoch of an event": (
+        [event("e4", "rerun_fail", "t4", epoch=2_147_483_647)],
+        (
+            "F:1: future-epoch: epoch: found 2147483647, expected at most 0, the open epoch: close "
+            "the epochs before it first"
+        ),
+    ),
+    "conflict": (
+        [GOOD, record("t1", consensus=0.9)],
+        (
+            'F:2: conflict: task_id: found "t1", expected the record of '
+            "val-1 that is known, or a new "
+            "task"
+        ),
+    ),
+    "conflict of an event": (
+        [event("e1", "rerun_pass", "t1")],
+        'F:1: conflict: id: found "e1", expected the event of val-1 that is known, or a new id',
+    ),
+    "conflict within the file": (
+        [GOOD, missed("t3")],
+        (
+            'F:2: conflict: task_id: found "t3", expected the record of '
+            "val-1 that is known, or a new "
+            "task"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("close", [False, True], ids=["events import", "round close"])
+def test_a_bad_line_is_told_and_nothing_changes(subnet: Subnet, case: str, *, close: bool) -> None:
+    lines, message = BAD[case]
+    found = subnet.refused(lines, close=close)
+    if close and case.startswith("future-epoch") and len(lines) > 1:
+        # the line also contradicts the lines before it
+        assert "F:3: other-epoch: epoch: found 1, expected the epoch 0" in found
+    else:
+        assert found == ONE + message
+
+
+def test_a_record_of_another_round(subnet: Subnet) -> None:
+    found = subnet.refused([GOOD, record("t4", round=2)], number=0, close=True)
+    assert found == f"{ONE}F:2: other-round: round: found 2, expected the round 0"
+
+
+def test_two_epochs_in_one_round(subnet: Subnet) -> None:
+    subnet.ledger.close_epoch()
+    found = subnet.refused([record("t4", round=1, epoch=1), record("t5", round=1)], close=True)
+    message = "found 0, expected the epoch 1, as the records of the round 1 before it"
+    assert found == f"{ONE}F:2: other-epoch: epoch: {message}"
+
+
+def test_every_bad_line_is_told(subnet: Subnet) -> None:
+    lines = [record("t4", "nobody"), GOOD, record("t5", epoch=3), record("t1", consensus=0.2)]
+    found = subnet.refused(lines).splitlines()
+    assert found[0] == "F: found 3 bad lines, expected none: nothing was recorded"
+    codes = [line.split(": ")[:2] for line in found[1:]]
+    assert codes == [["F:1", "unknown-miner"], ["F:3", "future-epoch"], ["F:4", "conflict"]]
+
+
+def test_of_many_bad_lines_some_are_told_and_all_are_kept(subnet: Subnet) -> None:
+    path = written(subnet.folder / "bad.jsonl", [record(f"t{n}", epoch=3) for n in range(5000)])
+    with pytest.raises(RefusedError) as caught:
+        subnet.ledger.import_events(path)
+    assert len(caught.value.refusals) == 5000
+    assert str(caught.value).endswith("\nand 4980 more")
+
+
+def test_a_bad_line_far_below_undoes_everything_before_it(subnet: Subnet) -> None:
+    lines = [record(f"x{n}") for n in range(12_000)]
+    found = subnet.refused([*lines, record("t4", "nobody")])
+    assert "F:12001: unknown-miner" in found
+
+
+def test_a_batch_delivered_twice_is_known(subnet: Subnet) -> None:
+    before, path = subnet.look(), subnet.folder / "r.jsonl"
+    assert subnet.ledger.import_events(path).duplicates == 3
+    rounds, recorded = subnet.ledger.close_round(path)
+    assert (recorded.signals, recorded.duplicates) == (0, 3)
+    # 1.15 · 2 at the seeds for both
+    assert rounds[0].scores == {"hk-1": 2_300_000_000, "hk-2": 2_300_000_000}
+    assert subnet.look() == before
+
+
+def test_what_is_known_stays_known_in_later_epochs(subnet: Subnet) -> None:
+    subnet.ledger.close_epoch()
+    before = subnet.look()
+    assert subnet.ledger.import_events(subnet.folder / "r.jsonl").duplicates == 3
+    assert subnet.look() == before
+    assert "F:1: conflict" in subnet.refused([record("t1", consensus=0.5)])
+
+
+def test_the_same_task_in_another_round_of_another_validator_or_type_is_new(
+    subnet: Subnet,
+) -> None:
+    ledger = subnet.ledger
+    ledger.register("hk-1", 1, [PYTHON, "mcp_server"])
+    lines = [
+        *(record("t1", round=1), record("t1", validator="val-2")),
+        *(record("t1", skill_type="mcp_server"), record("t1", "hk-2")),
+        event("e1", "rerun_fail", "t1", validator="val-2"),
+    ]
+    recorded = ledger.import_events(written(subnet.folder / "new.jsonl", lines))
+    assert (recorded.signals, recorded.duplicates) == (5, 0)
+
+
+@pytest.mark.parametrize("epoch", [1, 2, 10**20])
+def test_an_epoch_that_has_not_begun_cannot_be_closed(subnet: Subnet, epoch: int) -> None:
+    before = subnet.look()
+    with pytest.raises(StateError, match=rf"^found the epoch {epoch}, expected 0 to 0"):
+        subnet.ledger.close_epoch(epoch)
+    assert subnet.look() == before
+
+
+def test_no_epoch_is_below_0(subnet: Subnet) -> None:
+    for epoch in (-1, -2):
+        with pytest.raises(StateError, match=rf"^found the epoch {epoch}, expected"):
+            subnet.ledger.close_epoch(epoch)
+
+
+def test_an_epoch_is_closed_once(subnet: Subnet) -> None:
+    closed = subnet.ledger.close_epoch(0)
+    before = subnet.look()
+    again = subnet.ledger.close_epoch(0)
+    assert (closed.already, again.already) == (False, True)
+    assert closed.snapshot == again.snapshot
+    assert subnet.look() == before
+
+
+def test_a_group_of_an_unknown_type_is_not_selected(subnet: Subnet) -> None:
+    before = subnet.look()
+    with pytest.raises(StateError, match="found the skill type"):
+        subnet.ledger.select_group("python", 1, "seed")
+    assert subnet.look() == before
+
+
+@pytest.mark.parametrize("epoch", [-1, 1, 10**20])
+def test_a_group_of_an_epoch_without_a_snapshot_is_not_selected(subnet: Subnet, epoch: int) -> None:
+    before = subnet.look()
+    with pytest.raises(StateError, match="epoch"):
+        subnet.ledger.select_group(PYTHON, 1, "seed", epoch)
+    assert subnet.look() == before
+
+
+@pytest.mark.parametrize(("number", "seed"), [(-1, "s"), (2**53, "s"), (2**64, "s"), (1, "\udcff")])
+def test_a_dispatch_that_the_log_cannot_hold_is_a_mistake_of_the_user(
+    subnet: Subnet, number: int, seed: str
+) -> None:
+    before = subnet.look()
+    with pytest.raises(StateError):
+        subnet.ledger.select_group(PYTHON, number, seed)
+    assert subnet.look() == before
+
+
+def test_every_code_is_met_here() -> None:
+    met = {case.split(" ")[0] for case in BAD} | {"other-epoch", "other-round"}
+    assert met == set(CODES)

@@ -1,0 +1,96 @@
+"""A log that was edited and chained anew, as a forger would, still makes no state."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli.command import message_of, run
+from state.chronicle import feed, history
+
+from tallystick.state.chain import GENESIS_HASH, chained
+from tallystick.state.ledger import Ledger
+from tallystick.state.transfer import export_state
+
+PYTHON = "executable_python"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a state with two closed epochs; the store is beside it."""
+    folder = tmp_path_factory.mktemp("exported")
+    with Ledger.create(str(folder / "state.db"), "skills@1.1.0") as ledger:
+        for epoch in history(3, epochs=2):
+            feed(ledger, epoch, folder)
+            ledger.select_group(PYTHON, 1, "seed")
+            ledger.close_epoch()
+        export_state(ledger, folder / "export.jsonl")
+    return folder / "export.jsonl"
+
+
+def rechained(lines: list[str], edited: Callable[[list[tuple[str, str]]], object]) -> list[str]:
+    """The file of a log that was edited and chained anew, as a forger would."""
+    entries = [json.loads(line) for line in lines[1:]]
+    pairs = [(each["kind"], _canonical(each["body"])) for each in entries]
+    edited(pairs)
+    made, last = list[str](), GENESIS_HASH
+    for number, (kind, body) in enumerate(pairs, 1):
+        last = chained(last, number, kind, body).hash
+        made.append(f'{{"hash":"{last}","seq":{number},"kind":"{kind}","body":{body}}}\n')
+    header = {"entries": len(pairs), "hash": last, "tallystick_state": 1}
+    return [json.dumps(header, separators=(",", ":")) + "\n", *made]
+
+
+def _canonical(body: object) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _edit(kind: str, old: str, new: str) -> Callable[[list[tuple[str, str]]], object]:
+    def edited(pairs: list[tuple[str, str]]) -> None:
+        place = next(n for n, each in enumerate(pairs) if each[0] == kind and old in each[1])
+        pairs[place] = kind, pairs[place][1].replace(old, new, 1)
+
+    return edited
+
+
+FORGED = {
+    "the digest of a snapshot": _edit("epoch", '"snapshot":"sha256:', '"snapshot":"sha256:0'),
+    "the number of an epoch": _edit("epoch", '"epoch":0', '"epoch":1'),
+    "the members of a group": _edit("group", '"hk-', '"hx-'),
+    "the type of a miner": _edit("miner", '"types":["', '"types":["x'),
+    "the uid of a miner": _edit("miner", '"uid":', '"uid":-'),
+    "a key that is missing": _edit("miner", '"uid"', '"u"'),
+    "a key too many": _edit("miner", '"uid"', '"also":1,"uid"'),
+    "white space": _edit("miner", '"uid":', '"uid": '),
+    "the hotkey of a signal": _edit("signal", '"hotkey":"hk-', '"hotkey":"hx-'),
+    "the epoch of a signal": _edit("signal", '"epoch":0', '"epoch":7'),
+    "the key of a signal": _edit("signal", '"hotkey"', '"hotkez"'),
+    "the quality of a signal": _edit("signal", '"quality":"', '"quality":"x'),
+    "the format": _edit("genesis", '"format":1', '"format":2'),
+    "the digest of the rule set": _edit("genesis", '"digest":"sha256:', '"digest":"sha256:0'),
+    "the name of the rule set": _edit("genesis", '"reference":"skills', '"reference":"skillz'),
+    "a signal twice": lambda pairs: pairs.insert(9, pairs[8]),
+    "a second genesis": lambda pairs: pairs.append(pairs[0]),
+    "an unknown kind": lambda pairs: pairs.append(("other", "{}")),
+    "an epoch that was closed": lambda pairs: pairs.append(
+        next(each for each in pairs if each[0] == "epoch")
+    ),
+    "a miner again": lambda pairs: pairs.append(
+        next(each for each in reversed(pairs) if each[0] == "miner")
+    ),
+    "a body that is no object": lambda pairs: pairs.append(("miner", "[]")),
+    "a number as body": lambda pairs: pairs.append(("signal", "1")),
+    "no genesis": lambda pairs: pairs.pop(0),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_log_that_was_forged_with_its_hashes_makes_no_state(
+    exported: Path, tmp_path: Path, case: str
+) -> None:
+    lines = exported.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert rechained(lines, lambda _: None) == lines
+    path, where = tmp_path / "forged.jsonl", tmp_path / "new.db"
+    path.write_text("".join(rechained(lines, FORGED[case])), encoding="utf-8")
+    message_of(run("state", "import", path, "--state", where))
+    assert run("state", "digest", "--state", where).status == 2

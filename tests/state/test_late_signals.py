@@ -1,0 +1,243 @@
+"""Signals that come late, pinned rounds, several validators, flags: figures worked out by hand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle.consensus import WEIGHTS
+from state.chronicle import digest_of
+from state.subnet import Record, event, missed, record, written
+
+from tallystick.state.ledger import Ledger
+
+PYTHON = "executable_python"
+
+
+def begun(folder: Path, name: str) -> Ledger:
+    ledger = Ledger.create(str(folder / f"{name}.db"), name)
+    for uid in (1, 2, 3):
+        ledger.register(f"hk-{uid}", uid, [PYTHON, "mcp_server"])
+    return ledger
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with begun(tmp_path, "skills@1.0.0") as found:
+        yield found
+
+
+@pytest.fixture
+def corrected(tmp_path: Path) -> Iterator[Ledger]:
+    with begun(tmp_path, "skills@1.1.0") as found:
+        yield found
+
+
+def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
+    ledger.import_events(written(folder / "lines.jsonl", lines))
+
+
+def reputation(ledger: Ledger, hotkey: str = "hk-1", skill_type: str = PYTHON) -> int:
+    with ledger.asking() as inquiry:
+        return inquiry.profile(hotkey).reputation[skill_type]
+
+
+def after(ledger: Ledger, folder: Path, *lines: Record) -> int:
+    fed(ledger, folder, *lines)
+    ledger.close_epoch()
+    return reputation(ledger)
+
+
+@pytest.mark.parametrize(
+    ("consensus", "expected"),
+    [
+        (1.0, 452_000_000),  # 0.9 · 0.5 + 0.1 · 0.02
+        (0.7, 452_000_000),
+        (0.699999999, 450_000_000),
+        (0.4, 450_000_000),
+        (0.399999999, 447_500_000),  # 0.45 + 0.1 · (0.475 − 0.5)
+        (None, 450_000_000),  # no event, yet a record of the mean
+    ],
+)
+def test_consensus_bands(
+    ledger: Ledger, tmp_path: Path, consensus: float | None, expected: int
+) -> None:
+    assert after(ledger, tmp_path, record("t1", consensus=consensus)) == expected
+
+
+@pytest.mark.parametrize(
+    ("findings_recall", "rest", "expected"),
+    [
+        (1, 1, 452_000_000),
+        (0, 1, 452_000_000),
+        (1, 0.142857143, 450_000_000),
+        (0, 0.5, 447_500_000),
+    ],
+)
+def test_consensus_as_seven_components(
+    ledger: Ledger, tmp_path: Path, findings_recall: float, rest: float, expected: int
+) -> None:
+    """0.3 · recall + 0.7 · the rest: 1, 0.7, just above 0.4, and 0.35."""
+    components = dict.fromkeys(WEIGHTS, rest) | {"findings_recall": findings_recall}
+    assert after(ledger, tmp_path, record("t1") | {"consensus": components}) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rerun_pass", 452_000_000),
+        ("rerun_fail", 435_000_000),
+        ("digest_mismatch", 425_000_000),
+        ("validity_violation", 425_000_000),
+        ("probe_fail", 435_000_000),
+        ("collusion_flag", 430_000_000),
+        ("parse_failure", 450_000_000),
+        ("early_arrival", 450_000_000),
+    ],
+)
+def test_each_event_alone_late_or_in_its_record(
+    ledger: Ledger, tmp_path: Path, name: str, expected: int
+) -> None:
+    """0.9 · 0.5 + 0.1 · δ; what 1.0 does not list changes nothing, but its record counts (E39)."""
+    assert after(ledger, tmp_path, event("e1", name, "t1")) == expected
+    with begun(tmp_path, "skills@1.1.0") as other:
+        added = {"parse_failure": 475_000_000, "early_arrival": 485_000_000}
+        drifted = added.get(name, expected + 50_000_000)
+        assert after(other, tmp_path, record("t1", consensus=None, events=[name])) == drifted
+
+
+def test_a_late_event_joins_the_record_that_it_is_about(ledger: Ledger, tmp_path: Path) -> None:
+    """0.5 · 0.7 + 0.02 − 0.5 = −0.13 of one record; two records would have the mean −0.065."""
+    fed(ledger, tmp_path, record("t1"))
+    assert after(ledger, tmp_path, event("e1", "rerun_fail", "t1")) == 437_000_000
+
+
+def test_an_event_of_another_validator_is_a_record_of_its_own(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    lines = [record("t1"), event("e1", "rerun_fail", "t1", validator="val-2")]
+    assert after(ledger, tmp_path, *lines) == 443_500_000
+
+
+def test_a_late_event_of_a_closed_epoch_counts_in_the_open_one(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    """It multiplies the reputation of the epoch that it is pinned to: 0.5 · −0.3, not 0.452."""
+    assert after(ledger, tmp_path, record("t1")) == 452_000_000
+    late = event("e1", "rerun_fail", "t1")
+    assert after(ledger, tmp_path, late) == 391_800_000  # 0.9 · 0.452 − 0.1 · 0.15
+
+
+def test_a_missed_deadline_has_no_part_in_the_mean(
+    ledger: Ledger, corrected: Ledger, tmp_path: Path
+) -> None:
+    for each, other in ((ledger, 452_000_000), (corrected, 502_000_000)):
+        assert after(each, tmp_path, missed("t1")) == 500_000_000
+        assert after(each, tmp_path, missed("t2", round=1, epoch=1)) == 500_000_000
+        line = record("t3", round=1, epoch=1)
+        assert after(each, tmp_path, missed("t4", round=1, epoch=1), line) == other
+
+
+def test_the_mean_is_over_records_or_over_validators(
+    ledger: Ledger, corrected: Ledger, tmp_path: Path
+) -> None:
+    """Three of one validator that pass, one of another that fails by 0.025 (E29)."""
+    lines = [record(f"t{n}") for n in range(3)]
+    lines.append(record("t1", validator="val-2", consensus=0.1))
+    assert after(ledger, tmp_path, *lines) == 450_875_000  # (3 · 0.02 − 0.025) / 4
+    assert after(corrected, tmp_path, *lines) == 499_750_000  # (0.02 − 0.025) / 2
+
+
+def test_types_do_not_touch_each_other(ledger: Ledger, tmp_path: Path) -> None:
+    assert (
+        after(ledger, tmp_path, record("t1", skill_type="mcp_server", consensus=0.1)) == 5 * 10**8
+    )
+    assert reputation(ledger, skill_type="mcp_server") == 447_500_000
+
+
+def pinned_scores(ledger: Ledger, folder: Path, line: Record) -> dict[str, int]:
+    rounds, _ = ledger.close_round(written(folder / "round.jsonl", [line]))
+    return rounds[0].scores
+
+
+def test_a_round_keeps_its_snapshot_after_the_boundary(ledger: Ledger, tmp_path: Path) -> None:
+    """Five perfect results make the baseline 1 and the novel threshold 1.5: tier 3 becomes tier 1.
+
+    A record of epoch 0 keeps its 2 · 1.15 · 0.8 all the same (E40).
+    """
+    fed(ledger, tmp_path, *(record(f"t{n}", f"hk-{1 + n % 3}") for n in range(5)))
+    ledger.close_epoch()
+    with ledger.asking() as inquiry:
+        assert inquiry.state.thresholds[PYTHON] == {"baseline": 10**9, "novel": 15 * 10**8}
+    old = pinned_scores(ledger, tmp_path, record("t8", round=8, epoch=0, consensus=0.8))
+    assert old == {"hk-1": 1_840_000_000}
+    new = pinned_scores(ledger, tmp_path, record("t9", round=9, epoch=1, consensus=0.8))
+    assert new == {"hk-1": 920_000_000}
+
+
+def test_the_reputation_of_a_round_score_is_that_of_its_snapshot(
+    corrected: Ledger, tmp_path: Path
+) -> None:
+    """1.1: Σ(emission · reputation) / Σ base weight, so 2.3 · 0.5 and 2.3 · 0.502."""
+    fed(corrected, tmp_path, record("t1"))
+    corrected.close_epoch()
+    old = pinned_scores(corrected, tmp_path, record("t2", round=1, epoch=0))
+    new = pinned_scores(corrected, tmp_path, record("t3", round=2, epoch=1))
+    assert (old["hk-1"], new["hk-1"]) == (1_150_000_000, 1_154_600_000)
+
+
+def test_flags_eject_at_once_and_clearing_returns(ledger: Ledger, tmp_path: Path) -> None:
+    def group() -> tuple[str, ...]:
+        return ledger.select_group(PYTHON, 1, "seed").primaries
+
+    def flagged(number: int, skill_type: str = PYTHON) -> Record:
+        return event(f"e{number}", "collusion_flag", f"t{number}", skill_type=skill_type)
+
+    fed(ledger, tmp_path, flagged(1), flagged(2, "mcp_server"))
+    assert group() == ("hk-1", "hk-2", "hk-3")
+    fed(ledger, tmp_path, flagged(3), flagged(3))
+    assert group() == ("hk-2", "hk-3")
+    with ledger.asking() as inquiry:
+        assert inquiry.profile("hk-1").rank == {PYTHON: None, "mcp_server": None}
+        assert [each.hotkey for each in inquiry.board(PYTHON)] == ["hk-2", "hk-3"]
+    assert ledger.clear("hk-1") == 3
+    assert group() == ("hk-1", "hk-2", "hk-3")
+    assert ledger.clear("hk-1") == 0
+
+
+def test_a_flag_in_a_record_counts_as_one_that_came_alone(ledger: Ledger, tmp_path: Path) -> None:
+    fed(ledger, tmp_path, record("t1", events=["collusion_flag"]), record("t2"))
+    fed(ledger, tmp_path, record("t1", events=["collusion_flag"]))
+    with ledger.asking() as inquiry:
+        assert inquiry.state.miners["hk-1"].flags == 1
+
+
+def test_an_epoch_without_records_moves_no_reputation(ledger: Ledger) -> None:
+    before = digest_of(ledger)
+    ledger.close_epoch()
+    assert reputation(ledger) == 500_000_000
+    assert digest_of(ledger) != before
+
+
+def trajectory(folder: Path, name: str, epochs: int) -> list[int]:
+    """The reputations of a miner with one passing record in every epoch (E26)."""
+    found: list[int] = []
+    with begun(folder, name) as ledger:
+        for epoch in range(epochs):
+            line: dict[str, Any] = record(f"t{epoch}", round=epoch, epoch=epoch)
+            found.append(after(ledger, folder, line))
+    return found
+
+
+def test_the_printed_damping_drives_a_perfect_miner_to_the_floor(tmp_path: Path) -> None:
+    found = trajectory(tmp_path, "skills@1.0.0", 30)
+    assert found[8] > 200_000_000 > found[9] == 187_365_652
+    assert found[25] > 50_000_000
+    assert set(found[26:]) == {50_000_000}
+
+
+@pytest.mark.slow
+def test_the_corrected_damping_takes_a_perfect_miner_to_the_top(tmp_path: Path) -> None:
+    found = trajectory(tmp_path, "skills@1.1.0", 252)
+    assert found == [min(10**9, 500_000_000 + 2_000_000 * (n + 1)) for n in range(252)]
+    assert found[248] < found[249] == 10**9

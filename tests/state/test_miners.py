@@ -1,0 +1,160 @@
+"""Registration: where a miner begins, who is left behind, and what is not possible."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from state.chronicle import digest_of
+from state.subnet import TYPES, event, record, written
+
+from tallystick.errors import StateError
+from tallystick.state.ledger import Ledger
+
+PYTHON, RAG = "executable_python", "rag_knowledge"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as found:
+        yield found
+
+
+def entries(ledger: Ledger) -> int:
+    with ledger.asking() as inquiry:
+        return inquiry.head.entries
+
+
+def reputation(ledger: Ledger, hotkey: str) -> dict[str, int]:
+    with ledger.asking() as inquiry:
+        return dict(inquiry.profile(hotkey).reputation)
+
+
+def board(ledger: Ledger, skill_type: str = PYTHON) -> list[tuple[int, str, int | None]]:
+    with ledger.asking() as inquiry:
+        return [(each.rank, each.hotkey, each.uid) for each in inquiry.board(skill_type)]
+
+
+def passed(ledger: Ledger, folder: Path, *hotkeys: str, round: int = 0) -> None:  # noqa: A002  # as the field
+    """A round with a perfect record of each miner, and the end of its epoch."""
+    with ledger.asking() as inquiry:
+        epoch = inquiry.state.epoch
+    lines = [record(f"t-{each}", each, round=round, epoch=epoch) for each in hotkeys]
+    ledger.close_round(written(folder / "round.jsonl", lines))
+    ledger.close_epoch()
+
+
+def test_a_newcomer_begins_in_the_middle_for_every_type(ledger: Ledger) -> None:
+    found = ledger.register("hk-1", 1, reversed(TYPES))
+    assert found.types == tuple(sorted(TYPES))
+    assert reputation(ledger, "hk-1") == dict.fromkeys(TYPES, 500_000_000)
+    ledger.register("hk-2", 2, [RAG])
+    assert reputation(ledger, "hk-2") == {RAG: 500_000_000}
+
+
+def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    ledger.register("old", 1, [PYTHON])
+    ledger.register("else", 2, [PYTHON])
+    passed(ledger, tmp_path, "old", "else")
+    ledger.register("new", 1, [PYTHON])
+    assert reputation(ledger, "old") == {PYTHON: 452_000_000}
+    assert reputation(ledger, "new") == {PYTHON: 500_000_000}
+    assert board(ledger) == [(1, "new", 1), (2, "else", 2)]
+    assert ledger.select_group(PYTHON, 2, "seed").primaries == ("new", "else")
+    with ledger.asking() as inquiry:
+        assert inquiry.profile("old").rank == {PYTHON: None}
+        assert inquiry.weights().uids == (2,)
+
+
+def test_who_is_left_behind_comes_back_with_what_it_had(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.register("old", 1, [PYTHON])
+    passed(ledger, tmp_path, "old")
+    ledger.register("new", 1, [PYTHON])
+    ledger.register("old", 7, [PYTHON])
+    assert board(ledger) == [(1, "new", 1), (2, "old", 7)]
+    assert reputation(ledger, "old") == {PYTHON: 452_000_000}
+
+
+def test_records_of_who_is_left_behind_are_still_taken(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.register("old", 1, [PYTHON])
+    ledger.register("new", 1, [PYTHON])
+    passed(ledger, tmp_path, "old")
+    assert reputation(ledger, "old") == {PYTHON: 452_000_000}
+
+
+def test_a_miner_that_moves_leaves_its_slot_empty(ledger: Ledger) -> None:
+    ledger.register("hk-1", 1, [PYTHON])
+    ledger.register("hk-1", 5, [PYTHON])
+    ledger.register("hk-2", 1, [PYTHON])
+    assert board(ledger) == [(1, "hk-1", 5), (1, "hk-2", 1)]
+
+
+def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.register("hk-1", 1, [PYTHON, RAG])
+    passed(ledger, tmp_path, "hk-1")
+    ledger.register("hk-1", 1, [RAG])
+    assert board(ledger) == []
+    with ledger.asking() as inquiry:
+        profile = inquiry.profile("hk-1")
+    assert profile.reputation == {PYTHON: 452_000_000, RAG: 500_000_000}
+    assert profile.rank == {RAG: 1}
+    # what was dispatched before is still scored
+    passed(ledger, tmp_path, "hk-1", round=1)
+    ledger.register("hk-1", 1, [PYTHON, RAG])
+    assert reputation(ledger, "hk-1") == {PYTHON: 408_800_000, RAG: 500_000_000}
+    assert board(ledger) == [(1, "hk-1", 1)]
+
+
+def test_the_same_registration_again_changes_nothing(ledger: Ledger) -> None:
+    ledger.register("hk-1", 1, [PYTHON, RAG])
+    before = digest_of(ledger), entries(ledger)
+    ledger.register("hk-1", 1, [RAG, PYTHON, RAG])
+    assert (digest_of(ledger), entries(ledger)) == before
+
+
+def test_registering_again_keeps_flags(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.register("hk-1", 1, [PYTHON])
+    flags = [event(f"e{n}", "collusion_flag", f"t{n}") for n in range(3)]
+    ledger.import_events(written(tmp_path / "e.jsonl", flags))
+    ledger.register("hk-1", 2, [PYTHON, RAG])
+    assert board(ledger) == board(ledger, RAG) == []
+    ledger.clear("hk-1")
+    assert board(ledger, RAG) == [(1, "hk-1", 2)]
+
+
+@pytest.mark.parametrize(
+    ("hotkey", "uid", "types", "message"),
+    [
+        ("", 1, [PYTHON], 'found the hotkey "" of 0 characters, expected 1 to 64'),
+        ("x" * 65, 1, [PYTHON], "of 65 characters, expected 1 to 64"),
+        ("hk", -1, [PYTHON], "found the uid -1, expected 0 to 65535"),
+        ("hk", 65_536, [PYTHON], "found the uid 65536, expected 0 to 65535"),
+        ("hk", 1, [], "found no skill type, expected some of rag_knowledge, declarative"),
+        ("hk", 1, [PYTHON, "python"], 'found the skill type "python", expected some of rag_'),
+    ],
+)
+def test_what_is_not_possible_changes_nothing(
+    ledger: Ledger, hotkey: str, uid: int, types: list[str], message: str
+) -> None:
+    ledger.register("hk-1", 1, [PYTHON])
+    before = digest_of(ledger), entries(ledger)
+    with pytest.raises(StateError, match=r"^found") as caught:
+        ledger.register(hotkey, uid, types)
+    assert message in str(caught.value)
+    assert (digest_of(ledger), entries(ledger)) == before
+
+
+@pytest.mark.parametrize("hotkey", ["x" * 64, "ключ 🦊", "-dash", "'; --"])
+def test_hotkeys_are_opaque_text(ledger: Ledger, tmp_path: Path, hotkey: str) -> None:
+    ledger.register(hotkey, 65_535, [PYTHON])
+    passed(ledger, tmp_path, hotkey)
+    assert reputation(ledger, hotkey) == {PYTHON: 452_000_000}
+    with ledger.asking() as inquiry:
+        assert inquiry.weights().uids == (65_535,)
+
+
+def test_a_hotkey_that_is_not_unicode_is_a_mistake_of_the_user(ledger: Ledger) -> None:
+    """As the bytes of an argument that is not UTF-8 arrive."""
+    with pytest.raises(StateError):
+        ledger.register("bad\udcff", 1, [PYTHON])

@@ -1,0 +1,212 @@
+"""Any change of a store that is not made by the ledger is found by replaying its log."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from cli.command import run
+from state.subnet import event, missed, record, written
+
+from tallystick.errors import TallystickError
+from tallystick.scoring.scorer import Scorer
+from tallystick.state.ledger import Ledger
+from tallystick.state.store.store import Store
+from tallystick.state.verification import Verified, verify
+
+PYTHON = "executable_python"
+TABLES = ("head", "log", "signals", "snapshots", "rounds")
+Statement = tuple[str, tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose log has an entry of every kind; its one file holds everything."""
+    folder = tmp_path_factory.mktemp("filled")
+    path = folder / "state.db"
+    with Ledger.create(str(path), "skills@1.0.0") as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        lines = [record("t1"), missed("t2"), event("e1", "collusion_flag", "t1")]
+        ledger.close_round(written(folder / "r.jsonl", lines), at=datetime(2026, 1, 1, tzinfo=UTC))
+        ledger.select_group(PYTHON, 1, "seed")
+        ledger.close_epoch(at=datetime(2026, 1, 2, tzinfo=UTC))
+        ledger.clear("hk-1")
+        ledger.close_round(written(folder / "r.jsonl", [record("t3", round=1, epoch=1)]))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture(scope="module")
+def scorer(filled: Path) -> Scorer:
+    with Ledger.open(str(filled)) as ledger:
+        return ledger.scorer
+
+
+def changed(filled: Path, folder: Path, statement: Statement) -> Path:
+    """A copy of the store with one change."""
+    path = folder / "changed.db"
+    shutil.copy(filled, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(*statement).rowcount == 1
+    return path
+
+
+def outcome(path: Path, scorer: Scorer) -> str:
+    """What verifying a store comes to, without loading its rule set again."""
+    try:
+        with Ledger(Store.open(str(path)), scorer) as ledger:
+            verify(ledger)
+    except TallystickError:
+        return "found"
+    except Exception as error:  # noqa: BLE001  # told by the test
+        return f"{error!r:.60}"
+    return "valid"
+
+
+def statements(path: Path) -> Iterator[Statement]:
+    """Every value of every row changed in some ways, and every row left out."""
+    with closing(sqlite3.connect(path)) as connection:
+        for table in TABLES:
+            name = f"tallystick_{table}"
+            cursor = connection.execute(f"SELECT rowid, * FROM {name}")  # noqa: S608  # our names
+            columns = [each[0] for each in cursor.description]
+            for rowid, *row in cursor.fetchall():
+                yield f"DELETE FROM {name} WHERE rowid = ?", (rowid,)  # noqa: S608  # our names
+                for column, value in zip(columns[1:], row, strict=True):
+                    for other in others(value):
+                        text = f"UPDATE {name} SET {column} = ? WHERE rowid = ?"  # noqa: S608
+                        yield text, (other, rowid)
+
+
+def others(value: object) -> Iterator[object]:
+    """Values beside one."""
+    if value is None:
+        yield "primary"
+    elif isinstance(value, int):
+        yield from (value + 1, value + 1000)
+    elif isinstance(value, bytes):
+        yield bytes([value[0] ^ 1]) + value[1:]
+    elif isinstance(value, str):
+        digits = [place for place, each in enumerate(value) if each.isdigit()]
+        for place in digits[:1] + digits[-1:]:
+            yield value[:place] + str((int(value[place]) + 1) % 10) + value[place + 1 :]
+        yield value[:-1]
+        yield value + " "
+
+
+def test_what_the_ledger_wrote_is_valid(filled: Path) -> None:
+    with Ledger.open(str(filled)) as ledger:
+        assert verify(ledger) == Verified(entries=11, snapshots=2)
+
+
+def test_the_log_has_every_kind(filled: Path) -> None:
+    with closing(sqlite3.connect(filled)) as connection:
+        kinds = {row[0] for row in connection.execute("SELECT kind FROM tallystick_log")}
+        counts = [
+            connection.execute(f"SELECT count(*) FROM tallystick_{table}").fetchone()[0]  # noqa: S608
+            for table in TABLES
+        ]
+    assert kinds == {"genesis", "miner", "signal", "round", "group", "epoch", "clear"}
+    assert min(counts) > 0
+
+
+def test_every_change_of_every_row_is_found(filled: Path, scorer: Scorer, tmp_path: Path) -> None:
+    ends = list[tuple[str, Statement]]()
+    for each in statements(filled):
+        # the database itself refuses a second row of one key
+        with suppress(sqlite3.IntegrityError):
+            ends.append((outcome(changed(filled, tmp_path, each), scorer), each))
+    assert len(ends) > 200
+    assert [f"{end}: {text} {v!r:.150}" for end, (text, v) in ends if end != "found"] == []
+
+
+ADDED = {
+    "a snapshot": "INSERT INTO tallystick_snapshots SELECT 9, digest, body FROM "
+    "tallystick_snapshots WHERE epoch = 1",
+    "a round": "INSERT INTO tallystick_rounds VALUES (9, NULL)",
+    "an entry": "INSERT INTO tallystick_log SELECT 12, kind, body, hash FROM tallystick_log "
+    "WHERE seq = 11",
+    "an entry before": "INSERT INTO tallystick_log SELECT 0, kind, body, hash FROM tallystick_log "
+    "WHERE seq = 1",
+    "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, hash FROM "
+    "tallystick_log WHERE seq = 1",
+    "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
+    "skill_type, role, is_record FROM tallystick_signals LIMIT 1",
+    "a signal below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
+    "hotkey, skill_type, role, is_record FROM tallystick_signals LIMIT 1",
+    "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state FROM "
+    "tallystick_head",
+}
+
+
+@pytest.mark.parametrize("case", ADDED)
+def test_every_row_that_is_added_is_found(
+    filled: Path, scorer: Scorer, tmp_path: Path, case: str
+) -> None:
+    assert outcome(changed(filled, tmp_path, (ADDED[case], ())), scorer) == "found"
+
+
+COMMANDS = {
+    "log body": "UPDATE tallystick_log SET body = replace(body, 'hk-1', 'hk-2') WHERE seq = 3",
+    "log hash": "UPDATE tallystick_log SET hash = 'no' WHERE seq = 3",
+    "log entry": "DELETE FROM tallystick_log WHERE seq = 4",
+    "last entry": "DELETE FROM tallystick_log WHERE seq = 11",
+    "genesis text": "UPDATE tallystick_log SET body = replace(body, '0.9', '0.8') WHERE seq = 1",
+    "genesis JSON": "UPDATE tallystick_log SET body = '{' WHERE seq = 1",
+    "genesis empty": "UPDATE tallystick_log SET body = '{}' WHERE seq = 1",
+    "genesis": "DELETE FROM tallystick_log WHERE seq = 1",
+    "snapshot body": "UPDATE tallystick_snapshots SET body = replace(body, '0.5', '0.6') "
+    "WHERE epoch = 1",
+    "snapshot JSON": "UPDATE tallystick_snapshots SET body = '{' WHERE epoch = 1",
+    "snapshot digest": "UPDATE tallystick_snapshots SET digest = 'no' WHERE epoch = 1",
+    "head state": "UPDATE tallystick_head SET state = replace(state, '0.4', '0.5')",
+    "head JSON": "UPDATE tallystick_head SET state = '{}'",
+    "head text": "UPDATE tallystick_head SET state = 'text'",
+    "head gone": "DELETE FROM tallystick_head",
+    "rounds": "DELETE FROM tallystick_rounds WHERE round = 1",
+    "signals": "UPDATE tallystick_signals SET hotkey = 'hk-2' WHERE seq = 3",
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_the_command_finds_a_change_with_status_1(filled: Path, tmp_path: Path, case: str) -> None:
+    path = changed(filled, tmp_path, (COMMANDS[case], ()))
+    found = run("state", "verify", "--state", path)
+    assert (found.status, found.out) == (1, "")
+    assert found.err.startswith("error: ")
+    shown = run("state", "verify", "--state", path, "--json").json()
+    assert shown["valid"] is False
+    assert f"error: {shown['message']}\n" == found.err
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, case: str) -> None:
+    path = changed(filled, tmp_path, (COMMANDS[case], ()))
+    lines = written(tmp_path / "more.jsonl", [record("t9", round=1, epoch=1)])
+    for command in (
+        ("state", "show", "hk-1"),
+        ("state", "digest"),
+        ("weights",),
+        ("round", "close", lines),
+        ("epoch", "close"),
+        ("state", "export", tmp_path / "export.jsonl"),
+    ):
+        found = run(*command, "--state", path)
+        assert found.status in {0, 1, 2}
+
+
+def test_a_valid_state_in_the_command(filled: Path) -> None:
+    found = run("state", "verify", "--state", filled)
+    assert (found.status, found.out) == (0, "11 entries lead to 2 snapshots: valid\n")
+    shown = run("state", "verify", "--state", filled, "--json").json()
+    assert shown == {"valid": True, "entries": 11, "snapshots": 2}
+
+
+def test_verifying_changes_nothing(filled: Path) -> None:
+    before = filled.read_bytes()
+    run("state", "verify", "--state", filled)
+    assert filled.read_bytes() == before

@@ -1,0 +1,177 @@
+"""States under the workflow rule sets: windows of tasks, the cap, and epochs that only count."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle.decimals import published, text
+from state.chronicle import digest_of
+from state.subnet import Record, written
+
+from tallystick.errors import StateError
+from tallystick.state.inquiry import Weights
+from tallystick.state.ledger import Ledger
+
+NANO = 10**9
+
+
+@pytest.fixture(params=["workflow@1.0.0", "workflow@1.1.0"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.create(str(tmp_path / "state.db"), request.param) as found:
+        yield found
+
+
+def task(number: int, hotkey: str, quality: float, **values: Any) -> Record:  # noqa: ANN401  # of any field
+    """A faultless workflow of a quality: 0.5 · quality, and 0.1 for its reliability.
+
+    Its budget and its time are used up, so that neither earns anything.
+    """
+    made = {
+        "skill_type": "workflow",
+        "task_id": f"t{number:04}",
+        "round": number,
+        "epoch": 0,
+        "validator": "val-1",
+        "miner": {"uid": 1, "hotkey": hotkey},
+        "role": "primary",
+        "task": {"max_budget_tao": 1, "max_latency_seconds": 1},
+        "submission": {"error_handling": {}},
+        "checks": {
+            "output_quality": quality,
+            "steps_completed": 1,
+            "total_steps": 1,
+            "actual_tao": 1,
+            "actual_seconds": 1,
+            "actual_retries": 0,
+            "timeouts": 0,
+            "hard_failures": 0,
+        },
+    }
+    return made | values
+
+
+def score(quality: str) -> Fraction:
+    return Fraction(quality) / 2 + Fraction("0.1")
+
+
+def registered(ledger: Ledger, count: int) -> None:
+    for uid in range(count):
+        ledger.register(f"hk-{uid}", 100 - uid, ["workflow"])
+
+
+def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
+    ledger.import_events(written(folder / "lines.jsonl", lines))
+
+
+def weights(ledger: Ledger) -> Weights:
+    with ledger.asking() as inquiry:
+        return inquiry.weights()
+
+
+def nano(*shares: Fraction) -> tuple[int, ...]:
+    return tuple(int(published(share) * NANO) for share in shares)
+
+
+def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
+    registered(ledger, 1)
+    with ledger.asking() as inquiry:
+        profile = inquiry.profile("hk-0")
+    assert (profile.reputation, profile.rank) == ({}, {"workflow": None})
+    assert weights(ledger) == Weights((), (), ())
+
+
+def test_records_of_any_epoch_are_taken_and_epochs_only_count(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    registered(ledger, 1)
+    fed(ledger, tmp_path, task(1, "hk-0", 1, epoch=2_147_483_647))
+    with ledger.asking() as inquiry:
+        before = inquiry.state
+    ledger.close_epoch()
+    ledger.close_epoch()
+    with ledger.asking() as inquiry:
+        assert (inquiry.state.epoch, inquiry.state.miners) == (2, before.miners)
+    assert weights(ledger).uids == (100,)
+
+
+def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    """hk-0: 20 tasks at 0.2 fall out of the window but for one by one; hk-1 always has 0.5."""
+    registered(ledger, 2)
+    low = [task(n, "hk-0", 0.2) for n in range(20)]
+    high = [task(n, "hk-0", 0.8) for n in range(20, 119)]
+    fed(ledger, tmp_path, *high[::-1], *low, task(1, "hk-1", 0.6))
+    ledger.close_epoch()
+    other = score("0.6")
+
+    def shares(mean: Fraction) -> tuple[int, ...]:
+        """By ascending slot: hk-1 has 99."""
+        mean = published(mean)
+        return nano(other / (mean + other), mean / (mean + other))
+
+    # 119 tasks: one of the low ones is left
+    found = weights(ledger)
+    assert found.uids == (99, 100)
+    assert found.weights == nano(*(Fraction(1, 2),) * 2)  # the cap of two miners is 1/2
+    registered(ledger, 2)
+    for uid in range(2, 10):
+        ledger.register(f"hk-{uid}", 100 - uid, ["workflow"])
+        fed(ledger, tmp_path, task(500 + uid, f"hk-{uid}", 0.6))
+    mean = (99 * score("0.8") + score("0.2")) / 100
+    total = published(mean) + 9 * other
+    assert weights(ledger).weights[-1] == nano(published(mean) / total)[0]
+    assert shares(mean)[1] > NANO // 2
+    fed(ledger, tmp_path, task(900, "hk-0", 0.8))
+    total = score("0.8") + 9 * other
+    assert weights(ledger).weights[-1] == nano(score("0.8") / total)[0]
+
+
+def test_nobody_has_more_than_the_cap(ledger: Ledger, tmp_path: Path) -> None:
+    """One at 0.6 against nine at 0.1 would have 0.4: it has 0.15, the others 0.85 / 9 each."""
+    registered(ledger, 10)
+    fed(ledger, tmp_path, task(1, "hk-0", 1), *(task(n, f"hk-{n}", 0) for n in range(1, 10)))
+    found = weights(ledger)
+    if ledger.law.rule_set.reference == "workflow@1.0.0":
+        assert found.uids == tuple(range(91, 101))
+    share = published(Fraction("0.85") / 9)
+    assert found.weights == nano(*[share] * 9, Fraction("0.15"))
+    assert text(share) == "0.094444444"
+    assert found.uint16 == (*[round(Fraction(65535) * share / Fraction("0.15"))] * 9, 65535)
+
+
+def test_a_task_that_two_validators_scored_counts_once(ledger: Ledger, tmp_path: Path) -> None:
+    """(0.6 + 0.2) / 2 and 0.5: a mean of 0.45, against nine of 0.4."""
+    registered(ledger, 10)
+    lines = [
+        task(1, "hk-0", 1),
+        task(1, "hk-0", 0.2, validator="val-2"),
+        task(2, "hk-0", 0.8),
+        *(task(n, f"hk-{n}", 0.6) for n in range(1, 10)),
+    ]
+    fed(ledger, tmp_path, *lines)
+    mean, total = Fraction("0.45"), Fraction("0.45") + 9 * Fraction("0.4")
+    assert weights(ledger).weights[-1] == nano(mean / total)[0]
+
+
+def test_order_does_not_matter(tmp_path: Path) -> None:
+    lines = [task(n, f"hk-{n % 3}", (n % 7) / 7) for n in range(60)]
+    found = []
+    for name, order in (("a", 1), ("b", -1)):
+        with Ledger.create(str(tmp_path / name), "workflow@1.1.0") as ledger:
+            registered(ledger, 3)
+            fed(ledger, tmp_path, *lines[::order])
+            found.append((digest_of(ledger), weights(ledger)))
+    assert found[0] == found[1]
+
+
+def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger, tmp_path: Path) -> None:
+    registered(ledger, 1)
+    rounds, recorded = ledger.close_round(written(tmp_path / "r.jsonl", [task(3, "hk-0", 1)]))
+    assert (recorded.signals, rounds[0].round, rounds[0].scores) == (1, 3, {})
+    with ledger.asking() as inquiry, pytest.raises(StateError, match=r"found no \["):
+        inquiry.board("workflow")
+    with pytest.raises(StateError, match=r"found no \[groups\]"):
+        ledger.select_group("workflow", 1, "seed")
