@@ -16,6 +16,7 @@ from tallystick_skills import (
     risk,
     thresholds,
 )
+from tallystick_skills.generation import GENERATORS
 from tallystick_skills.record import timing_window
 
 tallystick_api = 1
@@ -50,6 +51,7 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             summary=summary,
             requirements=(timing_window,),
             examples=_HERE / "examples.jsonl",
+            generator=GENERATORS[name],
         )
         for name, summary in _TYPES.items()
     ]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
 from tallystick_workflow import axes
+from tallystick_workflow.generation import GENERATOR
 
 tallystick_api = 1
 
@@ -27,6 +28,7 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             summary="A workflow run against a budget and a time limit",
             requirements=(axes.completed_within_total,),
             examples=_HERE / "examples.jsonl",
+            generator=GENERATOR,
         )
     ]
 

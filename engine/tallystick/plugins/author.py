@@ -48,15 +48,20 @@ from tallystick.formula.tree import (
     rank,
     summed,
 )
+from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Generator, Part
 from tallystick.plugins.skill_type import SkillType
 from tallystick.plugins.spec import API_VERSION, hookimpl
 
 __all__ = [
     "API_VERSION",
     "UNIT",
+    "Draw",
     "Formula",
+    "Generator",
     "Node",
     "Parameters",
+    "Part",
     "Requirement",
     "SkillType",
     "absolute",

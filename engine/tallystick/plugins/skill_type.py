@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 
 from tallystick.formula.formula import Requirement
+from tallystick.plugins.generator import Generator
 
 
 @attrs.frozen(eq=False)
@@ -20,6 +21,7 @@ class SkillType:
         summary: one line for people.
         requirements: conditions that every record meets; one that does not is rejected.
         examples: a JSONL file of example records, or None.
+        generator: what makes up realistic records; without one they are made from the schema.
     """
 
     name: str
@@ -27,3 +29,4 @@ class SkillType:
     summary: str = ""
     requirements: tuple[Requirement, ...] = ()
     examples: Path | None = None
+    generator: Generator | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -29,6 +30,10 @@ PackedFactsOf = Callable[[Record], bytes]
 """The same in 8 bytes of this machine each: ``number`` facts as the doubles that the record has,
 not yet nano, the others as integers."""
 
+FAILURES = (-(1 << 63), 1 - (1 << 63))
+"""What stands for a failed opaque fact: its function raised, or gave no integer of its range."""
+
+_TRUTH = re.compile(r"\(1 if (v\d+ is True) else 0\)")
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _OBJECTS = (msgspec.Struct, dict)
 _NUMBERS = (float, int)
@@ -45,10 +50,23 @@ def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
     return function
 
 
-def compile_packed(facts: Sequence[Node], schema: Schema) -> PackedFactsOf:
-    """As ``compile_extraction``, with the facts packed; each must fit 64 bits."""
-    source = _Source(schema)
-    values = [source.double(f) if is_double(f) else source.value(f) for f in facts]
+def compile_packed(
+    facts: Sequence[Node],
+    schema: Schema,
+    *,
+    zero: Collection[str] = (),
+    lenient: Collection[str] = (),
+) -> PackedFactsOf:
+    """As ``compile_extraction``, with the facts packed; each must fit 64 bits.
+
+    Args:
+        facts: what to take.
+        schema: of the records.
+        zero: digests of facts that are 0 whatever the record.
+        lenient: digests of opaque facts that are one of ``FAILURES`` when they fail.
+    """
+    source = _Source(schema, lenient)
+    values = ["0" if fact.digest in zero else source.packed(fact) for fact in facts]
     layout = "".join("d" if is_double(fact) else "q" for fact in facts)
     pack = source.constant(struct.Struct(f"={layout}").pack)
     function: PackedFactsOf = source.compile(f"{pack}({', '.join(values)})")
@@ -63,8 +81,8 @@ def is_double(fact: Node) -> bool:
 
 
 class _Source:
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
+    def __init__(self, schema: Schema, lenient: Collection[str] = ()) -> None:
+        self.schema, self.lenient = schema, lenient
         self.lines: list[str] = []
         self.variables: dict[str, str] = {}
         self.constants: dict[str, object] = {
@@ -78,6 +96,13 @@ class _Source:
         """An expression for the integer of a fact."""
         expression: str = getattr(self, f"_{reader_of(fact)}")(fact)
         return expression
+
+    def packed(self, fact: Node) -> str:
+        """An expression for what is packed of a fact: a double, or an integer or a truth."""
+        if is_double(fact):
+            return self.double(fact)
+        truth = _TRUTH.fullmatch(value := self.value(fact))
+        return f"({truth[1]})" if truth else value
 
     def double(self, fact: Node) -> str:
         """An expression for the double of a ``number`` fact."""
@@ -135,7 +160,11 @@ class _Source:
             return value
         fields = {name for a in place.of_type("object") for name in a.get("properties", {})}
         absent = self.constant(_absent(frozenset(fields)))
-        return self.variable(f"{value} if isinstance({value}, OBJECTS) else {absent}")
+        return self.variable(f"{value} if {self.is_object(value)} else {absent}")
+
+    def is_object(self, value: str) -> str:
+        """A variable with whether a value is an object."""
+        return self.variable(f"isinstance({value}, OBJECTS)")
 
     def _projected(self, items: str, keep: str, rest: Sequence[Step]) -> str:
         """The items that are kept, or what the rest of the path reads from each, without None."""
@@ -159,8 +188,9 @@ class _Source:
         fields = object_fields(place_of(path, self.schema), self.schema)
         if not fields:
             return self.variable(f"set({listed})")
-        names = ", ".join(f"x.{attribute_name(field)}" for field in fields)
-        return self.variable(f"{{({names},) for x in {listed}}}")
+        # without a frame of its own, as a comprehension has before Python 3.12
+        read = self.constant(_fields_reader(tuple(map(attribute_name, fields))))
+        return self.variable(f"set(map({read}, {listed}))")
 
     def _is_number(self, fact: Node, value: str) -> str:
         """The condition that a value is a number."""
@@ -206,7 +236,7 @@ class _Source:
         return f"(0 if {self.read(path_of(fact))} is None else 1)"
 
     def _itemised(self, fact: Node) -> str:
-        return f"(1 if isinstance({self.read(path_of(fact))}, OBJECTS) else 0)"
+        return f"(1 if {self.is_object(self.read(path_of(fact)))} else 0)"
 
     def _equal(self, fact: Node) -> str:
         other, *options = arguments_of(fact)
@@ -224,7 +254,14 @@ class _Source:
         return f"{options}[{self.read(path_of(fact))}]"
 
     def _opaque(self, fact: Node) -> str:
-        return f"{self.constant(_guarded(fact))}(r)"
+        guard = _marked if fact.digest in self.lenient else _guarded
+        return f"{self.constant(guard(fact))}(r)"
+
+
+@cache
+def _fields_reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """What tells the items of a set apart: the values of these attributes."""
+    return attrgetter(*names)
 
 
 def _or_missing(fact: Node, read: str, present: str) -> str:
@@ -248,13 +285,34 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
             value = function(plain) if function else None
         except Exception as error:
             found = shown(f"{type(error).__name__}: {error}")
-            raise RecordError("fact-failed", path_of(fact), found, "an integer") from error
+            raise failed(fact, FAILURES[0], found) from error
         if type(value) is not int or not low <= value <= high:
-            expected = f"an integer from {low} to {high}, over {scale_of(fact)}"
-            raise RecordError("fact-failed", path_of(fact), shown(repr(value)), expected)
+            raise failed(fact, FAILURES[1], shown(repr(value)))
         return value
 
     return guarded
+
+
+def failed(fact: Node, failure: int, found: str) -> RecordError:
+    """What is said of a record whose opaque fact fails; ``failure`` is one of ``FAILURES``."""
+    _, low, high = arguments_of(fact)
+    expected = f"an integer from {low} to {high}, over {scale_of(fact)}"
+    return RecordError(
+        "fact-failed", path_of(fact), found, "an integer" if failure == FAILURES[0] else expected
+    )
+
+
+def _marked(fact: Node) -> Callable[[Record], int]:
+    """An opaque fact that answers with one of ``FAILURES`` when it fails."""
+    guarded = _guarded(fact)
+
+    def marked(record: Record) -> int:
+        try:
+            return guarded(record)
+        except RecordError as error:
+            return FAILURES[0] if error.expected == "an integer" else FAILURES[1]
+
+    return marked
 
 
 def _excess(values: object, allowed: object, allowance: Callable[[Any], int | None]) -> int:

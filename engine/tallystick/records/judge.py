@@ -79,7 +79,7 @@ class Judge:
 
     def _read(self, error: Any, record: Any) -> Iterator[_Complaint]:  # noqa: ANN401  # its errors have no stable type
         """What one error of the validator says."""
-        path, word = tuple(error.instance_path), error.kind.name
+        path, word = _path_of(error, record), error.kind.name
         part = _at(self.schema, error.schema_path[:-1])
         if word in _BRANCHING and hasattr(error.kind, "context"):
             yield from self._read_branches(error, record)
@@ -100,8 +100,8 @@ class Judge:
 
     def _read_branches(self, error: Any, record: Any) -> Iterator[_Complaint]:  # noqa: ANN401  # as above
         """The errors of the branch that was meant: the one whose JSON type the value has."""
-        path = tuple(error.instance_path)
-        meant = [branch for branch in error.kind.context if not _is_of_another_type(branch, path)]
+        path, told = _path_of(error, record), tuple(error.instance_path)
+        meant = [branch for branch in error.kind.context if not _is_of_another_type(branch, told)]
         if len(meant) == 1 and meant[0]:
             for inner in meant[0]:
                 yield from self._read(inner, record)
@@ -157,6 +157,32 @@ def _values(value: object) -> Iterator[object]:
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _values(item)
+
+
+def _path_of(error: Any, record: Any) -> Path:  # noqa: ANN401  # its errors have no stable type
+    """Where an error is; the validator reads the key "08" as the number 8 and drops an empty key."""
+    told = tuple(error.instance_path)
+    readings = _readings(record, told)
+    return next((path for path in readings if _at(record, path) == error.instance), told)
+
+
+def _readings(value: Any, told: Path) -> Iterator[Path]:  # noqa: ANN401  # any JSON value
+    """Every path in a value that the validator tells so."""
+    if not told:
+        yield ()
+    if isinstance(value, list) and told and isinstance(told[0], int) and told[0] < len(value):
+        yield from ((told[0], *rest) for rest in _readings(value[told[0]], told[1:]))
+    if isinstance(value, dict):
+        for key in (key for key in value if told and _is_told(key, told[0])):
+            yield from ((key, *rest) for rest in _readings(value[key], told[1:]))
+        if "" in value:
+            yield from (("", *rest) for rest in _readings(value[""], told))
+
+
+def _is_told(key: str, step: str | int) -> bool:
+    digits = key.removeprefix("+")
+    is_number = digits.isascii() and digits.isdigit()
+    return key == step or (is_number and isinstance(step, int) and int(digits[:400]) == step)
 
 
 def _at(value: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any JSON value

@@ -1,0 +1,126 @@
+"""``tallystick records``: make up records."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tallystick.plugins.skill_type import SkillType
+
+_STANDARD_OUTPUT = Path("-")
+_LINES = 1000
+_SLOTS = 65536
+
+
+@click.group()
+def records() -> None:
+    """Records: generate."""
+
+
+@records.command("generate")
+@click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")
+@click.option("--count", type=click.IntRange(1), default=10_000, show_default=True)
+@click.option("--types", metavar="A,B,…", help="The skill types; by default every installed one.")
+@click.option("--miners", type=click.IntRange(1, _SLOTS), default=64, show_default=True)
+@click.option("--validators", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Where the records go; - is the standard output.",
+)
+@as_json
+def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    seed: int,
+    count: int,
+    types: str | None,
+    miners: int,
+    validators: int,
+    epochs: int,
+    rounds: int,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Make up the records of a network: COUNT lines of about 1.1 kB, the same for the same options.
+
+    Better and worse miners do tasks of all types, and several validators record each answer. The
+    records are spread evenly over the rounds, which are numbered on from epoch to epoch, from 0.
+    """
+    from tallystick.records.history import history_of  # noqa: PLC0415  # heavy
+
+    if as_json and output == _STANDARD_OUTPUT:
+        raise click.UsageError("--json and -o - both want the standard output: name a file")
+    history = history_of(
+        seed,
+        _chosen(types),
+        miners=miners,
+        validators=validators,
+        epochs=epochs,
+        rounds=rounds,
+    )
+    blocks = _blocks(history.lines(count))
+    if output == _STANDARD_OUTPUT:
+        _print(blocks)
+    else:
+        size, digest = _write(blocks, output)
+        _tell(count, size, digest, output, as_json=as_json)
+
+
+def _chosen(types: str | None) -> list[SkillType]:
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+
+    known = installed().skill_types
+    if types is None:
+        return list(known.values())
+    names = list(dict.fromkeys(name for each in types.split(",") if (name := each.strip())))
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        found = ", ".join(unknown) or "no skill type"
+        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:
+    while block := b"".join(islice(lines, _LINES)):
+        yield block
+
+
+def _print(blocks: Iterator[bytes]) -> None:
+    for block in blocks:
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+
+
+def _write(blocks: Iterator[bytes], output: Path) -> tuple[int, str]:
+    """Write a file, whole or not at all; its size and its digest."""
+    from tallystick.canonical import PREFIX  # noqa: PLC0415  # heavy
+    from tallystick.scoring.staging import staged  # noqa: PLC0415  # as above
+
+    size, sha256 = 0, hashlib.sha256()
+    with staged(output) as (file,):
+        for block in blocks:
+            file.write(block)
+            sha256.update(block)
+            size += len(block)
+    return size, PREFIX + sha256.hexdigest()
+
+
+def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"records": count, "bytes": size, "file": str(output), "digest": digest})
+    else:
+        click.echo(f"{count} record{'' if count == 1 else 's'}, {size} bytes")
+        click.echo(f"records  {output} {digest}")

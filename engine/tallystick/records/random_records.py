@@ -1,0 +1,115 @@
+"""Random records of a skill type, made from its schema alone: every one is valid under it.
+
+Values follow the schema, and the schema judges what was made: where it has a keyword that the
+values do not follow, another one is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import jsonschema_rs
+
+from tallystick.errors import SchemaError
+from tallystick.formula.place import ANSWER
+from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Generator
+from tallystick.records.decoding import MISSED
+from tallystick.records.random_numbers import Make
+from tallystick.records.random_values import DEPTH, maker
+from tallystick.records.schema import Schema, skill_type_of
+
+_TRIES = 200
+_MISSED_OF_100 = 5
+_EVENTS = "events"
+
+Check = Callable[[object], bool]
+
+
+@attrs.frozen
+class RandomRecords:
+    """Makes records of one skill type.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+    """
+
+    schema: Schema
+    _make: Make = attrs.field(init=False)
+    _is_valid: Check = attrs.field(init=False)
+
+    @_make.default
+    def _compile(self) -> Make:
+        return maker(self.schema, {**self.schema, "required": self._always()})
+
+    @_is_valid.default
+    def _judge(self) -> Check:
+        return _judge_of(self.schema)
+
+    def record(self, draw: Draw, edges: int = 0) -> dict[str, Any]:
+        """A valid record.
+
+        Args:
+            draw: the choices; equal ones give equal records.
+            edges: how many of 100 numbers, texts and lists are as small or as large as they may be.
+
+        Raises:
+            SchemaError: none was found to be valid.
+        """
+        made: dict[str, Any] = _valid(self._make, self._is_valid, draw, edges, self._what())
+        if draw.chance(_MISSED_OF_100):
+            missed = self._missed(made, draw)
+            return missed if self._is_valid(missed) else made
+        return made
+
+    def _missed(self, made: dict[str, Any], draw: Draw) -> dict[str, Any]:
+        gone = draw.one((ANSWER, *((name,) for name in ANSWER)))
+        kept = {name: value for name, value in made.items() if name not in gone}
+        return kept | {_EVENTS: [*made.get(_EVENTS, ())[:3], MISSED]}
+
+    def _always(self) -> list[str]:
+        """What every record has that answers: the schema may require it in a condition alone."""
+        answer = (name for name in ANSWER if name in self.schema.get("properties", {}))
+        return list(dict.fromkeys((*self.schema.get("required", ()), *answer)))
+
+    def _what(self) -> str:
+        return f"record of the skill type {skill_type_of(self.schema)!r}"
+
+
+def generator_of(schema: Schema) -> Generator:
+    """The generator of a type that has none: each part is made from its schema.
+
+    What a condition asks of several parts together is not followed, and no requirement is.
+    """
+    task, submission, checks = (_part(schema, name) for name in ("task", *ANSWER))
+    return Generator(
+        task=task,
+        submission=lambda draw, _task: submission(draw),
+        checks=lambda draw, _task, _submission: checks(draw),
+    )
+
+
+def _part(schema: Schema, name: str) -> Callable[[Draw], Any]:
+    part = schema.get("properties", {}).get(name, {"type": "object"})
+    make = maker(schema, part)
+    is_valid = _judge_of({"$defs": schema.get("$defs", {}), "allOf": [part]})
+    what = f"{name} of the skill type {skill_type_of(schema)!r}"
+    return lambda draw: _valid(make, is_valid, draw, 0, what)
+
+
+def _valid(make: Make, is_valid: Check, draw: Draw, edges: int, what: str) -> Any:  # noqa: ANN401  # a JSON value
+    for _ in range(_TRIES):
+        made = make(draw, edges, DEPTH)
+        if is_valid(made):
+            return made
+    raise SchemaError(
+        f"found no valid {what} in {_TRIES} that follow its schema, expected one: "
+        "give the skill type a generator"
+    )
+
+
+def _judge_of(schema: Schema) -> Check:
+    judge = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=False, offline=True)
+    return judge.is_valid

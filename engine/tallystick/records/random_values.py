@@ -1,0 +1,255 @@
+"""Random values of a JSON Schema: each part of it compiled once to a function that makes values.
+
+What a function makes follows the keywords of the shapes that record schemas have: types, bounds,
+lengths, choices, references, fields, lists and maps. Keywords beside these, such as ``pattern`` or
+``not``, are not looked at; whoever needs a promise asks the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tallystick.errors import SchemaError
+from tallystick.plugins.draw import Draw
+from tallystick.records.random_numbers import Make, decimal, whole
+from tallystick.records.schema import Schema, resolve
+
+DEPTH = 6
+"""How deeply values are nested by choice; where a schema demands more there is more."""
+
+_DEEPEST = 40
+_USUAL_ITEMS = 4
+_USUAL_LETTERS = 24
+_MANY_ITEMS = 10
+_LEFT_OUT = 40
+_USUAL_LENGTH = 1000
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-_./ "
+_ODD_LETTERS = 'AÄé\u0301ßı\u212a☃\U0001f600\u2028\t\n"\\\x00\x7f|,:*'
+_OTHERS: Mapping[str, Schema] = {
+    name: {"type": name} for name in ("null", "boolean", "integer", "string")
+}
+
+
+def maker(root: Schema, part: Any, *, skilled: bool = False) -> Make:  # noqa: ANN401  # or a boolean
+    """What makes values of a part of a self-contained schema.
+
+    Args:
+        root: the whole schema, where references lead.
+        part: the part, which may be the whole.
+        skilled: whether numbers lie near the top of their range as a skilled miner does.
+    """
+    return _Compiler(root, skilled).compile(part)
+
+
+@attrs.define
+class _Compiler:
+    """Compiles the parts of one schema, each definition once."""
+
+    root: Schema
+    skilled: bool
+    _done: dict[str, Make] = attrs.field(factory=dict, init=False)
+
+    def compile(self, schema: Any) -> Make:  # noqa: ANN401  # or a boolean
+        if not isinstance(schema, Mapping):
+            schema = {"anyOf": list(_OTHERS.values())} if schema else {"enum": []}
+        for word in ("anyOf", "oneOf", "allOf"):
+            if word in schema:
+                return self._branches(schema, word)
+        if "$ref" in schema:
+            return self._reference(schema["$ref"])
+        if "const" in schema:
+            return _one_of([schema["const"]])
+        if "enum" in schema:
+            return _one_of(schema["enum"])
+        kind = schema.get("type", _kind_of(schema))
+        if isinstance(kind, list):
+            return self._choice([{**schema, "type": each} for each in kind])
+        return self._typed(schema, kind)
+
+    def _reference(self, reference: str) -> Make:
+        if reference not in self._done:
+            # a definition may refer to itself: it is looked up when a value is made
+            def later(draw: Draw, edges: int, room: int) -> object:
+                return self._done[reference](draw, edges, room)
+
+            self._done[reference] = later
+            self._done[reference] = self.compile(resolve(self.root, reference))
+        return self._done[reference]
+
+    def _branches(self, schema: Schema, word: str) -> Make:
+        rest: Schema = {name: value for name, value in schema.items() if name != word}
+        if word == "allOf":
+            merged = rest
+            for each in schema[word]:
+                merged = self._merged(merged, each)
+            return self.compile(merged)
+        return self._choice([self._merged(rest, each) for each in schema[word]])
+
+    def _merged(self, first: Schema, second: Any) -> Schema:  # noqa: ANN401  # or a boolean
+        """Roughly both: what the second says counts where both say something."""
+        if not isinstance(second, Mapping):
+            return first if second else {"enum": []}
+        if "$ref" in second and first.keys() & {"type", "properties", "required"}:
+            second = resolve(self.root, second["$ref"])
+        both = {**first, **second}
+        if "properties" in first and "properties" in second:
+            both["properties"] = {**first["properties"], **second["properties"]}
+        if "required" in first and "required" in second:
+            both["required"] = [*first["required"], *second["required"]]
+        return both
+
+    def _choice(self, schemas: list[Schema]) -> Make:
+        makers = [self.compile(schema) for schema in schemas]
+        plain = [m for m, s in zip(makers, schemas, strict=True) if not self._nests(s)]
+        shallow = plain or makers
+
+        def make(draw: Draw, edges: int, room: int) -> object:
+            return draw.one(makers if room > 0 else shallow)(draw, edges, room)
+
+        return make if makers else _one_of([])
+
+    def _nests(self, schema: Schema) -> bool:
+        if "$ref" in schema:
+            part = resolve(self.root, schema["$ref"])
+            return isinstance(part, Mapping) and ("$ref" in part or self._nests(part))
+        return schema.get("type", _kind_of(schema)) in ("object", "array") or any(
+            word in schema for word in ("anyOf", "oneOf", "allOf")
+        )
+
+    def _typed(self, schema: Schema, kind: str) -> Make:
+        match kind:
+            case "object":
+                return self._object(schema)
+            case "array":
+                return self._array(schema)
+            case "string":
+                return _text(schema)
+            case "integer":
+                return whole(schema, skilled=self.skilled)
+            case "number":
+                return decimal(schema, skilled=self.skilled)
+            case "boolean":
+                return lambda draw, _edges, _room: draw.chance(1, of=2)
+            case "null":
+                return lambda _draw, _edges, _room: None
+            case _:
+                return self._choice(list(_OTHERS.values()))
+
+    def _array(self, schema: Schema) -> Make:
+        least = schema.get("minItems", 1 if "contains" in schema else 0)
+        most = schema.get("maxItems", least + _USUAL_LENGTH)
+        # of a list that must contain something, everything is that
+        item = self.compile(schema.get("items", schema.get("contains", True)))
+        first = [self.compile(each) for each in schema.get("prefixItems", ())]
+
+        def make(draw: Draw, edges: int, room: int) -> list[Any]:
+            count = _size(draw, edges, room, least, most)
+            inner = edges if count <= _MANY_ITEMS else 0
+            made = [each(draw, inner, room - 1) for each in first[:count]]
+            return made + [item(draw, inner, room - 1) for _ in range(count - len(made))]
+
+        return _bounded(make)
+
+    def _object(self, schema: Schema) -> Make:
+        fields = {name: self.compile(part) for name, part in schema.get("properties", {}).items()}
+        required = dict.fromkeys(schema.get("required", ()))
+        anything = self.compile(True)
+        known = {name: fields.get(name, anything) for name in (*required, *fields)}
+        optional = frozenset(known.keys() - required.keys())
+        extra = self._map(schema, len(required)) if "additionalProperties" in schema else None
+
+        def make(draw: Draw, edges: int, room: int) -> dict[str, Any]:
+            made = {
+                name: each(draw, edges, room - 1)
+                for name, each in known.items()
+                if name not in optional or (room > 0 and not draw.chance(_LEFT_OUT))
+            }
+            return made if extra is None else {**extra(draw, edges, room), **made}
+
+        return _bounded(make)
+
+    def _map(self, schema: Schema, taken: int) -> Make | None:
+        """What makes the entries that no field is declared for."""
+        inner = schema["additionalProperties"]
+        if inner is False or (inner is True and schema.get("properties")):
+            return None
+        names = schema.get("propertyNames", True)
+        plain = {"type": "string"}
+        name = self.compile({**plain, **names} if isinstance(names, Mapping) else plain)
+        value = self.compile(inner)
+        least = max(0, schema.get("minProperties", 0) - taken)
+        most = schema.get("maxProperties", least + taken + _USUAL_LENGTH) - len(
+            schema.get("properties", ())
+        )
+
+        def make(draw: Draw, edges: int, room: int) -> dict[str, Any]:
+            count = _size(draw, edges, room, least, max(least, most))
+            inner = edges if count <= _MANY_ITEMS else 0
+            found: dict[str, Any] = {}
+            # a name that comes twice is one entry; another try is made, but not for ever
+            for _ in range(2 * count + _MANY_ITEMS):
+                if len(found) >= count:
+                    break
+                found[name(draw, inner, room - 1)] = value(draw, inner, room - 1)
+            return found
+
+        return make
+
+
+def _kind_of(schema: Schema) -> str:
+    """The type of the values that a schema without one is about."""
+    about = {
+        "object": ("properties", "required", "additionalProperties", "maxProperties"),
+        "array": ("items", "prefixItems", "contains", "minItems", "maxItems"),
+        "string": ("minLength", "maxLength", "pattern"),
+        "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    }
+    return next((kind for kind, words in about.items() if schema.keys() & set(words)), "")
+
+
+def _one_of(options: list[Any]) -> Make:
+    def make(draw: Draw, _edges: int, _room: int) -> object:
+        if not options:
+            raise SchemaError("found a schema that no value meets, expected one that some do")
+        return draw.one(options)
+
+    return make
+
+
+def _bounded(make: Make) -> Make:
+    """The same, but for a schema that demands itself within itself, without an end."""
+
+    def bounded(draw: Draw, edges: int, room: int) -> object:
+        if room < -_DEEPEST:
+            raise SchemaError("found a schema that demands itself within itself, without an end")
+        return make(draw, edges, room)
+
+    return bounded
+
+
+def _size(draw: Draw, edges: int, room: int, least: int, most: int) -> int:
+    """How many items: few, or at an edge the least or the most; the least where nothing nests."""
+    if room <= 0:
+        return least
+    if draw.chance(edges):
+        return draw.one((least, most))
+    return draw.whole(least, min(most, least + _USUAL_ITEMS))
+
+
+def _text(schema: Schema) -> Make:
+    least: int = schema.get("minLength", 0)
+    most: int = schema.get("maxLength", _USUAL_LENGTH)
+    usual = min(most, max(least, _USUAL_LETTERS))
+
+    def make(draw: Draw, edges: int, _room: int) -> str:
+        if not draw.chance(edges):
+            length = draw.whole(max(least, min(1, most)), usual)
+            return "".join([draw.one(_LETTERS) for _ in range(length)])
+        length = draw.one((least, most))
+        pair = draw.one(_ODD_LETTERS) + draw.one(_ODD_LETTERS)
+        return pair * (length // 2) + "x" * (length % 2)
+
+    return make

@@ -1,0 +1,123 @@
+"""`tallystick records generate`."""
+
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.command import COMMAND, environment, message_of, run, start
+
+SMALL = ("--miners", "12", "--epochs", "2", "--rounds", "3", "--seed", "7")
+
+
+def generate(output: Path, *options: str) -> bytes:
+    found = run("records", "generate", *SMALL, "-o", output, *options)
+    assert found.status == 0, found
+    return output.read_bytes()
+
+
+def test_the_same_options_write_the_same_bytes(tmp_path: Path) -> None:
+    first = generate(tmp_path / "a.jsonl", "--count", "300")
+    assert first.count(b"\n") == 300
+    assert first == generate(tmp_path / "b.jsonl", "--count", "300")
+    assert first != generate(tmp_path / "c.jsonl", "--count", "300", "--seed", "8")
+    assert {json.loads(line)["epoch"] for line in first.splitlines()} == {0, 1}
+
+
+def test_the_standard_output_gets_the_same_bytes_and_nothing_else(tmp_path: Path) -> None:
+    written = generate(tmp_path / "a.jsonl", "--count", "2500")
+    found = start("records", "generate", *SMALL, "--count", "2500", "-o", "-")
+    assert (found.status, found.err) == (0, "")
+    assert found.out.encode() == written
+
+
+def test_only_the_types_that_were_asked_for(tmp_path: Path) -> None:
+    made = generate(tmp_path / "a.jsonl", "--count", "200", "--types", " workflow,mcp_server, ")
+    assert {json.loads(line)["skill_type"] for line in made.splitlines()} == {
+        "workflow",
+        "mcp_server",
+    }
+
+
+def test_what_was_written_is_told(tmp_path: Path) -> None:
+    output = tmp_path / "a.jsonl"
+    plain = run("records", "generate", *SMALL, "--count", "1", "-o", output)
+    digest = "sha256:" + hashlib.sha256(output.read_bytes()).hexdigest()
+    size = output.stat().st_size
+    assert plain.out == f"1 record, {size} bytes\nrecords  {output} {digest}\n"
+    found = run("records", "generate", *SMALL, "--count", "1", "-o", output, "--json").json()
+    assert found == {"records": 1, "bytes": size, "file": str(output), "digest": digest}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--types", "levitation"), "--types: found levitation, expected some of rag_knowledge, "),
+        (("--types", " , "), "--types: found no skill type, expected some of"),
+        (("--count", "0"), "0 is not in the range x>=1"),
+        (("--miners", "65537"), "65537 is not in the range 1<=x<=65536"),
+        (("--seed", "x"), "'x' is not a valid integer"),
+        (("-o", "-", "--json"), "both want the standard output: name a file"),
+    ],
+)
+def test_wrong_use_is_told(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    output = tmp_path / "a.jsonl"
+    found = run("records", "generate", *SMALL, "-o", output, *options)
+    assert found.status == 2
+    assert message in found.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    found = run("records", "generate", *SMALL, "-o", tmp_path)
+    assert "a folder, expected the name of a file to write" in message_of(found)
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_word() -> None:
+    options = ("records", "generate", *SMALL, "--count", "1000000", "-o", "-")
+    with subprocess.Popen(
+        [*COMMAND, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b'{"skill_type"')
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_a_run_that_is_ended_leaves_no_file(tmp_path: Path) -> None:
+    options = ("records", "generate", *SMALL, "--count", "10000000")
+    with subprocess.Popen(
+        [*COMMAND, *options, "-o", str(tmp_path / "a.jsonl")], stderr=subprocess.PIPE
+    ) as process:
+        while not any(path.stat().st_size for path in tmp_path.iterdir()):
+            assert process.poll() is None
+            os.sched_yield()
+        process.terminate()
+    assert process.returncode != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("rules", ["skills@1.1.0", "workflow@1.1.0"])
+def test_a_state_takes_the_rounds_of_a_history(tmp_path: Path, rules: str) -> None:
+    types = "workflow" if rules.startswith("workflow") else "mcp_server,rag_knowledge"
+    made = generate(tmp_path / "a.jsonl", "--count", "120", "--types", types)
+    records = [json.loads(line) for line in made.splitlines()]
+    state = ("--state", str(tmp_path / "subnet.db"))
+    assert run("state", "init", "--rules", rules, *state).status == 0
+    miners: dict[tuple[str, int], set[str]] = {}
+    for record in records:
+        who = record["miner"]["hotkey"], record["miner"]["uid"]
+        miners.setdefault(who, set()).add(record["skill_type"])
+    for (hotkey, uid), declared in miners.items():
+        of = ("--uid", str(uid), "--types", ",".join(sorted(declared)))
+        assert run("miner", "register", hotkey, *of, *state).status == 0
+    first = tmp_path / "epoch-0.jsonl"
+    first.write_bytes(b"".join(made.splitlines(keepends=True)[:60]))
+    found = run("round", "close", first, *state, "--json")
+    assert found.status == 0, found
+    assert found.json()["recorded"] == 60
+    assert [each["round"] for each in found.json()["rounds"]] == [0, 1, 2]

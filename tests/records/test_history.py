@@ -1,0 +1,203 @@
+"""A made-up history is valid, the same everywhere, and such as a network leaves behind."""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import attrs
+import pytest
+from records.making import FILES
+
+import tallystick
+from tallystick.errors import SchemaError
+from tallystick.plugins.author import Generator, SkillType
+from tallystick.plugins.registry import installed
+from tallystick.records.decoding import Decoder
+from tallystick.records.history import history_of
+from tallystick.records.rejects import Reject
+from tallystick.records.schema import load_schema
+
+TYPES = installed().skill_types
+DIGEST = "647c571ae7d7308b6107c4ea9e3b170e944964a835b411cf36248d7a08049341"
+SIZES = {"miners": 20, "validators": 3, "epochs": 4, "rounds": 5}
+
+Record = dict[str, Any]
+
+
+def lines(
+    count: int, seed: int = 1, names: tuple[str, ...] = (*TYPES,), **sizes: int
+) -> list[bytes]:
+    types = [TYPES[name] for name in names]
+    return list(history_of(seed, types, **(SIZES | sizes)).lines(count))
+
+
+@pytest.fixture(scope="module")
+def history() -> list[Record]:
+    return [json.loads(line) for line in lines(6000)]
+
+
+def test_the_bytes_are_these_on_every_machine() -> None:
+    found = b"".join(lines(2000, seed=7))
+    assert hashlib.sha256(found).hexdigest() == DIGEST
+
+
+def test_a_line_is_json_as_any_writer_writes_it(history: list[Record]) -> None:
+    written = (json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in history)
+    assert [f"{text}\n".encode() for text in written] == lines(6000)
+
+
+def test_seeds_differ_and_the_order_of_types_does_not_matter() -> None:
+    names = (*TYPES,)
+    assert lines(100) == lines(100, names=names[::-1])
+    assert lines(100) != lines(100, seed=2)
+    assert not set(lines(500)) & set(lines(500, seed=2))
+
+
+def test_every_record_is_valid(history: list[Record]) -> None:
+    decoder = Decoder({name: load_schema(each.schema) for name, each in TYPES.items()})
+    found = [decoder.convert(record, 1) for record in history]
+    assert not [each for each in found if isinstance(each, Reject)]
+
+
+@pytest.mark.parametrize("rules", ["skills@1.1.0", "workflow@1.1.0"])
+def test_every_record_is_scored_and_better_miners_do_better(
+    history: list[Record], rules: str
+) -> None:
+    scorer = tallystick.load(rules)
+    own = [record for record in history if record["skill_type"] in scorer.types]
+    scores = defaultdict(list)
+    for result in scorer.score_many(own):
+        assert not isinstance(result, tallystick.Reject)
+        if result.quality is not None:
+            scores[result.miner_hotkey].append(float(result.quality))
+    means = sorted(mean(each) for each in scores.values() if len(each) > 20)
+    assert means[-1] > means[0] + 0.2
+
+
+def test_a_record_has_about_a_kilobyte() -> None:
+    sizes = [len(line) for line in lines(6000)]
+    assert 1000 < mean(sizes) < 1250
+    assert max(sizes) < 4000
+
+
+@pytest.mark.parametrize("count", [1, 7, 20, 333])
+def test_there_are_as_many_records_as_asked_for_spread_over_the_rounds(count: int) -> None:
+    rounds = Counter(json.loads(line)["round"] for line in lines(count))
+    assert rounds.total() == count
+    assert set(rounds) <= set(range(20))
+    assert len(rounds) == min(count, 20)
+    assert max(rounds.values()) - min(rounds.values()) <= 1
+
+
+def test_rounds_come_in_order_and_share_their_epoch(history: list[Record]) -> None:
+    rounds = [record["round"] for record in history]
+    assert rounds == sorted(rounds)
+    assert all(record["epoch"] == record["round"] // 5 for record in history)
+
+
+def test_a_record_is_the_only_one_of_its_validator_miner_and_task(history: list[Record]) -> None:
+    keys = Counter((r["validator"], r["miner"]["hotkey"], r["task_id"]) for r in history)
+    assert max(keys.values()) == 1
+
+
+def test_validators_see_the_same_task_and_answer_and_verify_it_themselves(
+    history: list[Record],
+) -> None:
+    seen = defaultdict(list)
+    for record in history:
+        seen[record["task_id"], record["miner"]["uid"]].append(record)
+    several = [group for group in seen.values() if len(group) > 1]
+    assert len(several) > len(seen) // 2
+    for group in several:
+        for field in ("task", "submission", "consensus", "role", "skill_type"):
+            assert len({json.dumps(each.get(field)) for each in group}) == 1
+    assert any(len({json.dumps(each.get("checks")) for each in group}) > 1 for group in several)
+
+
+def test_a_task_is_given_to_a_group_of_primaries_and_auditors(history: list[Record]) -> None:
+    tasks = defaultdict(dict)
+    for record in history:
+        tasks[record["task_id"]][record["miner"]["uid"]] = record["role"]
+        assert record["task"] == tasks.setdefault(("task", record["task_id"]), record["task"])
+    groups = Counter(
+        tuple(sorted(Counter(roles.values()).items()))
+        for name, roles in tasks.items()
+        if isinstance(name, str)
+    )
+    assert (("auditor", 2), ("primary", 3)) in groups
+    assert all(dict(each).get("primary", 0) <= 3 for each in groups)
+
+
+def test_everything_that_happens_in_a_network_happens(history: list[Record]) -> None:
+    assert {record["skill_type"] for record in history} == set(TYPES)
+    assert len({record["validator"] for record in history}) == 3
+    assert {type(record.get("consensus")) for record in history} == {float, dict, type(None)}
+    events = Counter(event for record in history for event in record.get("events", []))
+    assert {"rerun_pass", "rerun_fail", "probe_fail", "digest_mismatch"} <= set(events)
+    missed = [record for record in history if "missed_deadline" in record.get("events", [])]
+    assert all("submission" not in r and "checks" not in r for r in missed)
+    assert 0.01 < len(missed) / len(history) < 0.15
+    misses = Counter(record["miner"]["uid"] for record in missed)
+    assert max(misses.values()) > 3 * min(misses.get(uid, 0) for uid in range(20))
+
+
+def test_a_miner_has_one_name_and_declares_some_of_the_types(history: list[Record]) -> None:
+    names = {(record["miner"]["uid"], record["miner"]["hotkey"]) for record in history}
+    assert len(names) == len(dict(names)) == 20
+    declared = defaultdict(set)
+    for record in history:
+        declared[record["miner"]["uid"]].add(record["skill_type"])
+    assert any(len(types) < len(TYPES) for types in declared.values())
+
+
+def test_a_miner_is_the_same_in_a_larger_network() -> None:
+    few = {r["miner"]["uid"]: r["miner"]["hotkey"] for r in map(json.loads, lines(300, miners=5))}
+    many = {r["miner"]["uid"]: r["miner"]["hotkey"] for r in map(json.loads, lines(3000))}
+    assert len(few) == 5
+    assert few.items() <= many.items()
+
+
+def test_the_smallest_network_has_no_consensus() -> None:
+    found = [json.loads(line) for line in lines(50, miners=1, validators=1, epochs=1, rounds=1)]
+    assert {record["miner"]["uid"] for record in found} == {0}
+    assert not [record for record in found if "consensus" in record]
+
+
+def test_a_history_is_made_as_it_is_read() -> None:
+    endless = history_of(1, list(TYPES.values()), **SIZES | {"epochs": 10**6}).lines(10**12)
+    assert json.loads(next(endless))["round"] == 0
+
+
+def plain(name: str, generator: Generator | None = None) -> SkillType:
+    return SkillType(name, FILES[name], generator=generator)
+
+
+@pytest.mark.parametrize("skill_type", TYPES)
+def test_a_type_without_a_generator_gets_records_of_its_schema(skill_type: str) -> None:
+    decoder = Decoder({skill_type: load_schema(TYPES[skill_type].schema)})
+    made = list(history_of(3, [plain(skill_type)], **SIZES).lines(300))
+    assert not [each for each in (decoder.decode(line, 1) for line in made) if type(each) is Reject]
+    assert len(set(made)) == 300
+    assert sum(b"missed_deadline" in line for line in made) > 3
+
+
+def test_a_schema_that_allows_no_missed_deadline_gets_none(tmp_path: Path) -> None:
+    schema = json.loads(FILES["workflow"].read_text())
+    del schema["if"], schema["else"]
+    schema["required"] += ["submission", "checks"]
+    file = tmp_path / "workflow.schema.json"
+    file.write_text(json.dumps(schema))
+    strict = attrs.evolve(TYPES["workflow"], schema=file)
+    made = list(history_of(3, [strict], **SIZES).lines(1000))
+    assert not [line for line in made if b"missed_deadline" in line]
+
+
+def test_a_generator_whose_records_the_schema_refuses_is_named() -> None:
+    good = TYPES["workflow"].generator
+    assert good is not None
+    bad = attrs.evolve(good, task=lambda _draw: {"max_budget_tao": -1, "max_latency_seconds": 1})
+    with pytest.raises(SchemaError, match="made-up record of 'workflow' that its schema refuses"):
+        history_of(1, [plain("workflow", bad)], **SIZES)
