@@ -25,7 +25,7 @@ from tallystick.records.decoding import Decoder
 from tallystick.records.lines import LineReader
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.gathering import gather
-from tallystick.scoring.output import Parquet
+from tallystick.scoring.output import Parquet, encoder
 from tallystick.scoring.table import to_arrow
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
@@ -87,7 +87,7 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
 def written(batch: ResultBatch, axes: tuple[str, ...]) -> None:
     """Write one batch as Parquet, to memory."""
     out = Parquet(io.BytesIO(), axes)
-    out.write(batch)
+    out.append(encoder("parquet", axes)(batch))
     out.close()
 
 

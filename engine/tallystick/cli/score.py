@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import pinned, pinned_option
 from tallystick.scoring.output import FORMATS
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
 @pinned_option
+@workers_option
+@cluster_option
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -41,18 +44,26 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     format_name: str | None,
     rejects: Path | None,
     where: str | None,
+    workers: int,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
-    """Score the RECORDS of a JSONL or Parquet file.
+    """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
     Results go to OUTPUT, what is wrong with bad records to a rejects file, and what was scored
     with what to OUTPUT.receipt.json. The exit status is 1 when a record was rejected.
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    with pinned(load(reference), where) as scorer, _progress() as progress:
+    engine = engine_of(workers, cluster)
+    with pinned(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
-            records, output, format_name=format_name, rejects=rejects, progress=progress
+            records,
+            output,
+            format_name=format_name,
+            rejects=rejects,
+            progress=progress,
+            engine=engine,
         )
     if as_json:
         print_json(receipt.to_dict())
@@ -79,8 +90,8 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A progress bar on a terminal."""
+def progress_bar(doing: str) -> Iterator[Progress | None]:
+    """A progress bar on a terminal, with what is being done."""
     # a process without an error output has none here
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -89,5 +100,5 @@ def _progress() -> Iterator[Progress | None]:
     from rich.progress import Progress as Bar  # noqa: PLC0415  # as above
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("scoring", total=None)
+        task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

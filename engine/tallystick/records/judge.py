@@ -160,7 +160,7 @@ def _values(value: object) -> Iterator[object]:
 
 
 def _path_of(error: Any, record: Any) -> Path:  # noqa: ANN401  # its errors have no stable type
-    """Where an error is; the validator reads the key "08" as the number 8 and drops an empty key."""
+    """Where an error is; the validator takes the key "08" for the number 8, drops an empty key."""
     told = tuple(error.instance_path)
     readings = _readings(record, told)
     return next((path for path in readings if _at(record, path) == error.instance), told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -20,8 +20,17 @@ from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
 from tallystick.scoring.tiers import Thresholds
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Rows = npt.NDArray[np.intp]
 """Positions in a batch."""
+
+
+_WHO = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
+"""The first fields of a result, in order."""
+_ROWS = 1 << 12
+"""How many results are made of columns at a time."""
 
 
 @attrs.frozen
@@ -40,6 +49,8 @@ class DecimalColumn:
 class ResultBatch:
     """Results of consecutive records, a column for each field, and what was rejected among them.
 
+    Whole numbers and texts are lists, or NumPy and Arrow arrays where they come from such.
+
     Attributes:
         record: the line of each record.
         skill_type: the names of the types.
@@ -55,12 +66,12 @@ class ResultBatch:
         snapshots: those epochs of the records whose snapshots were pinned.
     """
 
-    record: list[int]
-    skill_type: list[str]
-    task_id: list[str]
-    miner_uid: list[int]
-    miner_hotkey: list[str]
-    role: list[str]
+    record: list[int] | Column
+    skill_type: list[str] | pa.Array
+    task_id: list[str] | pa.Array
+    miner_uid: list[int] | Column
+    miner_hotkey: list[str] | pa.Array
+    role: list[str] | pa.Array
     axes: Mapping[str, DecimalColumn]
     decimals: Mapping[str, DecimalColumn]
     tier: npt.NDArray[np.int64]
@@ -72,18 +83,24 @@ class ResultBatch:
         return len(self.record)
 
     def results(self) -> Iterator[Result]:
-        """The results one by one, as plain values."""
-        axes = {name: _decimals(column) for name, column in self.axes.items()}
-        decimals = [_decimals(self.decimals[name]) for name in DECIMALS]
-        tiers = [None if t < 0 else self.tiers[t] for t in self.tier.tolist()]
-        for row, number in enumerate(self.record):
+        """The results one by one, as plain values; few are held at a time."""
+        for start in range(0, len(self), _ROWS):
+            yield from self._results(slice(start, start + _ROWS))
+
+    def _results(self, rows: slice) -> Iterator[Result]:
+        axes = {name: _decimals(column, rows) for name, column in self.axes.items()}
+        decimals = [_decimals(self.decimals[name], rows) for name in DECIMALS]
+        tiers = [None if t < 0 else self.tiers[t] for t in self.tier[rows].tolist()]
+        who = [_listed(getattr(self, name)[rows]) for name in _WHO]
+        for row, values in enumerate(zip(*who, strict=True)):
+            record, skill_type, task_id, uid, hotkey, role = values
             yield Result(
-                record=number,
-                skill_type=self.skill_type[row],
-                task_id=self.task_id[row],
-                miner_uid=self.miner_uid[row],
-                miner_hotkey=self.miner_hotkey[row],
-                role=self.role[row],
+                record=record,
+                skill_type=skill_type,
+                task_id=task_id,
+                miner_uid=uid,
+                miner_hotkey=hotkey,
+                role=role,
                 axes={n: v for n, c in axes.items() if (v := c[row]) is not None},
                 tier=tiers[row],
                 **{n: c[row] for n, c in zip(DECIMALS, decimals, strict=True)},
@@ -117,19 +134,19 @@ class BatchScorer:
         came = list(items)
         found = gather(came, decode, first, self.types, epochs=bool(self.pinned))
         kept, epochs = np.ones(len(found.record), np.bool_), np.array(found.epoch, np.int64)
-        sheet = _Sheet(len(kept), self.axis_names)
+        sheet = Sheet(len(kept), self.axis_names)
         for facts in found.facts.values():
             if facts.rows:
                 rows, columns = self._valid(facts, found, kept, came, first)
-                for part in self._parts(facts.bound.name, rows, columns, epochs):
+                for part in self.parts(facts.bound.name, rows, columns, epochs):
                     scores = score_columns(facts.bound, part.columns, part.thresholds, len(part))
                     sheet.write(facts.bound, part.rows, scores)
         return self._assembled(found, kept, sheet)
 
-    def _parts(self, name: str, rows: Rows, columns: list[Column], epochs: Column) -> list[_Part]:
+    def parts(self, name: str, rows: Rows, columns: list[Column], epochs: Column) -> list[Part]:
         """The rows of one type, those apart that are scored by other thresholds."""
         if not self.pinned:
-            return [_Part(rows, columns, self.thresholds[name])]
+            return [Part(rows, columns, self.thresholds[name])]
         shared: dict[tuple[tuple[str, int], ...], list[int]] = {}
         for epoch in np.unique(epochs[rows]).tolist():
             thresholds = thresholds_at(self.thresholds, self.pinned, name, epoch)
@@ -137,7 +154,7 @@ class BatchScorer:
         parts = []
         for items, among in shared.items():
             chosen = np.isin(epochs[rows], among)
-            part = _Part(rows[chosen], [column[chosen] for column in columns], dict(items))
+            part = Part(rows[chosen], [column[chosen] for column in columns], dict(items))
             parts.append(part)
         return parts
 
@@ -160,7 +177,7 @@ class BatchScorer:
         kept[rows[~valid]] = False
         return rows[valid], [column[valid] for column in columns]
 
-    def _assembled(self, found: Gathered, kept: Truths, sheet: _Sheet) -> ResultBatch:
+    def _assembled(self, found: Gathered, kept: Truths, sheet: Sheet) -> ResultBatch:
         every, chosen = bool(kept.all()), np.flatnonzero(kept)
 
         def some(values: list[Any]) -> list[Any]:
@@ -186,7 +203,7 @@ class BatchScorer:
 
 
 @attrs.frozen
-class _Part:
+class Part:
     """Rows of one type that are scored by the same thresholds, and their facts."""
 
     rows: Rows
@@ -197,15 +214,17 @@ class _Part:
         return len(self.rows)
 
 
-class _Sheet:
+class Sheet:
     """Empty columns for a batch, into which each type writes its rows."""
 
     def __init__(self, rows: int, axes: Iterable[str]) -> None:
+        """Make them, for so many rows and these axes."""
         self.axes = {name: _empty(rows) for name in axes}
         self.decimals = {name: _empty(rows) for name in DECIMALS}
         self.tier = np.full(rows, -1, np.int64)
 
     def write(self, bound: BoundType, rows: Rows, scores: ScoreColumns) -> None:
+        """Put the scores of one type into its rows."""
         for name, values in scores.axes.items():
             _write(self.axes[name], rows, values)
         _write(self.decimals["quality"], rows, scores.quality)
@@ -224,6 +243,11 @@ class _Sheet:
                     self.decimals[name].given[rows] = factor.given
 
 
+def _listed(values: Any) -> list[Any]:  # noqa: ANN401  # a list or an array
+    listed: list[Any] = values if isinstance(values, list) else values.tolist()
+    return listed
+
+
 def _empty(rows: int) -> DecimalColumn:
     return DecimalColumn(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
 
@@ -234,6 +258,6 @@ def _write(column: DecimalColumn, rows: Rows, values: Column | None) -> None:
         column.given[rows] = True
 
 
-def _decimals(column: DecimalColumn) -> list[Any]:
-    pairs = zip(column.values.tolist(), column.given.tolist(), strict=True)
+def _decimals(column: DecimalColumn, rows: slice) -> list[Any]:
+    pairs = zip(column.values[rows].tolist(), column.given[rows].tolist(), strict=True)
     return [to_decimal(nano) if given else None for nano, given in pairs]

@@ -176,7 +176,7 @@ class _Binding:
         with self._placed(path, name):
             for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
-                    self.domains[fact.digest] = _narrow(fact, domain_of(fact, self.schema))
+                    self.domains[fact.digest] = narrow(fact, domain_of(fact, self.schema))
                     self.facts.append(fact)
 
     @contextmanager
@@ -234,7 +234,7 @@ class _Binding:
     def _task_requirements(self) -> Iterator[TaskRequirement]:
         for requirement in self.requirements:
             facts = tuple(leaves(requirement.condition, "fact"))
-            if not any(_reads_answer(fact) for fact in facts):
+            if not any(reads_answer(fact) for fact in facts):
                 domains = {fact.digest: self.domains[fact.digest] for fact in facts}
                 compiled = compile_tree(requirement.condition, domains, {})
                 yield TaskRequirement(requirement, compiled, facts, self.schema)
@@ -281,7 +281,8 @@ class _Binding:
         return factors, absent, Value("emission", formula, compiled, None, domain)
 
 
-def _reads_answer(fact: Node) -> bool:
+def reads_answer(fact: Node) -> bool:
+    """Whether a fact may read submission or checks; an opaque one may read anything."""
     paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
     return reader_of(fact) == "opaque" or any(p.split(".")[0] in ANSWER for p in paths)
 
@@ -291,8 +292,12 @@ def _in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
     return [name for name in TopologicalSorter(reads).static_order() if name in reads]
 
 
-def _narrow(fact: Node, domain: Domain) -> Domain:
-    """A fact is a 64-bit integer."""
+def narrow(fact: Node, domain: Domain) -> Domain:
+    """The domain of a fact, which is a 64-bit integer.
+
+    Raises:
+        FormulaError: it can be larger.
+    """
     if domain.low < -_INT64 or domain.high >= _INT64:
         raise FormulaError(
             f"found that {fact_text(fact)} can be {domain.low} to {domain.high}, expected 64 bits: "

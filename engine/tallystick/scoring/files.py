@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.plugins.registry import Registry
-from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.engines.run import ScoresFiles, parts
+from tallystick.scoring.engines.scored import Part
+from tallystick.scoring.engines.work import Engine
 from tallystick.scoring.output import Writer, format_of, writing
-from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
-from tallystick.scoring.sources import ScoresBatches, Source, source_of
+from tallystick.scoring.sources import Source, source_of
 from tallystick.scoring.staging import Staged, named, place_of, staged
-
-if TYPE_CHECKING:
-    from tallystick.scoring.batch import ResultBatch
 
 Progress = Callable[[int, int], None]
 """Told after every batch how many bytes of how many were read."""
-
-
-class ScoresFiles(ScoresBatches["ResultBatch"], Protocol):
-    """What scores a file: a bound rule set that can say what it is."""
-
-    @property
-    def loaded(self) -> LoadedRuleSet:
-        """The rule set and where it comes from."""
-
-    @property
-    def registry(self) -> Registry:
-        """The plugins that it was bound with."""
-
-    @property
-    def types(self) -> Mapping[str, BoundType]:
-        """The bound skill types."""
-
-    @property
-    def pinned(self) -> Mapping[int, Pinned]:
-        """The snapshots that it scores by."""
-
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis, in order."""
 
 
 @attrs.frozen
@@ -87,27 +58,35 @@ def score_file(  # noqa: PLR0913  # what a run needs
     format_name: str | None = None,
     rejects: Path | None = None,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Receipt:
     """Score the records of a file into results, rejects and a receipt.
 
     Args:
         scorer: the bound rule set.
-        source: a JSONL file, or a Parquet file with the same columns.
+        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
         output: where the results go.
         format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
         rejects: where rejected records go; by default beside the output.
         progress: told how far the run is.
+        engine: whose workers score the records; by default this process does.
 
     Raises:
         InputError: the file cannot be read, or has no records.
         OutputError: a file cannot be written.
+        EngineError: the workers cannot be used.
     """
     paths, chosen = Paths.of(output, rejects), format_of(output, format_name)
-    _check_apart(source, paths)
+    check_apart(source, paths)
     reader = source_of(source)
     with staged(paths.output, paths.rejects, paths.receipt) as (results, refused, proof):
-        with writing(chosen, results, scorer.axis_names) as out:
-            counts, epochs = _written(_batches(reader, scorer, progress), results, out, refused)
+        with (
+            writing(chosen, results, scorer.axis_names) as out,
+            # workers end with the block, whatever ends it
+            closing(parts(scorer, reader, chosen, engine)) as found,
+        ):
+            told = _told(found, reader, progress)
+            counts, epochs = _written(told, results, out, refused)
         receipt = receipt_of(
             scorer.loaded,
             scorer.registry,
@@ -121,11 +100,17 @@ def score_file(  # noqa: PLR0913  # what a run needs
     return receipt
 
 
-def _check_apart(source: Path, paths: Paths) -> None:
+def check_apart(source: Path, paths: Paths) -> None:
+    """That input and outputs are different files.
+
+    Raises:
+        OutputError: two of them are one.
+    """
     places = [place_of(path) for path in (paths.output, paths.rejects, paths.receipt)]
     # a name that leads nowhere is told when it is read
     with suppress(OSError, ValueError):
         places.append(Path(os.path.realpath(source)))
+    _check_outside(source, paths, places)
     if len(set(places)) < len(places):
         raise OutputError(
             f"{paths.output}: found two of input, output, rejects and receipt in one file, "
@@ -133,25 +118,33 @@ def _check_apart(source: Path, paths: Paths) -> None:
         )
 
 
-def _batches(
-    reader: Source, scorer: ScoresFiles, progress: Progress | None
-) -> Iterator[ResultBatch]:
-    for batch in reader.batches(scorer):
-        yield batch
+def _check_outside(source: Path, paths: Paths, places: Sequence[Path]) -> None:
+    """That nothing is written into a folder that is read: the next run would read it."""
+    folder = Path(os.path.realpath(source))
+    if folder.is_dir() and any(place.parent == folder for place in places):
+        raise OutputError(
+            f"{paths.output}: found an output in the folder of the records, expected another "
+            "folder: it would be read as records next time"
+        )
+
+
+def _told(parts: Iterator[Part], reader: Source, progress: Progress | None) -> Iterator[Part]:
+    for part in parts:
+        yield part
         if progress is not None:
             progress(reader.bytes_read, reader.size)
 
 
 def _written(
-    batches: Iterable[ResultBatch], results: Staged, out: Writer, refused: Staged
+    found: Iterable[Part], results: Staged, out: Writer, refused: Staged
 ) -> tuple[Counts, set[int]]:
     counts, epochs = Counts(0, 0, 0, 0), set[int]()
-    for batch in batches:
+    for part in found:
         with named(results.path):
-            out.write(batch)
-        refused.write(b"".join(reject.to_json() + b"\n" for reject in batch.rejects))
-        counts = _counted(counts, batch)
-        epochs |= batch.snapshots
+            out.append(part.results)
+        refused.write(part.rejects)
+        counts += part.counts
+        epochs |= part.snapshots
     return counts, epochs
 
 
@@ -160,13 +153,3 @@ def _snapshots(scorer: ScoresFiles, epochs: set[int]) -> dict[str, str] | None:
     if not scorer.pinned:
         return None
     return {str(epoch): scorer.pinned[epoch].digest for epoch in sorted(epochs)}
-
-
-def _counted(counts: Counts, batch: ResultBatch) -> Counts:
-    scored = int(batch.decimals["quality"].given.sum())
-    return Counts(
-        records=counts.records + len(batch) + len(batch.rejects),
-        scored=counts.scored + scored,
-        missed=counts.missed + len(batch) - scored,
-        rejected=counts.rejected + len(batch.rejects),
-    )

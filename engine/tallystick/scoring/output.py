@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
@@ -16,17 +16,23 @@ from tallystick.scoring.result import DECIMALS, FIELDS
 from tallystick.scoring.staging import Staged, named
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tallystick.scoring.batch import ResultBatch
 
 FORMATS = ("jsonl", "parquet", "csv")
 """The formats of results, by file name extension."""
 
 
-class Writer(Protocol):
-    """Takes batches of results, then is closed."""
+Encode = Callable[["ResultBatch"], bytes]
+"""Makes of a batch what its writer appends; it can be done in another process."""
 
-    def write(self, batch: ResultBatch) -> None:
-        """Append the results of a batch."""
+
+class Writer(Protocol):
+    """Takes the results of batches, encoded for it, then is closed."""
+
+    def append(self, data: bytes) -> None:
+        """Append the results of a batch, as ``encoder`` of the format makes them."""
 
     def close(self) -> None:
         """Finish what the format needs at its end; the file itself stays open."""
@@ -46,51 +52,76 @@ def format_of(path: Path, wanted: str | None) -> str:
     return found
 
 
-@attrs.define
-class JsonLines:
+def encoder(format_name: str, axes: Sequence[str]) -> Encode:
+    """What makes bytes of batches in a format: of Parquet, Arrow, as its file is one whole."""
+    makers: dict[str, Encode] = {
+        "jsonl": _json_lines,
+        "csv": lambda batch: _csv(_cells(batch, axes)),
+        "parquet": _arrow,
+    }
+    return makers[format_name]
+
+
+def _json_lines(batch: ResultBatch) -> bytes:
     """One JSON object a line, fields and axes in order, decimals as text of nine places."""
+    lines = bytearray()
+    for result in batch.results():
+        lines += f"{result.to_json()}\n".encode()
+    return bytes(lines)
 
-    file: IO[bytes]
 
-    def write(self, batch: ResultBatch) -> None:
-        """Append the results of a batch."""
-        self.file.write("".join(f"{result.to_json()}\n" for result in batch.results()).encode())
+def _cells(batch: ResultBatch, axes: Sequence[str]) -> Iterator[Sequence[object]]:
+    place = FIELDS.index("axes")
+    for result in batch.results():
+        row = result.to_dict()
+        found = row.pop("axes")
+        flat = list(row.values())
+        yield [*flat[:place], *(found.get(axis) for axis in axes), *flat[place:]]
 
-    def close(self) -> None:
-        """Nothing is left to write."""
+
+def _csv(rows: Iterable[Sequence[object]]) -> bytes:
+    """Comma-separated values (RFC 4180); null is empty."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _arrow(batch: ResultBatch) -> bytes:
+    """An Arrow stream of one batch."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    from tallystick.scoring.table import to_arrow  # noqa: PLC0415  # heavy
+
+    found, sink = to_arrow(batch), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, found.schema) as stream:
+        stream.write_batch(found)
+    return bytes(sink.getvalue())
 
 
 @attrs.define
-class Table:
-    """Comma-separated values (RFC 4180): a column for each axis, ``axes.NAME``; null is empty."""
+class Text:
+    """Lines of text, one after the other."""
 
     file: IO[bytes]
-    axes: Sequence[str]
 
-    def __attrs_post_init__(self) -> None:
-        """Write the header."""
-        flat = [name for name in FIELDS if name != "axes"]
-        place = FIELDS.index("axes")
-        self._append([[*flat[:place], *(f"axes.{axis}" for axis in self.axes), *flat[place:]]])
-
-    def write(self, batch: ResultBatch) -> None:
+    def append(self, data: bytes) -> None:
         """Append the results of a batch."""
-        rows = []
-        for result in batch.results():
-            row = result.to_dict()
-            axes = row.pop("axes")
-            flat = list(row.values())
-            place = FIELDS.index("axes")
-            rows.append([*flat[:place], *(axes.get(axis) for axis in self.axes), *flat[place:]])
-        self._append(rows)
+        self.file.write(data)
 
     def close(self) -> None:
         """Nothing is left to write."""
 
-    def _append(self, rows: Sequence[Sequence[object]]) -> None:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows(rows)
-        self.file.write(text.getvalue().encode())
+
+def _table(file: IO[bytes], axes: Sequence[str]) -> Text:
+    """CSV with its header: a column for each axis, ``axes.NAME``."""
+    flat = [name for name in FIELDS if name != "axes"]
+    place = FIELDS.index("axes")
+    file.write(_csv([[*flat[:place], *(f"axes.{axis}" for axis in axes), *flat[place:]]]))
+    return Text(file)
+
+
+ROWS = 1 << 16
+"""How many results a row group of Parquet has, however they came: equal results are equal bytes."""
 
 
 class Parquet:
@@ -100,20 +131,36 @@ class Parquet:
         """Open the file with the schema of the results."""
         import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
-        from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
+        from tallystick.scoring.table import schema_of  # noqa: PLC0415  # heavy
 
-        self._to_arrow = to_arrow
+        self._held = schema_of(axes).empty_table()
         self._writer = pq.ParquetWriter(
-            file, schema_of(axes), compression="zstd", use_dictionary=_TEXTS
+            file,
+            self._held.schema,
+            compression="zstd",
+            use_dictionary=_TEXTS,
+            write_statistics=False,
         )
 
-    def write(self, batch: ResultBatch) -> None:
-        """Append the results of a batch."""
-        self._writer.write_batch(self._to_arrow(batch))
+    def append(self, data: bytes) -> None:
+        """Append the results of a batch; whole row groups are written."""
+        import pyarrow as pa  # noqa: PLC0415  # as above
+
+        with pa.ipc.open_stream(data) as stream:
+            self._held = pa.concat_tables([self._held, stream.read_all()])
+        while self._held.num_rows >= ROWS:
+            self._write(self._held.slice(0, ROWS))
+            self._held = self._held.slice(ROWS)
 
     def close(self) -> None:
-        """Write the footer."""
+        """Write the rest and the footer."""
+        if self._held.num_rows:
+            self._write(self._held)
         self._writer.close()
+
+    def _write(self, rows: pa.Table) -> None:
+        # in one piece, or pages would end where batches did
+        self._writer.write_table(rows.combine_chunks(), row_group_size=ROWS)
 
 
 _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMALS)]
@@ -137,8 +184,8 @@ def writing(format_name: str, results: Staged, axes: Sequence[str]) -> Iterator[
 
 def _writer(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Writer:
     makers: dict[str, Callable[[], Writer]] = {
-        "jsonl": lambda: JsonLines(file),
-        "csv": lambda: Table(file, axes),
+        "jsonl": lambda: Text(file),
+        "csv": lambda: _table(file, axes),
         "parquet": lambda: Parquet(file, axes),
     }
     return makers[format_name]()

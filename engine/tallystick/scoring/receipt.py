@@ -32,6 +32,9 @@ class Counts:
     missed: int
     rejected: int
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
+
 
 @attrs.frozen
 class Receipt:
@@ -46,7 +49,8 @@ class Receipt:
         plugins: the distribution and version of each plugin in use.
         snapshots: the digests of the snapshots that pinned the tier thresholds, by the number of
             the epoch; only of epochs that records name. None when scored without a state.
-        input_digest: sha256 of the bytes that were read.
+        input_digest: sha256 of the bytes that were read; of a folder, of what ``sha256sum`` prints
+            of its files in the order of their names.
         output_digest: sha256 of the bytes that were written.
         counts: how many records there were.
     """

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallystick.scoring.batch import BatchScorer, ResultBatch
+    from tallystick.scoring.engines.work import Engine
     from tallystick.scoring.files import Progress
     from tallystick.scoring.gathering import Decode, Item
     from tallystick.scoring.receipt import Receipt
@@ -177,7 +178,7 @@ class Scorer:
             rejects += batch.rejects
         return pa.Table.from_batches(batches, schema_of(self.axis_names)), rejects
 
-    def score_file(
+    def score_file(  # noqa: PLR0913  # what a run needs
         self,
         source: str | Path,
         output: str | Path,
@@ -185,19 +186,23 @@ class Scorer:
         format_name: str | None = None,
         rejects: str | Path | None = None,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> Receipt:
-        """Score a JSONL or Parquet file of records into a file of results.
+        """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
         Args:
-            source: the records.
+            source: the records; those of a folder are numbered over all its files in name order.
             output: where the results go; rejects and a receipt go beside it.
             format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
             rejects: where rejected records go instead.
             progress: told after every batch how many bytes of how many were read.
+            engine: whose workers score the records, such as ``Local(2)``; by default this process
+                does, and the files are the same.
 
         Raises:
             InputError: the file cannot be read.
             OutputError: a file cannot be written; nothing is left under its final name.
+            EngineError: the workers cannot be used; as above.
         """
         from tallystick.scoring.files import score_file  # noqa: PLC0415  # loads NumPy
 
@@ -208,6 +213,7 @@ class Scorer:
             format_name=format_name,
             rejects=None if rejects is None else Path(rejects),
             progress=progress,
+            engine=engine,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:

@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tallystick.errors import InputError
 from tallystick.records.lines import LineReader
 from tallystick.records.opening import opened
+from tallystick.scoring.pieces import (
+    Held,
+    PieceReader,
+    Results_co,
+    Rows,
+    Scorable,
+    ScoresBatches,
+    is_seekable,
+    of_file,
+)
 from tallystick.scoring.staging import digest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_BYTES = 1 << 24
-"""How much of a JSONL file is scored at a time: enough rows for columns to pay."""
-BATCH_LINES = 1 << 14
-"""How many of its lines are scored at a time, however short they are."""
 ROWS = 1 << 12
 """How many rows of a Parquet file are scored at a time."""
 
 
-Results_co = TypeVar("Results_co", covariant=True)
-"""What becomes of a batch: for scoring alone a ``ResultBatch``."""
-
-
-class ScoresBatches(Protocol[Results_co]):
-    """What scores the batches of a source."""
-
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> Results_co:
-        """The results of consecutive lines."""
-
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> Results_co:
-        """The results of consecutive rows."""
-
-
 class Source(Protocol):
-    """A file of records.
+    """Records of a file, or of several.
 
     Attributes:
-        size: the bytes of the file.
-        bytes_read: how many of them were read so far.
+        size: the bytes of the input.
+        next: the number of the record after the last one that was read.
     """
 
     size: int
+
+    @property
+    def next(self) -> int:
+        """The number of the record after the last that was read in batches or pieces."""
 
     @property
     def bytes_read(self) -> int:
@@ -61,62 +56,76 @@ class Source(Protocol):
     def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the records, batch after batch."""
 
+    def pieces(self) -> Iterator[Scorable]:
+        """The batches, to be scored elsewhere."""
 
-def source_of(path: Path) -> Source:
-    """The source of a file: Parquet by its extension, else JSONL."""
-    return ParquetSource(path) if path.suffix.lower() == ".parquet" else JsonLinesSource(path)
+
+def source_of(path: Path, first: int = 1) -> Source:
+    """The source of a file or a folder; ``first`` is the number of its first record.
+
+    A file is Parquet by its extension, of records or of facts, else JSONL.
+    """
+    if _is_folder(path):
+        from tallystick.scoring.folder import FolderSource  # noqa: PLC0415  # made of sources
+
+        return FolderSource(path, first)
+    if path.suffix.lower() == ".parquet":
+        from tallystick.scoring.facts.about import is_facts  # noqa: PLC0415  # heavy
+        from tallystick.scoring.facts.source import FactsSource  # noqa: PLC0415  # made of sources
+
+        return FactsSource(path, first) if is_facts(path) else ParquetSource(path, first)
+    return JsonLinesSource(path, first)
 
 
 class JsonLinesSource:
     """One JSON object a line."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first: int = 1) -> None:
         """Read nothing yet."""
-        self._lines = LineReader(path)
+        self._path = path
+        self._pieces = PieceReader(LineReader(path), first)
         self.size = _size(path)
+
+    @property
+    def next(self) -> int:
+        """The number of the record after the last that was read in batches or pieces."""
+        return self._pieces.next
 
     @property
     def bytes_read(self) -> int:
         """How many bytes were read so far."""
-        return self._lines.bytes_read
+        return self._pieces.reader.bytes_read
 
     @property
     def digest(self) -> str:
         """``sha256:`` and the digest of what was read so far."""
-        return self._lines.digest
+        return self._pieces.reader.digest
 
     def items(self) -> Iterator[bytes]:
         """The lines."""
-        for batch in self._lines:
+        for batch in self._pieces.reader:
             yield from batch.lines
 
     def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the lines."""
-        first = 1
-        for lines in self._gathered():
+        for first, lines in self._pieces.lines():
             yield scorer.score_lines(lines, first)
-            first += len(lines)
 
-    def _gathered(self) -> Iterator[list[bytes]]:
-        lines, gathered = list[bytes](), 0
-        for batch in self._lines:
-            lines += batch.lines
-            while len(lines) >= BATCH_LINES:
-                yield lines[:BATCH_LINES]
-                lines, gathered = lines[BATCH_LINES:], self.bytes_read
-            if self.bytes_read - gathered >= BATCH_BYTES:
-                yield lines
-                lines, gathered = [], self.bytes_read
-        if lines:
-            yield lines
+    def pieces(self) -> Iterator[Scorable]:
+        """The places of the lines, or the lines of what cannot be read twice."""
+        if is_seekable(self._path):
+            yield from self._pieces.pieces()
+        else:
+            yield from (Held(lines, first) for first, lines in self._pieces.lines())
 
 
 class ParquetSource:
     """The fields of records as columns; structs are objects, null is left out."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first: int = 1) -> None:
         """Read nothing yet."""
         self._path = path
+        self._first = self.next = first
         self.size = _size(path)
         self.bytes_read = 0
         self.digest = ""
@@ -126,23 +135,18 @@ class ParquetSource:
         from tallystick.records.tables import rows  # noqa: PLC0415  # heavy
 
         for batch, first in self._row_groups():
-            with self._named():
+            with of_file(self._path):
                 yield from rows(batch, first)
 
     def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
         """The results of the rows."""
-        for batch, first in self._row_groups():
-            with self._named():
-                results = scorer.score_rows(batch, first)
-            yield results
+        for piece in self.pieces():
+            yield piece.results(scorer)
 
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Says of an error in the rows which file they are of."""
-        try:
-            yield
-        except InputError as error:
-            raise InputError(f"{self._path}: {error}") from error
+    def pieces(self) -> Iterator[Rows]:
+        """The rows."""
+        for batch, first in self._row_groups():
+            yield Rows(self._path, batch, first)
 
     def _row_groups(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Consecutive rows, and the number of the first."""
@@ -160,7 +164,6 @@ class ParquetSource:
                     f"{self._path}: the file cannot be read as Parquet ({error}): check that it is "
                     "whole"
                 ) from error
-        self.bytes_read = self.size
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
         import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
@@ -168,10 +171,12 @@ class ParquetSource:
         with pq.ParquetFile(file) as parquet:
             if parquet.metadata.num_rows == 0:
                 raise InputError(f"{self._path}: the file has no rows, expected records")
-            first = 1
+            self.next = self._first
             for batch in parquet.iter_batches(ROWS):
+                first, self.next = self.next, self.next + batch.num_rows
+                read = self.next - self._first
+                self.bytes_read = self.size * read // parquet.metadata.num_rows
                 yield batch, first
-                first += batch.num_rows
 
 
 def _size(path: Path) -> int:
@@ -179,3 +184,10 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except (OSError, ValueError):
         return 0
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,12 +31,12 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     """The results of a batch."""
     schema = schema_of(batch.axes)
     columns = {
-        "record": pa.array(batch.record, pa.int64()),
-        "skill_type": pa.array(batch.skill_type, pa.string()),
-        "task_id": pa.array(batch.task_id, pa.string()),
-        "miner_uid": pa.array(batch.miner_uid, pa.int64()),
-        "miner_hotkey": pa.array(batch.miner_hotkey, pa.string()),
-        "role": pa.array(batch.role, pa.string()),
+        "record": _plain(batch.record, pa.int64()),
+        "skill_type": _plain(batch.skill_type, pa.string()),
+        "task_id": _plain(batch.task_id, pa.string()),
+        "miner_uid": _plain(batch.miner_uid, pa.int64()),
+        "miner_hotkey": _plain(batch.miner_hotkey, pa.string()),
+        "role": _plain(batch.role, pa.string()),
         "tier": _tiers(batch),
         "axes": pa.StructArray.from_arrays(
             [_decimal(column) for column in batch.axes.values()],
@@ -45,6 +45,10 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     }
     columns |= {name: _decimal(batch.decimals[name]) for name in DECIMALS}
     return pa.record_batch([columns[name] for name in FIELDS], schema=schema)
+
+
+def _plain(values: Any, kind: pa.DataType) -> pa.Array:  # noqa: ANN401  # a list or an array
+    return values if isinstance(values, pa.Array) else pa.array(values, kind)
 
 
 def _tiers(batch: ResultBatch) -> pa.Array:

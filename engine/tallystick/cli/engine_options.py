@@ -1,0 +1,41 @@
+"""Options that say who does long work: this process, several, or a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from tallystick.scoring.engines.work import Engine
+
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Work in N processes; the files are the same.",
+)
+"""The option for several processes."""
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on a Dask cluster, such as tcp://host:8786; the files are the same.",
+)
+"""The option for several machines."""
+
+
+def engine_of(workers: int, cluster: str | None) -> Engine | None:
+    """The engine that the options ask for; None is this process alone."""
+    if cluster is not None:
+        if workers > 1:
+            raise click.UsageError("found --workers and --cluster, expected one of them")
+        from tallystick.scoring.engines.cluster import Cluster  # noqa: PLC0415  # when asked for
+
+        return Cluster(cluster)
+    if workers > 1:
+        from tallystick.scoring.engines.local import Local  # noqa: PLC0415  # as above
+
+        return Local(workers)
+    return None

@@ -1,0 +1,72 @@
+"""``tallystick facts``: take the facts of records, once for every rule set."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
+from tallystick.cli.score import progress_bar
+from tallystick.cli.shown import as_json, print_json
+
+if TYPE_CHECKING:
+    from tallystick.scoring.facts.files import FactsReceipt
+
+
+@click.command()
+@click.argument("records", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where the facts go."
+)
+@click.option(
+    "--rejects",
+    type=click.Path(path_type=Path),
+    help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
+)
+@workers_option
+@cluster_option
+@as_json
+def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path,
+    output: Path,
+    rejects: Path | None,
+    workers: int,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """Validate the RECORDS of a file or folder once, and write what any rule set reads of them.
+
+    The facts go to OUTPUT, a Parquet file that score and backtest take in place of the records.
+    The exit status is 1 when a record was rejected.
+    """
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.scoring.facts.files import extract_file  # noqa: PLC0415  # heavy
+
+    engine = engine_of(workers, cluster)
+    with progress_bar("taking facts") as progress:
+        receipt = extract_file(
+            records, output, installed(), rejects=rejects, progress=progress, engine=engine
+        )
+    if as_json:
+        print_json(receipt.to_dict())
+    else:
+        click.echo(_summary(receipt, output, rejects))
+    sys.exit(1 if receipt.counts.rejected else 0)
+
+
+def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
+    counts = receipt.counts
+    parts = [f"{counts.answered} with a submission"]
+    if counts.missed:
+        parts.append(f"{counts.missed} without one")
+    if counts.rejected:
+        parts.append(f"{counts.rejected} rejected, see {rejects or f'{output}.rejects.jsonl'}")
+    return "\n".join(
+        [
+            f"{counts.records} record{'' if counts.records == 1 else 's'}: {', '.join(parts)}",
+            f"facts    {output} {receipt.output_digest}",
+        ]
+    )

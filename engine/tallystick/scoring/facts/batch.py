@@ -1,0 +1,98 @@
+"""Batches of facts: what records hold for scoring, a column each, apart by skill type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from tallystick.formula.columns import Column, Truths
+from tallystick.records.rejects import Reject
+
+
+@attrs.frozen(eq=False)
+class FactRows:
+    """Valid records of one skill type, in the order of their lines.
+
+    Attributes:
+        skill_type: the type.
+        record: the line of each record, from 1, ascending.
+        task_id: its task, text.
+        round: of the dispatch.
+        epoch: whose snapshot the round is pinned to.
+        validator: who recorded it, text.
+        miner_uid: its miner's slot.
+        miner_hotkey: its miner's key, text.
+        role: its role, text.
+        events: its reputation events, a list of text each, without that of the consensus.
+        missed: whether the deadline was missed, by its events.
+        answered: whether it has a submission; the facts of the others are 0 but for those of the
+            task.
+        facts: int64 columns by the digest of the fact; every fact that an installed formula or
+            requirement takes from the type.
+    """
+
+    skill_type: str
+    record: Column
+    task_id: pa.Array
+    round: Column
+    epoch: Column
+    validator: pa.Array
+    miner_uid: Column
+    miner_hotkey: pa.Array
+    role: pa.Array
+    events: pa.Array
+    missed: Truths
+    answered: Truths
+    facts: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.record)
+
+    def columns(self, digests: Sequence[str]) -> list[Column]:
+        """The facts of some digests, in their order."""
+        return [self.facts[digest] for digest in digests]
+
+    def select(self, rows: Truths) -> FactRows:
+        """Some of the rows."""
+        if rows.all():
+            return self
+        kept = pa.array(rows)
+        changed: dict[str, Any] = {
+            field.name: value.filter(kept) if isinstance(value, pa.Array) else value[rows]
+            for field in attrs.fields(FactRows)
+            if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
+        }
+        facts = {digest: column[rows] for digest, column in self.facts.items()}
+        return attrs.evolve(self, **changed, facts=facts)
+
+
+@attrs.frozen(eq=False)
+class FactBatch:
+    """The facts of consecutive records.
+
+    Attributes:
+        first: the line of the first record.
+        lines: how many lines there are, good and bad.
+        types: the good records, by skill type; types without any are left out.
+        rejects: the bad ones, by line.
+    """
+
+    first: int
+    lines: int
+    types: Mapping[str, FactRows]
+    rejects: tuple[Reject, ...] = ()
+
+
+def shifted(batch: FactBatch, before: int) -> FactBatch:
+    """The same batch when so many records come before those that it counts from."""
+    if not before:
+        return batch
+    types = {
+        name: attrs.evolve(rows, record=rows.record + before) for name, rows in batch.types.items()
+    }
+    rejects = tuple(attrs.evolve(reject, line=reject.line + before) for reject in batch.rejects)
+    return FactBatch(batch.first + before, batch.lines, types, rejects)

@@ -1,0 +1,249 @@
+"""The facts file: Parquet with the facts of a history, readable only by what it was made with.
+
+A file is a row of chunks, each of the same number of consecutive lines; a chunk has one row group
+for each skill type among its records, in name order. A row group has a column for each part of who
+a record is, and one for each fact; facts of other types are null. The bytes follow from the records
+alone, not from how they were taken. Its metadata says which schemas and definitions it was made by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tallystick.errors import InputError
+from tallystick.records.opening import opened
+from tallystick.scoring.facts.about import KEY, About, about_of, check, column_name, described
+from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.catalogue import Catalogue
+
+CHUNK = 1 << 17
+"""How many lines a chunk covers: enough rows of each type for columns to pay."""
+IDENTITY = {
+    "record": pa.int64(),
+    "skill_type": pa.string(),
+    "task_id": pa.string(),
+    "round": pa.int64(),
+    "epoch": pa.int64(),
+    "validator": pa.string(),
+    "miner_uid": pa.int64(),
+    "miner_hotkey": pa.string(),
+    "role": pa.string(),
+    "events": pa.list_(pa.string()),
+    "missed": pa.bool_(),
+    "answered": pa.bool_(),
+}
+"""The columns beside the facts, named as the fields of ``FactRows``."""
+NEEDED = ("record", "epoch", "answered")
+"""Those that are always read."""
+
+_TEXTS = ("skill_type", "task_id", "validator", "miner_hotkey", "role", "events.list.element")
+_UNIQUE = ("record", "task_id")
+
+
+class FactsWriter:
+    """Writes batches of consecutive records; close it to complete the file."""
+
+    def __init__(
+        self, file: IO[bytes], catalogues: Mapping[str, Catalogue], chunk: int = CHUNK
+    ) -> None:
+        """Begin a file.
+
+        Args:
+            file: where the bytes go; it stays open.
+            catalogues: what the facts were taken by.
+            chunk: how many lines a chunk covers.
+        """
+        self._catalogues, self._chunk = catalogues, chunk
+        self._facts = sorted({d for each in catalogues.values() for d in each.by_digest})
+        self._schema = pa.schema(
+            [*IDENTITY.items(), *((column_name(d), pa.int64()) for d in self._facts)]
+        )
+        self._writer = pq.ParquetWriter(
+            file,
+            self._schema,
+            # numbers are read the most, and fastest so
+            compression={n: "zstd" if n in _TEXTS else "lz4" for n in self._leaves()},
+            use_dictionary=[n for n in self._leaves() if n not in _UNIQUE],
+            write_statistics=False,
+            write_page_checksum=True,
+        )
+        self._pending: dict[str, list[pa.RecordBatch]] = {}
+        self._groups: list[tuple[int, str, int]] = []
+        self._lines = 0
+
+    def write(self, batch: FactBatch) -> None:
+        """Append the facts of the records that follow those before."""
+        end = self._lines + batch.lines
+        while self._lines < end:
+            stop = min(end, self._lines - self._lines % self._chunk + self._chunk)
+            for name, rows in batch.types.items():
+                self._add(name, rows, self._lines, stop)
+            self._lines = stop
+            if stop % self._chunk == 0:
+                self._flush()
+
+    def close(self, input_digest: str = "") -> None:
+        """Write what is left, and what the file says of itself.
+
+        Args:
+            input_digest: of the records.
+        """
+        self._flush()
+        said = described(self._catalogues) | {
+            "chunk": self._chunk,
+            "lines": self._lines,
+            "records": sum(rows for _, _, rows in self._groups),
+            "groups": self._groups,
+            "input_digest": input_digest,
+        }
+        text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        self._writer.add_key_value_metadata({KEY.decode(): text})
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Let go of the file without completing it."""
+        with suppress(Exception):
+            self._writer.close()
+
+    def _add(self, name: str, rows: FactRows, after: int, stop: int) -> None:
+        """The rows whose lines are above one and at most another."""
+        start, end = np.searchsorted(rows.record, [after, stop], side="right").tolist()
+        if start < end:
+            whole = self._table(rows).slice(start, end - start)
+            self._pending.setdefault(name, []).append(whole)
+
+    def _leaves(self) -> list[str]:
+        """The columns as Parquet names them."""
+        names = [name for name in self._schema.names if name != "events"]
+        return [*names, "events.list.element"]
+
+    def _table(self, rows: FactRows) -> pa.RecordBatch:
+        absent = pa.nulls(len(rows), pa.int64())
+        columns = [_column(rows, name) for name in IDENTITY]
+        columns += [pa.array(rows.facts[d]) if d in rows.facts else absent for d in self._facts]
+        return pa.record_batch(columns, schema=self._schema)
+
+    def _flush(self) -> None:
+        chunk = (self._lines - 1) // self._chunk
+        for name in sorted(self._pending):
+            # in one piece, as the pages of the file follow the pieces
+            table = pa.Table.from_batches(self._pending[name]).combine_chunks()
+            self._writer.write_table(table, row_group_size=table.num_rows)
+            self._groups.append((chunk, name, table.num_rows))
+        self._pending.clear()
+
+
+def _column(rows: FactRows, name: str) -> pa.Array:
+    if name == "skill_type":
+        return pa.repeat(pa.scalar(rows.skill_type, pa.string()), len(rows))
+    value = getattr(rows, name)
+    return value if isinstance(value, pa.Array) else pa.array(value)
+
+
+def about(path: Path) -> About:
+    """What a facts file says of itself.
+
+    Raises:
+        InputError: it is no facts file, or one of a newer format.
+    """
+    with _parquet(path) as parquet:
+        return about_of(path, parquet)
+
+
+def read(
+    path: Path,
+    catalogues: Mapping[str, Catalogue],
+    wanted: Mapping[str, Collection[str]] | None = None,
+    fields: Collection[str] = tuple(IDENTITY),
+    chunk: int | None = None,
+) -> Iterator[FactBatch]:
+    """The facts of a file, chunk after chunk.
+
+    Args:
+        path: the file.
+        catalogues: what is installed.
+        wanted: by skill type, the digests of the facts to read; other types have none. None reads
+            everything.
+        fields: of ``IDENTITY``, what to read beside ``NEEDED``; the others are 0 or null.
+        chunk: the only chunk to read, from 0.
+
+    Raises:
+        InputError: the file is damaged, is none of facts, was made by other schemas or definitions,
+            or lacks facts that are wanted.
+    """
+    with _parquet(path) as parquet:
+        said = about_of(path, parquet)
+        if wanted is None:
+            wanted = {name: set(each.by_digest) for name, each in catalogues.items()}
+        check(path, said, catalogues, wanted)
+        reader = _Reader(path, parquet, wanted, fields)
+        for number in range(said.chunks) if chunk is None else (chunk,):
+            first = number * said.chunk + 1
+            types = {name: reader.rows(g, name) for g, name in said.groups_of(number)}
+            yield FactBatch(first, min(said.chunk, said.lines - first + 1), types)
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    with opened(path) as file, _readable(path), _opened(file) as parquet:
+        yield parquet
+
+
+def _opened(file: BinaryIO) -> pq.ParquetFile:
+    return pq.ParquetFile(file, page_checksum_verification=True)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{path}: the file cannot be read as Parquet ({reason}): check that it is whole"
+        ) from error
+
+
+@attrs.frozen
+class _Reader:
+    """Reads row groups of an open file: of each type what is wanted, and some fields."""
+
+    path: Path
+    parquet: pq.ParquetFile
+    wanted: Mapping[str, Collection[str]]
+    fields: Collection[str]
+
+    def rows(self, group: int, skill_type: str) -> FactRows:
+        """The rows of one group."""
+        digests = sorted(self.wanted.get(skill_type, ()))
+        present = [n for n in IDENTITY if n != "skill_type" and (n in self.fields or n in NEEDED)]
+        names = [*present, *map(column_name, digests)]
+        with _readable(self.path):
+            table = self.parquet.read_row_group(group, columns=names, use_threads=False)
+            found = {name: _whole(table.column(name)) for name in names}
+            given = {name: _value(found, name, table.num_rows) for name in IDENTITY}
+            facts = {digest: found[column_name(digest)].to_numpy() for digest in digests}
+        return FactRows(**(given | {"skill_type": skill_type}), facts=facts)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece; combining would copy one that is."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa: ANN401  # an array
+    """A part of who the records are; 0 or null when it was not read."""
+    kind = IDENTITY[name]
+    plain = not (pa.types.is_string(kind) or pa.types.is_list(kind))
+    if name not in found:
+        return np.zeros(rows, kind.to_pandas_dtype()) if plain else pa.nulls(rows, kind)
+    return found[name].to_numpy(zero_copy_only=False) if plain else found[name]

@@ -1,0 +1,46 @@
+"""Many small pieces of one file, and what one process makes of them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import LocalCluster
+from generators import SKILL_TYPES, lines
+
+import tallystick
+from tallystick.scoring import pieces
+
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of some twenty records, which is decided by who cuts."""
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 20_000)
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """1500 records, of which some are rejected; epochs rise."""
+    found = []
+    for number, line in enumerate(lines(51, 1500, SKILLS)):
+        record = json.loads(line) | {"epoch": number // 25}
+        found.append(b"{}" if number % 97 == 5 else json.dumps(record).encode())
+    path = tmp_path_factory.mktemp("records") / "records.jsonl"
+    path.write_bytes(b"\n".join(found))
+    return path
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """A Dask cluster of two worker processes, started once."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def scorer(scorers: dict[str, tallystick.Scorer]) -> tallystick.Scorer:
+    return scorers["skills@1.0.0"]

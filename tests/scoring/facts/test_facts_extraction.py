@@ -1,0 +1,142 @@
+"""What is taken of records: every fact that a rule set reads, and who they are."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from generators import SKILL_TYPES, lines, record
+
+import tallystick
+from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.tree import Node
+from tallystick.plugins.registry import installed
+from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.extraction import compile_extraction
+from tallystick.scoring.facts.batch import FactBatch
+from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.extraction import Extractor
+
+CATALOGUES = catalogue_of(installed())
+
+
+@pytest.fixture(scope="module")
+def records() -> list[bytes]:
+    return [line.rstrip(b"\n") for line in lines(21, 700)]
+
+
+@pytest.fixture(scope="module")
+def batch(records: list[bytes]) -> FactBatch:
+    return Extractor(CATALOGUES).lines(records)
+
+
+def test_every_installed_type_has_a_catalogue() -> None:
+    assert tuple(CATALOGUES) == tuple(sorted(SKILL_TYPES))
+
+
+def test_a_catalogue_has_every_fact_of_every_rule_set(
+    scorers: dict[str, tallystick.Scorer],
+) -> None:
+    for scorer in scorers.values():
+        for name, bound in scorer.types.items():
+            assert {fact.digest for fact in bound.facts} <= set(CATALOGUES[name].by_digest)
+
+
+def test_who_the_records_are(records: list[bytes], batch: FactBatch) -> None:
+    plain = [json.loads(line) for line in records]
+    assert sum(map(len, batch.types.values())) == len(records) == batch.lines
+    for name, rows in batch.types.items():
+        mine = [plain[line - 1] for line in rows.record.tolist()]
+        assert {each["skill_type"] for each in mine} == {name} == {rows.skill_type}
+        assert rows.task_id.to_pylist() == [each["task_id"] for each in mine]
+        assert rows.validator.to_pylist() == [each["validator"] for each in mine]
+        assert rows.miner_hotkey.to_pylist() == [each["miner"]["hotkey"] for each in mine]
+        assert rows.miner_uid.tolist() == [each["miner"]["uid"] for each in mine]
+        assert rows.round.tolist() == [each["round"] for each in mine]
+        assert rows.epoch.tolist() == [each["epoch"] for each in mine]
+        assert rows.role.to_pylist() == [each["role"] for each in mine]
+        assert rows.events.to_pylist() == [each.get("events", []) for each in mine]
+        assert rows.missed.tolist() == [
+            "missed_deadline" in each.get("events", ()) for each in mine
+        ]
+        assert rows.answered.tolist() == ["submission" in e and "checks" in e for e in mine]
+
+
+def _of_task(fact: Node) -> bool:
+    paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
+    return reader_of(fact) != "opaque" and not any(
+        path.startswith(("submission", "checks")) for path in paths
+    )
+
+
+def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch: FactBatch) -> None:
+    decoder = Decoder({name: each.schema for name, each in CATALOGUES.items()})
+    unanswered = 0
+    for name, rows in batch.types.items():
+        catalogue = CATALOGUES[name]
+        alone = [compile_extraction([fact], catalogue.schema) for fact in catalogue.facts]
+        for row, line in enumerate(rows.record.tolist()):
+            found: Any = decoder.decode(records[line - 1], line)
+            missed = isinstance(found, MissedDeadline)
+            unanswered += missed
+            for fact, taken in zip(catalogue.facts, alone, strict=True):
+                value = int(rows.facts[fact.digest][row])
+                if missed and not _of_task(fact):
+                    assert value == 0
+                else:
+                    assert (value,) == taken(found.record if missed else found)
+    assert unanswered
+
+
+def test_rows_have_the_facts_of_their_lines(records: list[bytes]) -> None:
+    extractor = Extractor(CATALOGUES)
+    for name in SKILL_TYPES:
+        whole = [each for each in map(json.loads, records) if each["skill_type"] == name]
+        # Arrow has no union of numbers and objects, and makes structs of maps
+        plain = [{k: v for k, v in each.items() if k != "consensus"} for each in whole]
+        simple = [each for each in plain if name != "workflow" and "submission" in each]
+        if simple:
+            of_rows = extractor.rows(pa.RecordBatch.from_struct_array(pa.array(simple)), 5)
+            of_lines = extractor.lines([json.dumps(each).encode() for each in simple], 5)
+            assert of_rows.rejects == of_lines.rejects
+            assert equal(of_rows, of_lines)
+
+
+def equal(one: FactBatch, other: FactBatch) -> bool:
+    if (one.first, one.lines, set(one.types)) != (other.first, other.lines, set(other.types)):
+        return False
+    return all(
+        np.array_equal(one.types[n].record, other.types[n].record)
+        and one.types[n].task_id.equals(other.types[n].task_id)
+        and one.types[n].events.equals(other.types[n].events)
+        and one.types[n].facts.keys() == other.types[n].facts.keys()
+        and all(np.array_equal(c, other.types[n].facts[d]) for d, c in one.types[n].facts.items())
+        for n in one.types
+    )
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_what_a_type_requires_is_enforced(answered: bool) -> None:
+    whole = record(random.Random(5), "declarative")
+    whole["task"] |= {"t_min_s": 50.0, "deadline_s": 50.0}
+    if not answered:
+        whole = {k: v for k, v in whole.items() if k not in ("submission", "checks")}
+        whole["events"] = ["missed_deadline"]
+    found = Extractor(CATALOGUES).lines([json.dumps(whole).encode()], 7)
+    assert not found.types
+    assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50.0")]
+
+
+def test_rejects_are_those_of_scoring(scorers: dict[str, tallystick.Scorer]) -> None:
+    rng = random.Random(9)
+    types = [name for name in SKILL_TYPES if name != "workflow"]
+    bad = [json.dumps(record(rng, rng.choice(types), valid=False)).encode() for _ in range(300)]
+    found = Extractor(CATALOGUES).lines(bad).rejects
+    expected = scorers["skills@1.0.0"].score_lines(bad).rejects
+    unknown = {r.line for r in expected if r.code == "unknown-skill-type"}
+    assert [r for r in found if r.line not in unknown and r.path != "skill_type"] == [
+        r for r in expected if r.line not in unknown and r.path != "skill_type"
+    ]
+    assert len(found) > 250

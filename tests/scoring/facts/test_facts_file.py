@@ -1,0 +1,328 @@
+"""The facts file: the same bytes however it was made, and refused when it cannot be trusted."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import jsonschema
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallystick
+from tallystick.errors import InputError
+from tallystick.plugins.registry import installed
+from tallystick.resources import folder
+from tallystick.scoring.facts import results
+from tallystick.scoring.facts.about import KEY
+from tallystick.scoring.facts.batch import FactBatch
+from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.file import FactsWriter, about, read
+from tallystick.scoring.facts.files import extract_file
+
+CATALOGUES = catalogue_of(installed())
+CHUNK = 64
+_CACHE: dict[str, Any] = {}
+
+
+def records() -> list[bytes]:
+    """Records of every type, with a few bad lines."""
+    if "records" not in _CACHE:
+        found = [line.rstrip(b"\n") for line in lines(4, 400)]
+        found[63:65] = [b"{}", b"[]"]
+        _CACHE["records"] = found
+        _CACHE["extractor"] = Extractor(CATALOGUES)
+    return list(_CACHE["records"])
+
+
+def extracted(data: list[bytes], first: int = 1) -> FactBatch:
+    records()
+    found: FactBatch = _CACHE["extractor"].lines(data, first)
+    return found
+
+
+def written(cuts: list[int], chunk: int = CHUNK) -> bytes:
+    """The file when facts were taken of batches that end at some lines."""
+    data = records()
+    sink = pa.BufferOutputStream()
+    writer = FactsWriter(sink, CATALOGUES, chunk)
+    ends = sorted({cut for cut in cuts if cut < len(data)} | {len(data)})
+    start = 0
+    for end in ends:
+        if end > start:
+            writer.write(extracted(data[start:end], start + 1))
+            start = end
+    writer.close("sha256:0")
+    return bytes(sink.getvalue())
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.parquet"
+    path.write_bytes(written([]))
+    return path
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(1, 399), max_size=12))
+def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) -> None:
+    if "whole" not in _CACHE:
+        _CACHE["whole"] = written([])
+    assert written(cuts) == _CACHE["whole"]
+
+
+def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.parquet", tmp_path / "other.parquet"
+    one.write_bytes(written([], 64))
+    other.write_bytes(written([], 1000))
+    assert one.read_bytes() != other.read_bytes()
+    assert len(list(read(one, CATALOGUES))) == -(-400 // 64)
+    assert len(list(read(other, CATALOGUES))) == 1
+    assert joined(one, "epoch") == joined(other, "epoch")
+    assert joined(one, "task_id") == joined(other, "task_id")
+
+
+def joined(path: Path, field: str) -> dict[int, Any]:
+    """A field by line."""
+    return {
+        line: value
+        for batch in read(path, CATALOGUES)
+        for rows in batch.types.values()
+        for line, value in zip(rows.record.tolist(), getattr(rows, field).tolist(), strict=True)
+    }
+
+
+def test_what_is_read_is_what_was_taken(facts: Path) -> None:
+    data, start = records(), 0
+    for batch in read(facts, CATALOGUES):
+        taken = extracted(data[start : start + CHUNK], start + 1)
+        assert (batch.first, batch.lines) == (taken.first, taken.lines)
+        assert list(batch.types) == sorted(taken.types)
+        for name, rows in batch.types.items():
+            for field in attrs.fields(type(rows)):
+                ours, theirs = getattr(rows, field.name), getattr(taken.types[name], field.name)
+                assert _same(ours, theirs), field.name
+        start += CHUNK
+    assert start >= len(data)
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  # any part of the facts
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    return bool(one.equals(other)) if isinstance(one, pa.Array) else bool(one == other)
+
+
+def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
+    groups = about(facts).groups
+    assert [(chunk, name) for chunk, name, _ in groups] == sorted({g[:2] for g in groups})
+    with pq.ParquetFile(facts) as parquet:
+        for position, (_, name, rows) in enumerate(groups):
+            found = parquet.read_row_group(position, columns=["skill_type"])["skill_type"]
+            assert found.to_pylist() == [name] * rows
+
+
+def test_only_what_is_wanted_is_read(facts: Path, scorers: dict[str, tallystick.Scorer]) -> None:
+    wanted = results.wanted_by(scorers["workflow@1.0.0"])
+    for batch in read(facts, CATALOGUES, wanted, ("role",)):
+        for name, rows in batch.types.items():
+            assert set(rows.facts) == set(wanted.get(name, ()))
+            assert rows.role.null_count == 0
+            assert rows.task_id.null_count == len(rows)
+            assert not rows.round.any()
+
+
+def test_what_the_file_says_of_itself(facts: Path) -> None:
+    said = about(facts)
+    assert (said.lines, said.records, said.chunk) == (400, 398, CHUNK)
+    assert said.input_digest == "sha256:0"
+    stored = json.loads(pq.read_metadata(facts).metadata[KEY])
+    assert {f["text"] for f in stored["facts"].values()} >= {"verdict", "max_budget_tao"}
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """The same row groups under a changed description."""
+    with pq.ParquetFile(path) as parquet:
+        said = json.loads(parquet.metadata.metadata[KEY])
+        groups = [parquet.read_row_group(g) for g in range(parquet.metadata.num_row_groups)]
+    change(said)
+    with pq.ParquetWriter(path, groups[0].schema) as writer:
+        for group in groups:
+            writer.write_table(group)
+        writer.add_key_value_metadata({KEY.decode(): json.dumps(said)})
+
+
+def _other_schema(said: dict[str, Any]) -> None:
+    said["types"]["mcp_server"]["schema"] = "sha256:1"
+
+
+def _other_definitions(said: dict[str, Any]) -> None:
+    said["types"]["declarative"]["definitions"] = "sha256:1"
+
+
+def _other_requirements(said: dict[str, Any]) -> None:
+    from tallystick.scoring.facts.catalogue import definitions_digest  # noqa: PLC0415
+
+    made = said["types"]["workflow"]
+    made["requirements"] = {}
+    made["definitions"] = definitions_digest(made["facts"], {})
+
+
+def _fewer_facts(said: dict[str, Any]) -> None:
+    from tallystick.scoring.facts.catalogue import definitions_digest  # noqa: PLC0415
+
+    made = said["types"]["workflow"]
+    budget = next(d for d, f in said["facts"].items() if f["text"] == "max_budget_tao")
+    made["facts"].remove(budget)
+    made["definitions"] = definitions_digest(made["facts"], made["requirements"])
+
+
+def _newer(said: dict[str, Any]) -> None:
+    said["format"] = 2
+
+
+def _no_chunk(said: dict[str, Any]) -> None:
+    del said["chunk"]
+
+
+def _other_groups(said: dict[str, Any]) -> None:
+    said["groups"].pop()
+
+
+def _unknown_type(said: dict[str, Any]) -> None:
+    for group in said["groups"]:
+        group[1] = "poetry" if group[1] == "workflow" else group[1]
+    said["types"]["poetry"] = said["types"].pop("workflow")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_other_schema, "facts of mcp_server made with the record schema sha256:1"),
+        (_other_definitions, "facts of declarative made with the definitions sha256:1"),
+        (_other_requirements, "facts of workflow made with the definitions"),
+        (_fewer_facts, "facts of workflow without max_budget_tao"),
+        (_newer, "a facts file of format 2, expected 1"),
+        (_no_chunk, "whose parts contradict each other"),
+        (_other_groups, "whose parts contradict each other"),
+        (_unknown_type, "facts of the skill type 'poetry', expected one of"),
+    ],
+)
+def test_other_facts_are_refused(
+    facts: Path, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    changed(facts, change)
+    with pytest.raises(InputError, match=message) as caught:
+        list(read(facts, CATALOGUES))
+    assert str(caught.value).startswith(f"{facts}: ")
+
+
+def test_a_file_that_lacks_facts_of_other_rule_sets_alone_is_read(
+    facts: Path, scorers: dict[str, tallystick.Scorer]
+) -> None:
+    changed(facts, _fewer_facts)
+    assert list(read(facts, CATALOGUES, results.wanted_by(scorers["skills@1.0.0"])))
+    with pytest.raises(InputError, match="without max_budget_tao"):
+        list(read(facts, CATALOGUES, results.wanted_by(scorers["workflow@1.1.0"])))
+
+
+def test_records_are_no_facts(tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    pq.write_table(pa.table({"task_id": ["a"]}), path)
+    with pytest.raises(InputError, match="Parquet without facts"):
+        list(read(path, CATALOGUES))
+
+
+def test_no_facts_file_is_cut_or_corrupt_anywhere(facts: Path, tmp_path: Path) -> None:
+    whole, bad = facts.read_bytes(), tmp_path / "bad.parquet"
+    expected = _digest(facts)
+    for cut in (0, 3, 100, len(whole) // 2, len(whole) - 1):
+        bad.write_bytes(whole[:cut])
+        with pytest.raises(InputError, match=r"bad\.parquet"):
+            list(read(bad, CATALOGUES))
+    told = 0
+    for place in range(4, len(whole) - 4, max(1, len(whole) // 150)):
+        bad.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        found = _digest_or_refusal(bad)
+        # otherwise a byte that nobody reads
+        assert found == expected or str(found).startswith(f"{bad}: ")
+        told += found != expected
+    assert told > 50
+
+
+def _digest_or_refusal(path: Path) -> list[Any] | str:
+    try:
+        return _digest(path)
+    except InputError as error:
+        return str(error)
+
+
+def _digest(path: Path) -> list[Any]:
+    return [
+        (
+            rows.record.tolist(),
+            {d: c.tolist() for d, c in rows.facts.items()},
+            rows.role.to_pylist(),
+        )
+        for batch in read(path, CATALOGUES)
+        for rows in batch.types.values()
+    ]
+
+
+def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:
+    source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_bytes(b"\n".join(records()) + b"\n")
+    receipt = extract_file(source, output, installed(), chunk=CHUNK)
+    plain = json.loads((tmp_path / "facts.parquet.receipt.json").read_text("utf-8"))
+    assert plain == json.loads(receipt.to_json())
+    schema = json.loads((folder("schemas") / "facts-receipt-1.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(plain)
+    rejects = (tmp_path / "facts.parquet.rejects.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(reject)["line"] for reject in rejects] == [64, 65]
+    counts = receipt.counts
+    assert counts.records == counts.answered + counts.missed + counts.rejected == 400
+    assert about(output).input_digest == receipt.input_digest
+    again = extract_file(source, tmp_path / "again.parquet", installed(), chunk=CHUNK)
+    assert again.output_digest == receipt.output_digest
+
+
+def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "facts.parquet"
+    with pytest.raises(InputError):
+        extract_file(tmp_path / "none.jsonl", output, installed())
+    assert not list(tmp_path.iterdir())
+
+
+def test_workers_take_the_same_facts(tmp_path: Path) -> None:
+    from tallystick.scoring.engines.local import Local  # noqa: PLC0415
+
+    source = tmp_path / "records.jsonl"
+    # several pieces
+    source.write_bytes((b"\n".join(records()) + b"\n") * 12)
+    alone = extract_file(source, tmp_path / "alone.parquet", installed())
+    shared = extract_file(source, tmp_path / "shared.parquet", installed(), engine=Local(2))
+    assert shared == alone
+
+
+def test_the_command(tmp_path: Path) -> None:
+    from click.testing import CliRunner  # noqa: PLC0415
+
+    from tallystick.cli.facts import facts as command  # noqa: PLC0415
+
+    source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_bytes(b"\n".join(records()) + b"\n")
+    told = CliRunner().invoke(command, [str(source), "-o", str(output)])
+    assert told.exit_code == 1
+    assert "400 records" in told.output
+    assert f"2 rejected, see {output}.rejects.jsonl" in told.output
+    machine = CliRunner().invoke(command, [str(source), "-o", str(output), "--json"])
+    receipt = json.loads((tmp_path / "facts.parquet.receipt.json").read_text("utf-8"))
+    assert json.loads(machine.output) == receipt

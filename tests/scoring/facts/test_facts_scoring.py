@@ -1,0 +1,171 @@
+"""Scoring from facts gives what scoring the records gives, under every rule set."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from generators import SKILL_TYPES, lines, record
+
+import tallystick
+from tallystick.errors import InputError
+from tallystick.numbers.nano import NANO
+from tallystick.plugins.registry import installed
+from tallystick.scoring.facts import results
+from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.pinned import Pinned
+from tallystick.scoring.table import to_arrow
+
+RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+COUNT = 1_500
+
+
+@pytest.fixture(scope="module")
+def history() -> list[bytes]:
+    """Good records of every type, missed deadlines, records with a defect, and no records."""
+    rng = random.Random(3)
+    bad = [
+        json.dumps(record(rng, rng.choice(SKILL_TYPES), valid=False)).encode() for _ in range(300)
+    ]
+    missed = [json.dumps(_without_answer(rng)).encode() for _ in range(60)]
+    found = [*(line.rstrip(b"\n") for line in lines(8, COUNT)), *bad, *missed, b"", b"[]", b"{"]
+    rng.shuffle(found)
+    return found
+
+
+def _without_answer(rng: random.Random) -> dict[str, object]:
+    whole = record(rng, rng.choice(SKILL_TYPES))
+    left = {name: value for name, value in whole.items() if name not in ("submission", "checks")}
+    return left | {"events": ["probe_fail", "missed_deadline"]}
+
+
+def told(rejects: Sequence[tallystick.Reject]) -> list[tuple[int, str, str, str]]:
+    """What is said of rejects, but for the value, of which facts know less."""
+    return [(each.line, each.code, each.path, each.expected) for each in rejects]
+
+
+@pytest.mark.parametrize("rule_set", RULE_SETS)
+def test_facts_score_as_each_record_alone(
+    scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
+) -> None:
+    scorer = scorers[rule_set]
+    found = results.score(Extractor(catalogue_of(installed())).lines(history), scorer)
+    single = list(scorer.score_many(history))
+    assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
+    expected = [r for r in single if isinstance(r, tallystick.Reject)]
+    assert [line for line, *_ in told(expected)] == [r.line for r in found.rejects]
+    known = [r for r in expected if _type_of(history[r.line - 1]) in scorer.types]
+    assert set(told(known)) <= set(told(found.rejects))
+    assert to_arrow(found).equals(to_arrow(scorer.score_lines(history)))
+
+
+def _type_of(line: bytes) -> str:
+    try:
+        found = json.loads(line)
+        return str(found.get("skill_type"))
+    except (ValueError, AttributeError):
+        return ""
+
+
+def test_records_of_other_types_are_rejected_as_such(
+    scorers: dict[str, tallystick.Scorer],
+) -> None:
+    good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
+    scorer = scorers["skills@1.0.0"]
+    found = results.score(Extractor(catalogue_of(installed())).lines(good), scorer)
+    assert found.rejects == scorer.score_lines(good).rejects
+    assert len(found.rejects) == len(good)
+
+
+def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
+    scorers: dict[str, tallystick.Scorer],
+) -> None:
+    rng = random.Random(1)
+    free = record(rng, "workflow")
+    free["task"]["max_budget_tao"] = 0.0
+    missed = {name: value for name, value in free.items() if name not in ("submission", "checks")}
+    missed["events"] = ["missed_deadline"]
+    both = [json.dumps(each).encode() for each in (free, missed)]
+    facts = Extractor(catalogue_of(installed())).lines(both)
+    assert not facts.rejects
+    scorer = scorers["workflow@1.1.0"]
+    assert results.score(facts, scorer).rejects == scorer.score_lines(both).rejects
+    assert len(results.score(facts, scorer).rejects) == 2
+    assert not results.score(facts, scorers["workflow@1.0.0"]).rejects
+
+
+@pytest.mark.parametrize("rule_set", ["skills@1.0.0", "skills@1.1.0"])
+def test_pinned_snapshots_count(
+    scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
+) -> None:
+    scorer = scorers[rule_set]
+    type_name = next(iter(scorer.types))
+    pins = {
+        epoch: Pinned({type_name: {"baseline": NANO * epoch // 100}}, f"sha256:{epoch:064}")
+        for epoch in range(0, 60, 2)
+    }
+    pinned = scorer.with_snapshots(pins)
+    facts = Extractor(catalogue_of(installed())).lines(history)
+    expected, found = pinned.score_lines(history), results.score(facts, pinned)
+    assert list(found.results()) == list(expected.results())
+    assert found.snapshots == expected.snapshots
+    assert found.snapshots
+    assert list(found.results()) != list(results.score(facts, scorer).results())
+
+
+@pytest.mark.parametrize("rule_set", RULE_SETS)
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_one_facts_file_scores_to_the_same_results_under_every_rule_set(
+    scorers: dict[str, tallystick.Scorer],
+    history: list[bytes],
+    tmp_path: Path,
+    rule_set: str,
+    name: str,
+) -> None:
+    source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_bytes(b"\n".join(history) + b"\n")
+    extract_file(source, facts, installed())
+    ours, theirs = tmp_path / f"a.{name}", tmp_path / f"b.{name}"
+    from_facts = scorers[rule_set].score_file(facts, ours)
+    from_records = scorers[rule_set].score_file(source, theirs)
+    assert from_facts.counts.scored == from_records.counts.scored
+    assert from_facts.counts.missed == from_records.counts.missed
+    assert from_facts.counts.scored
+    if name.endswith(".parquet"):  # row groups end where batches do
+        assert pq.read_table(ours).equals(pq.read_table(theirs))
+    else:
+        assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_facts_in_several_chunks_score_to_the_same_lines(
+    scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path
+) -> None:
+    source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_bytes(b"\n".join(history) + b"\n")
+    extract_file(source, facts, installed(), chunk=100)
+    scorer = scorers["skills@1.1.0"]
+    scorer.score_file(facts, tmp_path / "a.jsonl")
+    scorer.score_file(source, tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_facts_are_no_records_to_explain_or_to_take_facts_of(
+    scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path
+) -> None:
+    from tallystick.scoring.sources import source_of  # noqa: PLC0415
+    from tallystick.state.intake import signals_of  # noqa: PLC0415
+
+    source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_bytes(b"\n".join(history) + b"\n")
+    extract_file(source, facts, installed())
+    with pytest.raises(InputError, match="facts alone, expected records"):
+        next(source_of(facts).items())
+    with pytest.raises(InputError, match="facts alone, expected records"):
+        extract_file(facts, tmp_path / "again.parquet", installed())
+    with pytest.raises(InputError, match="facts alone, expected records"):
+        next(iter(signals_of(facts, scorers["skills@1.0.0"])))
+    assert not (tmp_path / "again.parquet").exists()

@@ -1,0 +1,133 @@
+"""A folder of files of records scores as one input."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from generators import SKILL_TYPES, lines
+
+import tallystick
+from tallystick.errors import InputError, OutputError
+from tallystick.scoring.engines.local import Local
+
+Scorers = dict[str, tallystick.Scorer]
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+
+
+def plain(seed: int, count: int) -> list[bytes]:
+    """Records that a table can hold: a component of a consensus may not be null."""
+    found = lines(seed, 3 * count, SKILLS)
+    kept = [line for line in found if not isinstance(json.loads(line).get("consensus"), dict)]
+    return kept[:count]
+
+
+def parquet(records: list[bytes], path: Path) -> None:
+    values = pa.array([json.loads(line) for line in records])
+    pq.write_table(pa.Table.from_struct_array(values), path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three files, whose names are not in the order in which they were made."""
+    place = tmp_path / "history"
+    place.mkdir()
+    (place / "b.jsonl").write_bytes(b"".join(plain(2, 30)) + b"{}\n")
+    parquet(plain(3, 20), place / "c.parquet")
+    (place / "B.JSONL").write_bytes(b"".join(plain(1, 10)).rstrip(b"\n"))
+    (place / ".hidden.txt").touch()
+    return place
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("engine", [None, Local(2)])
+def test_a_folder_scores_as_its_records_in_one_file(
+    scorers: Scorers, folder: Path, tmp_path: Path, engine: Local | None
+) -> None:
+    whole = tmp_path / "whole.jsonl"
+    whole.write_bytes(b"".join([*plain(1, 10), *plain(2, 30), b"{}\n", *plain(3, 20)]))
+    one = scorers["skills@1.0.0"].score_file(whole, tmp_path / "one.jsonl")
+    many = scorers["skills@1.0.0"].score_file(folder, tmp_path / "many.jsonl", engine=engine)
+    assert (tmp_path / "many.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+    assert rows(tmp_path / "many.jsonl.rejects.jsonl")[0]["line"] == 41
+    assert many.counts == one.counts
+    assert many.counts.records == 61
+
+
+def test_the_digest_is_that_of_what_sha256sum_prints(
+    scorers: Scorers, folder: Path, tmp_path: Path
+) -> None:
+    receipt = scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl")
+    command = ["sha256sum", "B.JSONL", "b.jsonl", "c.parquet"]
+    printed = subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout
+    assert receipt.input_digest == f"sha256:{hashlib.sha256(printed).hexdigest()}"
+
+
+def test_progress_is_of_all_the_files(scorers: Scorers, folder: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    scorers["skills@1.0.0"].score_file(
+        folder, tmp_path / "out.jsonl", progress=lambda *at: told.append(at)
+    )
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1] == sum(p.stat().st_size for p in folder.glob("[!.]*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("notes.txt", "found the extension '.txt'"),
+        ("README", "found the extension"),
+        ("out.csv", "found the extension '.csv'"),
+        ("a\\b.jsonl", "found a line end or a backslash"),
+    ],
+)
+def test_what_is_no_file_of_records_is_refused_by_name(
+    scorers: Scorers, folder: Path, tmp_path: Path, name: str, message: str
+) -> None:
+    (folder / name).touch()
+    with pytest.raises(InputError, match=message) as caught:
+        scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl")
+    assert repr(name)[1:-1] in str(caught.value)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_a_folder_in_a_folder_is_refused(scorers: Scorers, folder: Path, tmp_path: Path) -> None:
+    (folder / "d.jsonl").mkdir()
+    with pytest.raises(InputError, match=r"d\.jsonl: found something else than a file"):
+        scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl")
+
+
+def test_an_empty_folder_is_refused(scorers: Scorers, tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    with pytest.raises(InputError, match=r"history: the folder is empty"):
+        scorers["skills@1.0.0"].score_file(tmp_path / "history", tmp_path / "out.jsonl")
+
+
+@pytest.mark.parametrize(("name", "content"), [("d.jsonl", b""), ("d.parquet", b"PAR1")])
+@pytest.mark.parametrize("engine", [None, Local(2)])
+def test_a_bad_file_of_a_folder_is_named(  # noqa: PLR0913, PLR0917  # fixtures and parameters
+    scorers: Scorers,
+    folder: Path,
+    tmp_path: Path,
+    name: str,
+    content: bytes,
+    engine: Local | None,
+) -> None:
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"history/{name}: "):
+        scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl", engine=engine)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_nothing_is_written_into_the_folder_that_is_read(scorers: Scorers, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    with pytest.raises(OutputError, match="in the folder of the records"):
+        scorers["skills@1.0.0"].score_file(folder, folder / "out.jsonl")
+    assert sorted(folder.iterdir()) == before
