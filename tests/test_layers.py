@@ -28,6 +28,7 @@ LAYERS = (
     ("rules", "records"),
     ("scoring",),
     ("state",),
+    ("governance",),
     ("cli",),
 )
 """From the lowest: a part imports itself and what is below it, never a part beside it."""

@@ -16,12 +16,15 @@ GROUPS = [
     ("groups",),
     ("miner",),
     ("plugins",),
+    ("records",),
     ("round",),
     ("rules",),
     ("state",),
 ]
 COMMANDS = [
+    ("backtest",),
     ("demo",),
+    ("facts",),
     ("score",),
     ("explain",),
     ("rules", "list"),
@@ -34,6 +37,7 @@ COMMANDS = [
     ("groups", "select"),
     ("miner", "clear"),
     ("miner", "register"),
+    ("records", "generate"),
     ("round", "close"),
     ("state", "board"),
     ("state", "digest"),

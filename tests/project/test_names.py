@@ -20,6 +20,7 @@ ENGINE = ROOT / "engine" / "tallystick"
 _RESULT = "a field of the result format, null where a rule set has no such factor"
 _FORMAT = "a key of the rule-set format, which a threshold or a factor is called after too"
 _RECORD = "an event of the record format: it lets a record be without a submission"
+_COMPARED = "the rule set that the others are compared with"
 EXEMPT = {
     ("scoring/result.py", "early_bonus"): _RESULT,
     ("scoring/result.py", "role_multiplier"): _RESULT,
@@ -31,6 +32,9 @@ EXEMPT = {
     ("records/", "missed_deadline"): _RECORD,
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
+    ("governance/", "baseline"): _COMPARED,
+    ("cli/backtest.py", "baseline"): _COMPARED,
+    ("governance/backtest/sweep.py", "policy"): "an example in a message",
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("numbers/_columns/", "0.5"): "half of the last place, where values round",
     ("rules/findings.py", "10"): "the base of decimals",
@@ -40,7 +44,7 @@ STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
 """Numbers that every program has."""
 BESIDE_DATA = ("rules/", "scoring/", "state/")
 """Where whole numbers are compared too: elsewhere they are places, bits and lengths."""
-PLUMBING = ("state/store/",)
+PLUMBING = ("state/store/", "scoring/engines/", "scoring/facts/", "scoring/pieces.py")
 """What lies there but has time-outs, pages and positions of its own."""
 
 

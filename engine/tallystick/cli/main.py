@@ -30,13 +30,16 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for, so that help starts fast."""
 
     homes: Mapping[str, tuple[str, str]] = {
+        "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
         "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: close."),
         "events": ("tallystick.cli.events:events", "Late events and others' records: import."),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
+        "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
         "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
         "miner": ("tallystick.cli.miner:miner", "Miners of a state: register, clear."),
         "plugins": ("tallystick.cli.plugins:plugins", "The installed plugins."),
+        "records": ("tallystick.cli.records:records", "Records: generate."),
         "round": ("tallystick.cli.round:round_group", "Rounds of a state: close."),
         "rules": ("tallystick.cli.rules:rules", "Rule sets: list, show, check, digest."),
         "score": ("tallystick.cli.score:score", "Score a file of records."),

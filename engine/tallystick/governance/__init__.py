@@ -1,0 +1,1 @@
+"""Governance: what a rule set, or a change of one, does."""

@@ -1,0 +1,1 @@
+"""Back-test: what candidates would have done to a history."""

@@ -1,0 +1,184 @@
+"""Candidates: the rule sets of a back-test, each loaded, checked, bound and named."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.canonical import PREFIX, canonical_bytes
+from tallystick.errors import Problem, RuleSetError, TallystickError
+from tallystick.governance.backtest.accumulation import Change, Identity
+from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
+from tallystick.rules.decimals import decimal_text
+from tallystick.rules.loading import load
+from tallystick.rules.reading import LoadedRuleSet, read_text
+from tallystick.rules.structure import unstructure
+from tallystick.rules.toml import parse
+from tallystick.scoring.scorer import Scorer, bind
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
+
+MOST = 1 << 10
+"""The most candidates of one back-test."""
+_SHOWN_DIGITS = 12
+
+
+@attrs.frozen(eq=False)
+class Candidate:
+    """One rule set of a back-test.
+
+    Attributes:
+        identity: which it is.
+        scorer: the rule set, bound.
+    """
+
+    identity: Identity
+    scorer: Scorer
+
+    @property
+    def name(self) -> str:
+        """Its unique name."""
+        return self.identity.name
+
+
+def candidates_of(
+    references: Sequence[str], sweeps: Sequence[Sweep], registry: Registry
+) -> tuple[Candidate, ...]:
+    """The candidates, the baseline first, then the other references, then the sweeps.
+
+    A point of a sweep that is the baseline itself, or the same rule set as an earlier candidate, is
+    left out: it is there already.
+
+    Args:
+        references: rule sets; the first is the baseline, which the sweeps change.
+        sweeps: what is changed of it.
+        registry: the plugins.
+
+    Raises:
+        RuleSetError: a rule set does not load; of a sweep, the file is the candidate's name.
+        TallystickError: there are fewer than two candidates or too many, two references are one
+            rule set, a sweep leads nowhere, or a candidate has no skill type of the baseline.
+    """
+    if not references:
+        raise TallystickError("found no rule set, expected a baseline")
+    given = [load(reference, registry) for reference in references]
+    _refuse_duplicates(given)
+    swept = list(_swept(given[0], points(sweeps, MOST), registry))
+    found = [(_given_identity(each, given), each) for each in given]
+    known = {each.digest for each in given}
+    for identity, loaded in swept:
+        if loaded.digest not in known:
+            known.add(loaded.digest)
+            found.append((identity, loaded))
+    _check_count(len(found))
+    candidates = tuple(Candidate(i, _bound(i, loaded, registry)) for i, loaded in found)
+    _check_types(candidates)
+    return candidates
+
+
+def _check_count(count: int) -> None:
+    if not 1 < count <= MOST:
+        raise TallystickError(
+            f"found {count} candidate{'' if count == 1 else 's'}, expected 2 to {MOST}: "
+            "give --rules more than once, or a --sweep"
+        )
+
+
+def _check_types(candidates: Sequence[Candidate]) -> None:
+    baseline = candidates[0]
+    for candidate in candidates[1:]:
+        if not candidate.scorer.types.keys() & baseline.scorer.types.keys():
+            raise TallystickError(
+                f"found no skill type that both {baseline.name} and {candidate.name} have, "
+                "expected rule sets that can be compared"
+            )
+
+
+def _refuse_duplicates(given: Sequence[LoadedRuleSet]) -> None:
+    first: dict[str, LoadedRuleSet] = {}
+    for loaded in given:
+        if loaded.digest in first:
+            earlier = first[loaded.digest]
+            raise TallystickError(
+                f"found {earlier.path} and {loaded.path}, which are the same rule set "
+                f"{loaded.rule_set.reference} {loaded.digest}, expected each candidate once"
+            )
+        first[loaded.digest] = loaded
+
+
+def _given_identity(loaded: LoadedRuleSet, given: Sequence[LoadedRuleSet]) -> Identity:
+    reference = loaded.rule_set.reference
+    names = Counter(each.rule_set.reference for each in given)
+    name = reference
+    if names[reference] > 1:
+        name += "#" + loaded.digest.removeprefix(PREFIX)[:_SHOWN_DIGITS]
+    return Identity(name, reference, loaded.digest, (), _text(loaded))
+
+
+def _swept(
+    baseline: LoadedRuleSet, combinations: Sequence[Point], registry: Registry
+) -> Iterator[tuple[Identity, LoadedRuleSet]]:
+    data = parse(baseline.text, str(baseline.path)).data
+    reference = baseline.rule_set.reference
+    for point in combinations:
+        changes = tuple(Change(path, decimal_text(value)) for path, value in point)
+        listed = ",".join(f"{path}={value}" for path, value in point)
+        name = f"{reference}[{listed}]"
+        text = document_text(changed(data, point))
+        try:
+            loaded = read_text(text, baseline.path, registry)
+        except RuleSetError as error:
+            raise _renamed(error, name) from None
+        loaded = attrs.evolve(loaded, positions=baseline.positions)
+        yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
+
+
+def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Scorer:
+    try:
+        return bind(loaded, registry)
+    except RuleSetError as error:
+        if not identity.changes:
+            raise
+        raise _renamed(error, identity.name) from None
+
+
+def _renamed(error: RuleSetError, name: str) -> RuleSetError:
+    """The same problems, of a rule set that no file holds."""
+    return RuleSetError([Problem(name, 0, p.path, p.value, p.expected) for p in error.problems])
+
+
+def _text(loaded: LoadedRuleSet) -> str:
+    return canonical_bytes(unstructure(loaded.rule_set)).decode()
+
+
+def document_text(data: Mapping[str, Any]) -> str:
+    """TOML that says what the tables of a rule-set file say, a line for each top-level key."""
+    return "".join(f"{_string(key)} = {_toml(value)}\n" for key, value in data.items())
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return str(value)
+        case Decimal():
+            text = decimal_text(value)
+            return text if "." in text else f"{text}.0"
+        case Mapping():
+            inner = ", ".join(f"{_string(key)} = {_toml(item)}" for key, item in value.items())
+            return f"{{ {inner} }}"
+        case list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case _:
+            return _string(str(value))
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

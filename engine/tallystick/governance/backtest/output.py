@@ -1,0 +1,192 @@
+"""The folder of a back-test: it takes its name whole, or not at all.
+
+::
+
+    DIR/summary.json          what `summary` says, with the digests of the other files
+    DIR/miners.parquet        one row a candidate, skill type and miner
+    DIR/migrations.parquet    one row a candidate, skill type and pair of tiers
+    DIR/flips.parquet         one row a candidate and record whose gate or tier flips
+    DIR/thresholds.parquet    with a replay of the epochs: the tracked thresholds of each
+    DIR/reputations.parquet   the same for reputations
+    DIR/report.html           for people
+
+The files are written in a hidden folder beside it, which is renamed when all is done and on the
+disk. The same outcome gives the same bytes; those of the plots depend on the installed extra, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tallystick.errors import OutputError
+from tallystick.governance.backtest import tables
+from tallystick.governance.backtest.accumulation import EpochState, FlipRows, Outcome
+from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.distances import DistanceTally
+from tallystick.governance.backtest.folder import whole_folder
+from tallystick.governance.backtest.report import report
+from tallystick.governance.backtest.summary import summary
+from tallystick.scoring.staging import digest_of, named
+
+SUMMARY = "summary.json"
+REPORT = "report.html"
+ALWAYS = {
+    "miners.parquet": tables.MINERS,
+    "migrations.parquet": tables.MIGRATIONS,
+    "flips.parquet": tables.FLIPS,
+}
+REPLAYED = {"thresholds.parquet": tables.THRESHOLDS, "reputations.parquet": tables.REPUTATIONS}
+FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *REPLAYED})
+"""Every file that a back-test may write."""
+
+_ROWS = 1 << 16
+
+
+@attrs.frozen
+class Written:
+    """What was written.
+
+    Attributes:
+        folder: as it was named.
+        comparisons: of every candidate but the baseline, in order.
+        digests: of every file, by name.
+        plots: whether the report has plots; they need the extra ``report``.
+    """
+
+    folder: Path
+    comparisons: tuple[CandidateComparison, ...]
+    digests: dict[str, str]
+    plots: bool
+
+
+class _Rows:
+    """A Parquet file that is written in row groups of a fixed size."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=texts)
+        self._waiting = schema.empty_table()
+
+    def write(self, table: pa.Table) -> None:
+        """Append some rows."""
+        self._waiting = pa.concat_tables([self._waiting, table])
+        full = len(self._waiting) - len(self._waiting) % _ROWS
+        if full:
+            self._writer.write_table(self._waiting.slice(0, full), row_group_size=_ROWS)
+            self._waiting = self._waiting.slice(full)
+
+    def close(self) -> None:
+        """Write the rest and the footer."""
+        rest, self._waiting = self._waiting, self._waiting.slice(0, 0)
+        with self._writer:
+            if len(rest):
+                self._writer.write_table(rest)
+
+
+class Building:
+    """A back-test's folder while it is written.
+
+    Flips and epochs are taken as they come; `finish` writes what needs the whole outcome.
+    """
+
+    def __init__(self, final: Path, folder: Path, names: Sequence[str], stack: ExitStack) -> None:
+        """Open the folder; `building` does that."""
+        self._final, self._folder, self._names, self._stack = final, folder, names, stack
+        self._tally = DistanceTally()
+        self._rows: dict[str, _Rows] = {}
+        self.finished = False
+        for name, schema in ALWAYS.items():
+            self._open(name, schema)
+
+    def flips(self, rows: FlipRows) -> None:
+        """Take some flips; an ``OnFlips``."""
+        self._tally.add(rows)
+        self._append("flips.parquet", tables.flip_table(rows, self._names[rows.candidate]))
+
+    def epoch(self, state: EpochState) -> None:
+        """Take the state of an epoch; an ``OnEpoch``."""
+        candidate = self._names[state.candidate]
+        self._append("thresholds.parquet", tables.threshold_table(state, candidate))
+        self._append("reputations.parquet", tables.reputation_table(state, candidate))
+
+    def finish(self, outcome: Outcome, command: str) -> Written:
+        """Write everything else.
+
+        Args:
+            outcome: of the whole back-test.
+            command: how to do it again, for the reader of the report.
+        """
+        found = tuple(
+            compare(outcome, position, self._tally)
+            for position in range(1, len(outcome.candidates))
+        )
+        for each in found:
+            self._append("miners.parquet", tables.miner_table(each))
+            self._append("migrations.parquet", tables.migration_table(each))
+        with named(self._final):
+            for rows in self._rows.values():
+                rows.close()
+        page = report(outcome, found, command)
+        self._write(REPORT, page.html)
+        digests = self._digests()
+        self._write(SUMMARY, _json(summary(outcome, found, command, digests)))
+        self.finished = True
+        return Written(self._final, found, self._digests(), page.plots)
+
+    def _open(self, name: str, schema: pa.Schema) -> _Rows:
+        with named(self._final):
+            rows = self._rows[name] = _Rows(self._folder / name, schema)
+        self._stack.callback(_quietly, rows.close)
+        return rows
+
+    def _append(self, name: str, table: pa.Table) -> None:
+        rows = self._rows.get(name) or self._open(name, REPLAYED[name])
+        with named(self._final):
+            rows.write(table)
+
+    def _write(self, name: str, text: str) -> None:
+        with named(self._final):
+            (self._folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+    def _digests(self) -> dict[str, str]:
+        digests = {}
+        for path in sorted(self._folder.iterdir()):
+            with named(self._final), path.open("rb") as file:
+                digests[path.name] = digest_of(file)
+        return digests
+
+
+@contextmanager
+def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
+    """A back-test's folder, which takes its name when the block ends without an error.
+
+    Args:
+        folder: its final name. An earlier back-test there is replaced.
+        names: of the candidates, the baseline first.
+
+    Raises:
+        OutputError: the folder cannot be written, or something else has its name; what stood there
+            is as it was.
+    """
+    with whole_folder(folder, FILES) as new, ExitStack() as stack:
+        found = Building(folder, new, names, stack)
+        yield found
+        if not found.finished:
+            raise OutputError(f"{folder}: the back-test was not finished: nothing was left")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _quietly(close: Callable[[], None]) -> None:
+    """Close what is thrown away: a writer that is left open complains when it is collected."""
+    with suppress(Exception):
+        close()

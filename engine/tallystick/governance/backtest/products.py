@@ -1,0 +1,118 @@
+"""Products of published values, such as an emission, where most factors are shared.
+
+An emission formula is usually one product over a constant. The factors that candidates share are
+multiplied once, modulo 2⁶⁴ and in doubles; each candidate multiplies in its own. The quotient in
+doubles decides a row that is clearly off every half; the others, ties among them, are settled by
+the remainder, as in the way ``proposed`` of `formula.columns`, whose bounds do not depend on the
+order of the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from tallystick.formula.columns import Column, ways_of
+from tallystick.formula.condition import Always
+from tallystick.formula.program import Program
+from tallystick.numbers.nano import NANO
+
+Doubles = npt.NDArray[np.float64]
+
+_INT64 = 1 << 63
+_LARGEST = 2.0**40
+_SURE = 1 / 2 - 2.0**-7
+"""A double below 2⁴⁰ that went through at most 2⁵ roundings is nearer than 2⁻⁷ to what it is of."""
+_MOST_FACTORS = 1 << 3
+
+
+@attrs.frozen
+class Product:
+    """One product over a constant: coefficient · Π (input / unit) · 10⁹ / divisor, in nano.
+
+    Attributes:
+        inputs: positions of the inputs of the program, one for each factor; they may repeat.
+        units: what the integer of each factor counts.
+        coefficient: a whole number, reduced with the divisor.
+        divisor: below 2⁶¹.
+    """
+
+    inputs: tuple[int, ...]
+    units: tuple[int, ...]
+    coefficient: int
+    divisor: int
+
+
+@attrs.frozen(eq=False)
+class Partial:
+    """The product of some factors and the coefficient."""
+
+    wrapped: Column
+    double: Doubles
+
+
+def product_of(program: Program) -> Product | None:
+    """The product that a program is; None when it is anything else, or not proved to be near."""
+    if len(program.pieces) != 1 or program.cells or ways_of(program) != ("proposed",):
+        return None
+    piece = program.pieces[0]
+    if piece.when != Always(holds=True) or len(piece.numerator) != 1:
+        return None
+    (monomial, coefficient) = next(iter(piece.numerator.items()))
+    low, high = program.low, program.high
+    if not 0 < len(monomial) <= _MOST_FACTORS or max(abs(low), abs(high)) * NANO >= _LARGEST:
+        return None
+    places = {index: place for place, (index, _) in enumerate(program.inputs)}
+    units = {index: atom.unit for index, atom in program.inputs}
+    shared = gcd(NANO, piece.denominator[()])
+    return Product(
+        tuple(places[index] for index in monomial),
+        tuple(units[index] for index in monomial),
+        coefficient * (NANO // shared),
+        piece.denominator[()] // shared,
+    )
+
+
+def partial(product: Product, wholes: Sequence[Column]) -> Partial:
+    """The product of the coefficient and shared factors, which come over their units."""
+    wrapped = np.array([_wrapped(product.coefficient)], np.int64)
+    double = np.array([float(product.coefficient)])
+    for whole in wholes:
+        wrapped, double = wrapped * whole, double * whole
+    return Partial(wrapped, double / product.divisor)
+
+
+def finished(product: Product, shared: Partial, wholes: Sequence[Column], rows: int) -> Column:
+    """The published product of every row from the shared factors and others, over their units."""
+    double = np.empty(rows)
+    double[:] = shared.double
+    for whole in wholes:
+        np.multiply(double, whole, out=double)
+    nearest = np.rint(double)
+    found = nearest.astype(np.int64)
+    np.subtract(double, nearest, out=double)
+    np.abs(double, out=double)
+    unsure = np.flatnonzero(double >= _SURE)
+    if len(unsure):
+        wrapped = shared.wrapped if len(shared.wrapped) == 1 else shared.wrapped[unsure]
+        for whole in wholes:
+            wrapped = wrapped * whole[unsure]
+        found[unsure] = _corrected(found[unsure], wrapped, product.divisor)
+    return found
+
+
+def _corrected(guess: Column, numerator: Column, divisor: int) -> Column:
+    """The half-even quotients from guesses at most one off; the remainder is exact modulo 2⁶⁴."""
+    twice = 2 * (numerator - guess * divisor)
+    odd = guess & 1
+    found: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
+    return found
+
+
+def _wrapped(value: int) -> int:
+    """The value modulo 2⁶⁴, as a signed integer."""
+    return (value + _INT64) % (2 * _INT64) - _INT64

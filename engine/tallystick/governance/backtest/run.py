@@ -1,0 +1,146 @@
+"""Running a back-test: candidates over a history, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import attrs
+
+from tallystick.errors import InputError
+from tallystick.governance.backtest.accumulation import History, OnEpoch, OnFlips, Outcome
+from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.counting import Counting
+from tallystick.governance.backtest.history import Reader, reader_of
+from tallystick.governance.backtest.output import Written, building
+from tallystick.governance.backtest.replay import calendar_of, replay
+from tallystick.governance.backtest.shared import shares
+from tallystick.scoring.engines.work import Engine
+
+Progress = Callable[[int], None]
+"""Told after every batch how many lines were read so far."""
+
+
+def backtest(  # noqa: PLR0913  # what a back-test is made of
+    history: Path,
+    candidates: Sequence[Candidate],
+    folder: Path,
+    *,
+    with_state: bool = False,
+    command: str = "",
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> tuple[Outcome, Written]:
+    """Score a history under many rule sets and write what differs.
+
+    Args:
+        history: a facts file, a file of records, or a folder of either.
+        candidates: from ``candidates_of``, the baseline first.
+        folder: where the results go; one that is there must be an earlier back-test.
+        with_state: whether to replay the epochs, with reputations and tracked thresholds.
+        command: how to do it again, for the report.
+        engine: whose workers count; by default this process does. Epochs are replayed here.
+        progress: told how far it is.
+
+    Raises:
+        InputError: the history cannot be read, or has no record of a type of the baseline.
+        OutputError: the folder cannot be written; what stood there is as it was.
+        StateError: the epochs are to be replayed and a rule set has none.
+        EngineError: the workers cannot be used.
+    """
+    reader = reader_of(history, candidates)
+    with building(folder, [each.name for each in candidates]) as build:
+        outcome = outcome_of(
+            reader,
+            candidates,
+            on_flips=build.flips,
+            on_epoch=build.epoch if with_state else None,
+            engine=engine,
+            progress=progress,
+        )
+        return outcome, build.finish(outcome, command)
+
+
+def outcome_of(  # noqa: PLR0913  # as above
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    *,
+    on_flips: OnFlips | None = None,
+    on_epoch: OnEpoch | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """What a history comes to under each candidate.
+
+    Args:
+        reader: the history.
+        candidates: the baseline first.
+        on_flips: takes the flips.
+        on_epoch: given, the epochs are replayed, and it takes the states.
+        engine: whose workers count; by default this process does.
+        progress: told how far it is.
+
+    Raises:
+        InputError: as `backtest`.
+        StateError: as `backtest`.
+    """
+    counting = Counting(candidates, on_flips)
+    for lines in _counting(counting, reader, candidates, on_flips, engine):
+        if progress is not None:
+            progress(lines)
+    _check_types(reader, candidates, counting)
+    read = History(
+        str(reader.path),
+        reader.digest(),
+        counting.lines,
+        dict(sorted(counting.records.items())),
+        dict(sorted(counting.rejects.items())),
+    )
+    outcome = counting.outcome(read)
+    return outcome if on_epoch is None else _replayed(outcome, reader, candidates, on_epoch)
+
+
+def _counting(
+    counting: Counting,
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    on_flips: OnFlips | None,
+    engine: Engine | None,
+) -> Iterator[int]:
+    """Count the history, here or by workers; gives how many lines were counted so far."""
+    if engine is None:
+        for batch in reader.batches():
+            counting.add(batch)
+            yield counting.lines
+        return
+    # workers end with the block, whatever ends it
+    with closing(shares(reader, candidates, engine, flips=on_flips is not None)) as found:
+        for share in found:
+            if on_flips is not None:
+                for rows in share.flips:
+                    on_flips(rows)
+            counting.merge(share.counted)
+            yield counting.lines
+
+
+def _replayed(
+    outcome: Outcome, reader: Reader, candidates: Sequence[Candidate], on_epoch: OnEpoch
+) -> Outcome:
+    calendar = calendar_of(reader)
+    hotkeys = [miner.hotkey for miner in outcome.miners]
+    found = tuple(
+        attrs.evolve(each, state=replay(place, candidate, reader, calendar, hotkeys, on_epoch))
+        for place, (each, candidate) in enumerate(zip(outcome.candidates, candidates, strict=True))
+    )
+    return attrs.evolve(outcome, candidates=found)
+
+
+def _check_types(reader: Reader, candidates: Sequence[Candidate], counting: Counting) -> None:
+    types = candidates[0].scorer.types
+    if not any(counting.records[name] for name in types):
+        held = ", ".join(sorted(counting.records)) or "no good record"
+        raise InputError(
+            f"{reader.path}: found {held}, expected records of {' or '.join(types)}, the skill "
+            f"types of {candidates[0].name}"
+        )

@@ -1,0 +1,207 @@
+"""The summary of a back-test as JSON values: everything but what there is for each single miner.
+
+Decimals are text of nine places, and null where a metric is not defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from tallystick.governance.backtest.accumulation import (
+    Comparison,
+    EpochState,
+    History,
+    Identity,
+    Outcome,
+)
+from tallystick.governance.backtest.comparison import CandidateComparison, TypeComparison
+from tallystick.governance.backtest.distances import EDGES, Distances
+from tallystick.governance.backtest.distribution import (
+    Concentration,
+    Distribution,
+    MinerChange,
+    losers,
+    relative_losers,
+    relative_winners,
+    winners,
+)
+from tallystick.governance.backtest.metrics import published_share
+from tallystick.governance.backtest.state_comparison import StateComparison
+from tallystick.numbers.nano import to_text
+
+FORMAT = 1
+"""The version of the form of a summary."""
+NAMED = 10
+"""How many of those who gain or lose most are named."""
+
+Json = dict[str, Any]
+
+
+def summary(
+    outcome: Outcome,
+    comparisons: Sequence[CandidateComparison],
+    command: str,
+    files: Mapping[str, str],
+) -> Json:
+    """The summary of a back-test.
+
+    Args:
+        outcome: of the back-test.
+        comparisons: of every candidate but the baseline, in order.
+        command: how to do it again.
+        files: the digests of the other files, by name.
+    """
+    return {
+        "format": FORMAT,
+        "engine": f"tallystick {version('tallystick')}",
+        "command": command,
+        "history": _history(outcome.history),
+        "miners": len(outcome.miners),
+        "baseline": _identity(outcome.baseline.identity),
+        "candidates": [_candidate(each) for each in comparisons],
+        "files": dict(files),
+    }
+
+
+def _history(history: History) -> Json:
+    return {
+        "source": history.source,
+        "digest": history.digest,
+        "lines": history.lines,
+        "records": dict(history.records),
+        "rejects": dict(history.rejects),
+    }
+
+
+def _identity(identity: Identity) -> Json:
+    return {
+        "name": identity.name,
+        "reference": identity.reference,
+        "digest": identity.digest,
+        "changes": {each.path: each.value for each in identity.changes},
+    }
+
+
+def _candidate(found: CandidateComparison) -> Json:
+    return {
+        **_identity(found.identity),
+        "overall": _distribution(found.overall) | _extremes(found.overall),
+        "types": {name: _type(each) for name, each in found.types.items()},
+        "records_compared": found.compared,
+        "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
+        "state": None if found.state is None else _state(found.state),
+    }
+
+
+def _distribution(found: Distribution) -> Json:
+    changes = found.changes()
+    return {
+        "measure": found.measure,
+        "miners": len(found.miners),
+        "baseline_total": to_text(found.total_before),
+        "candidate_total": to_text(found.total_after),
+        "share_moved": _text(found.moved),
+        "tau_b": _text(found.tau),
+        "ranks_changed": sum(each.climb != 0 for each in changes),
+        "baseline_concentration": _concentration(found.concentration_before),
+        "candidate_concentration": _concentration(found.concentration_after),
+    }
+
+
+def _extremes(found: Distribution) -> Json:
+    changes = found.changes()
+    return {
+        "winners": _miners(winners, changes),
+        "losers": _miners(losers, changes),
+        "relative_winners": _miners(relative_winners, changes),
+        "relative_losers": _miners(relative_losers, changes),
+    }
+
+
+def _concentration(found: Concentration) -> Json:
+    return {"gini": _text(found.gini), "hhi": _text(found.hhi)}
+
+
+def _miners(
+    chosen: Callable[[Sequence[MinerChange], int], list[MinerChange]],
+    changes: Sequence[MinerChange],
+) -> list[Json]:
+    return [
+        {
+            "hotkey": each.miner.hotkey,
+            "uid": each.miner.uid,
+            "baseline_share": to_text(each.share_before),
+            "candidate_share": to_text(each.share_after),
+            "share_change": to_text(each.share_change),
+            "relative_change": _text(each.relative),
+            "baseline_rank": each.rank_before,
+            "candidate_rank": each.rank_after,
+        }
+        for each in chosen(changes, NAMED)
+    ]
+
+
+def _type(found: TypeComparison) -> Json:
+    tiers = found.tiers
+    return {
+        **_distribution(found.distribution),
+        "baseline_scored": found.scored_before,
+        "candidate_scored": found.scored_after,
+        "rejected": dict(found.rejected),
+        "records_compared": tiers.compared if tiers else 0,
+        "flips": _flips(tiers.tier_flips, tiers.gate_flips, tiers.flips) if tiers else None,
+        "flipped_emission": to_text(found.distances.emission),
+        "tier_distances": _distances(found.distances.tier),
+        "gate_distances": _distances(found.distances.gate),
+        "migration": _migration(tiers) if tiers else None,
+    }
+
+
+def _flips(tier: int, gate: int, every: int) -> Json:
+    return {"tier": tier, "gate": gate, "records": every}
+
+
+def _distances(found: Distances) -> Json:
+    return {
+        "known": found.known,
+        "rose": found.rose,
+        "fell": found.fell,
+        "nearest": _text(found.nearest),
+        "mean": _text(found.mean),
+        "within": {to_text(edge): n for edge, n in zip(EDGES, found.within, strict=True)},
+    }
+
+
+def _migration(found: Comparison) -> Json | None:
+    if found.migration is None:
+        return None
+    return {
+        "baseline_tiers": list(found.tiers or ()),
+        "candidate_tiers": list(found.candidate_tiers or ()),
+        "records": [list(row) for row in found.migration],
+        "shares": [[to_text(published_share(n, sum(row))) for n in row] for row in found.migration],
+    }
+
+
+def _state(found: StateComparison) -> Json:
+    return {
+        "epochs": found.epochs,
+        "overall": _distribution(found.overall) | _extremes(found.overall),
+        "types": {name: _distribution(each) for name, each in found.types.items()},
+        "round_scores": _distribution(found.round_scores) if found.round_scores else None,
+        "baseline_thresholds": _nested(found.before.final),
+        "candidate_thresholds": _nested(found.after.final),
+    }
+
+
+def _nested(state: EpochState) -> Json:
+    return {
+        skill_type: {name: to_text(nano) for name, nano in values.items()}
+        for skill_type, values in state.thresholds.items()
+    }
+
+
+def _text(nano: int | None) -> str | None:
+    return None if nano is None else to_text(nano)

@@ -1,0 +1,172 @@
+"""Tallies: the running sums and counts of one candidate over the records of one skill type.
+
+Tallies of parts of a history add up to that of the whole, in any order. Sums are exact whatever
+their size: values are summed in two halves, and halves are added where they cannot overflow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from tallystick.formula.columns import Column
+from tallystick.governance.backtest.accumulation import Comparison, Counts, TypeOutcome
+from tallystick.governance.backtest.plan import Small
+
+_HALF = 32
+_MASK = (1 << _HALF) - 1
+_SAFE = 1 << 62
+
+
+@attrs.frozen(eq=False)
+class Groups:
+    """Rows that are sorted by miner, and where the rows of each begin.
+
+    Attributes:
+        miners: the positions of the miners that have rows, ascending.
+        starts: the first row of each.
+        rows: how many rows there are.
+    """
+
+    miners: npt.NDArray[np.intp]
+    starts: npt.NDArray[np.intp]
+    rows: int
+
+
+def groups_of(miners: npt.NDArray[np.intp]) -> Groups:
+    """The groups of sorted rows, by the position of the miner of each."""
+    first = np.ones(len(miners), np.bool_)
+    np.not_equal(miners[1:], miners[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return Groups(miners[starts], starts, len(miners))
+
+
+class Sums:
+    """A whole number for each miner, of any size."""
+
+    def __init__(self) -> None:
+        """Begin with 0 for everyone."""
+        self._low, self._high = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def add(self, values: Column, groups: Groups) -> None:
+        """Add the sum of the rows of each miner."""
+        largest = max(int(values.max()), -int(values.min()))
+        if largest * groups.rows < _SAFE:
+            sums = np.add.reduceat(values, groups.starts)
+            self._put(groups.miners, sums & _MASK, sums >> _HALF)
+        else:
+            low = np.add.reduceat(values & _MASK, groups.starts)
+            high = np.add.reduceat(values >> _HALF, groups.starts)
+            self._put(groups.miners, low & _MASK, high + (low >> _HALF))
+
+    def count(self, groups: Groups) -> None:
+        """Add the number of rows of each miner."""
+        sizes = np.diff(groups.starts, append=groups.rows)
+        self._put(groups.miners, sizes, np.zeros(len(sizes), np.int64))
+
+    def merge(self, other: Sums, places: npt.NDArray[np.intp]) -> None:
+        """Add another's, whose miners have other positions here."""
+        count = len(other._low)
+        self._put(places[:count], other._low, other._high)
+
+    def totals(self, order: Sequence[int]) -> Counts:
+        """The whole numbers of some miners; 0 for whoever has no rows."""
+        low, high = self._low.tolist(), self._high.tolist()
+        known = len(low)
+        return tuple((high[m] << _HALF) + low[m] if m < known else 0 for m in order)
+
+    def _put(self, miners: npt.NDArray[np.intp], low: Column, high: Column) -> None:
+        if not len(miners):
+            return
+        missing = int(miners.max()) + 1 - len(self._low)
+        if missing > 0:
+            self._low = np.append(self._low, np.zeros(missing, np.int64))
+            self._high = np.append(self._high, np.zeros(missing, np.int64))
+        # each miner is there once; what the lower half carries goes up at once
+        total = self._low[miners] + low
+        self._low[miners] = total & _MASK
+        self._high[miners] += high + (total >> _HALF)
+
+
+@attrs.define(eq=False)
+class Tally:
+    """Running sums and counts.
+
+    Attributes:
+        emits: whether there is an emission.
+        tiers: the tiers of the baseline and of the candidate; None where either has none.
+        records: by miner, how many records are scored.
+        quality: by miner, in nano.
+        emission: by miner, in nano.
+        missed: records without a submission.
+        rejected: by code.
+        compared: records that the baseline scores, too.
+        migration: by baseline tier and candidate tier.
+        tier_flips: records whose tier flips.
+        gate_flips: records whose gate flips.
+        flips: records with either.
+    """
+
+    emits: bool
+    tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
+    records: Sums = attrs.field(factory=Sums)
+    quality: Sums = attrs.field(factory=Sums)
+    emission: Sums = attrs.field(factory=Sums)
+    missed: int = 0
+    rejected: Counter[str] = attrs.field(factory=Counter)
+    compared: int = 0
+    migration: Column = attrs.field(init=False)
+    tier_flips: int = 0
+    gate_flips: int = 0
+    flips: int = 0
+
+    @migration.default
+    def _no_migration(self) -> Column:
+        before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
+        return np.zeros((before, after), np.int64)
+
+    def stay(self, tiers: Column) -> None:
+        """Count compared records that keep their tier, so many of each."""
+        self.migration[np.diag_indices(len(tiers))] += tiers
+
+    def migrate(self, before: Small, after: Small, times: int = 1) -> None:
+        """Count compared records by their tiers, each so many times."""
+        width = self.migration.shape[1]
+        pairs = np.bincount(before.astype(np.intp) * width + after, minlength=self.migration.size)
+        self.migration += times * pairs.reshape(self.migration.shape)
+
+    def merge(self, other: Tally, places: npt.NDArray[np.intp]) -> None:
+        """Add the tally of another part of the history, whose miners have other positions."""
+        self.records.merge(other.records, places)
+        self.quality.merge(other.quality, places)
+        self.emission.merge(other.emission, places)
+        self.rejected.update(other.rejected)
+        self.migration += other.migration
+        for name in ("missed", "compared", "tier_flips", "gate_flips", "flips"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def outcome(self, skill_type: str, order: Sequence[int]) -> TypeOutcome:
+        """What it came to, the miners in the given order of their positions."""
+        before, after = self.tiers if self.tiers is not None else (None, None)
+        migration = tuple(map(tuple, self.migration.tolist())) if self.tiers is not None else None
+        return TypeOutcome(
+            skill_type=skill_type,
+            records=self.records.totals(order),
+            quality=self.quality.totals(order),
+            emission=self.emission.totals(order) if self.emits else None,
+            missed=self.missed,
+            rejected=dict(sorted(self.rejected.items())),
+            comparison=Comparison(
+                compared=self.compared,
+                tiers=before,
+                candidate_tiers=after,
+                migration=migration,
+                tier_flips=self.tier_flips,
+                gate_flips=self.gate_flips,
+                flips=self.flips,
+            ),
+        )

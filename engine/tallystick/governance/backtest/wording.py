@@ -1,0 +1,216 @@
+"""A back-test in plain words: what changes, who gains, who loses, what flips, how concentrated.
+
+Numbers are shortened for reading, rounded half-even from the published ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tallystick.governance.backtest.comparison import CandidateComparison
+from tallystick.governance.backtest.distances import EDGES, Distances
+from tallystick.governance.backtest.distribution import (
+    EMISSION,
+    Concentration,
+    Distribution,
+    MinerChange,
+    losers,
+    winners,
+)
+from tallystick.governance.backtest.metrics import published_share
+from tallystick.governance.backtest.state_comparison import StateComparison
+from tallystick.numbers.nano import NANO, round_half_even, to_text
+
+UNDEFINED = "–"
+"""What stands where a metric is not defined."""
+
+_LONG = 20
+_SAME_ORDER = (
+    (NANO, "is exactly the same"),
+    (NANO * 95 // 100, "stays almost the same"),
+    (NANO * 4 // 5, "changes somewhat"),
+    (NANO * 2 // 5, "changes much"),
+    (0, "has little to do with the one before"),
+)
+
+
+def count(number: int) -> str:
+    """A whole number with its thousands apart, such as ``12,345``."""
+    return f"{number:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, such as ``1 record`` or ``2 records``."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def decimal(nano: int | None, places: int = 3) -> str:
+    """A decimal of some places, such as ``1,234.500``."""
+    if nano is None:
+        return UNDEFINED
+    scaled = round_half_even(abs(nano), 10 ** (9 - places))
+    whole, part = divmod(scaled, 10**places)
+    sign = "−" if nano < 0 and scaled else ""
+    return f"{sign}{whole:,}" + (f".{part:0{places}d}" if places else "")
+
+
+def percent(nano: int | None, places: int = 2) -> str:
+    """A share as a percentage, such as ``12.34 %``."""
+    return UNDEFINED if nano is None else f"{decimal(100 * nano, places)} %"
+
+
+def signed(text: str) -> str:
+    """The text of a number with a plus sign unless it is negative or nothing."""
+    shows_nothing = not any(digit in text for digit in "123456789")
+    return text if text.startswith("−") or shows_nothing else f"+{text}"
+
+
+def points(nano: int) -> str:
+    """A change of a share in percentage points, such as ``+1.23``."""
+    return signed(decimal(100 * nano, 3))
+
+
+def short(hotkey: str) -> str:
+    """A hotkey that fits a table; long ones lose their middle."""
+    return hotkey if len(hotkey) <= _LONG else f"{hotkey[:10]}…{hotkey[-6:]}"
+
+
+def named(change: MinerChange) -> str:
+    """A miner, with its slot."""
+    return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
+
+
+def sentences(found: CandidateComparison) -> Iterator[str]:
+    """What a candidate does, a sentence or two on each question."""
+    overall, changes = found.overall, found.overall.changes()
+    yield total(overall)
+    yield moved(overall, changes)
+    yield from extremes(changes)
+    yield order(overall, changes)
+    yield flips(found)
+    yield concentration(overall)
+    refused = sum(sum(each.rejected.values()) for each in found.types.values())
+    if refused:
+        yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
+    if found.state is not None:
+        yield replayed(found.state)
+
+
+def total(found: Distribution) -> str:
+    """What is paid in all."""
+    what = "emission" if found.measure == EMISSION else "quality (no type has an emission)"
+    before, after = found.total_before, found.total_after
+    change = after - before
+    if not change:
+        return f"The total {what} stays {decimal(before)}."
+    part = percent(published_share(abs(change), before)) + " " if before else ""
+    direction = "more" if change > 0 else "less"
+    return f"The total {what} goes from {decimal(before)} to {decimal(after)}, {part}{direction}."
+
+
+def moved(found: Distribution, changes: list[MinerChange]) -> str:
+    """How much changes hands."""
+    up = sum(each.share_change > 0 for each in changes)
+    down = sum(each.share_change < 0 for each in changes)
+    if found.moved is None:
+        return "Under one of the two rule sets nobody has anything, so shares cannot be compared."
+    if not up and not down:
+        return f"Nobody's share changes: all {counted(len(changes), 'miner')} keep theirs."
+    return (
+        f"{percent(found.moved)} of everything changes hands: of {counted(len(changes), 'miner')}, "
+        f"{count(up)} have a larger share, {count(down)} a smaller one, "
+        f"{count(len(changes) - up - down)} the same."
+    )
+
+
+def extremes(changes: list[MinerChange]) -> Iterator[str]:
+    """Who gains most and who loses most."""
+    for verb, chosen in (("gains", winners(changes, 1)), ("loses", losers(changes, 1))):
+        for each in chosen:
+            yield (
+                f"{named(each)} {verb} most: from {percent(each.share_before)} to "
+                f"{percent(each.share_after)} of everything, {_places(each)}."
+            )
+
+
+def _places(change: MinerChange) -> str:
+    if not change.climb:
+        return f"still on rank {count(change.rank_before)}"
+    return f"from rank {count(change.rank_before)} to {count(change.rank_after)}"
+
+
+def order(found: Distribution, changes: list[MinerChange]) -> str:
+    """How the ranking changes."""
+    if found.tau is None:
+        return "All miners have the same under one of the two rule sets: there is no order."
+    said = next((s for least, s in _SAME_ORDER if found.tau >= least), "is rather the reverse")
+    many = counted(sum(each.climb != 0 for each in changes), "miner")
+    tau = decimal(found.tau)
+    return f"The order of the miners {said} (Kendall's tau-b {tau}); {many} change rank."
+
+
+def flips(found: CandidateComparison) -> str:
+    """How many records are on the other side of a threshold, and how far."""
+    if not found.flips:
+        return f"Of {counted(found.compared, 'record')} that both score, none changes tier or gate."
+    part = percent(published_share(found.flips, found.compared))
+    said = (
+        f"Of {counted(found.compared, 'record')} that both score, {count(found.flips)} ({part}) "
+        f"flip: {count(found.tier_flips)} change tier, {count(found.gate_flips)} change gate."
+    )
+    distances = found.distances.tier + found.distances.gate
+    return f"{said} {near(distances)}" if distances.known else said
+
+
+def near(found: Distances) -> str:
+    """How many flips are close to their cliff."""
+    edge, within = EDGES[1], found.within[1]
+    nearest = f"is {to_text(found.nearest)} away" if found.nearest else "lies on it"
+    return (
+        f"{count(within)} of these lie within {decimal(edge)} of the threshold; the nearest "
+        f"{nearest}, the mean distance is {decimal(found.mean)}."
+    )
+
+
+def concentration(found: Distribution) -> str:
+    """Whether fewer miners get more."""
+    before, after = found.concentration_before, found.concentration_after
+    if before.gini is None or after.gini is None:
+        return "Concentration cannot be compared: one side pays nothing."
+    return (
+        f"{_trend(found.measure, before, after)}: Gini {decimal(before.gini)} → "
+        f"{decimal(after.gini)}, HHI {decimal(before.hhi, 4)} → "
+        f"{decimal(after.hhi, 4)}, as if {equals(before.hhi)} → {equals(after.hhi)} miners shared "
+        "equally."
+    )
+
+
+def _trend(measure: str, before: Concentration, after: Concentration) -> str:
+    """In words, which say no more than the shortened numbers beside them show."""
+    moves = {_direction(before.gini, after.gini, 3), _direction(before.hhi, after.hhi, 4)} - {0}
+    if moves == {1}:
+        return f"The {measure} becomes more concentrated"
+    if moves == {-1}:
+        return f"The {measure} becomes less concentrated"
+    return "The two measures of concentration disagree" if moves else "Concentration stays as it is"
+
+
+def _direction(before: int | None, after: int | None, places: int) -> int:
+    old, new = (round_half_even(each or 0, 10 ** (9 - places)) for each in (before, after))
+    return (new > old) - (new < old)
+
+
+def equals(hhi: int | None) -> str:
+    """The number of equal shares that would be as concentrated."""
+    return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
+
+
+def replayed(found: StateComparison) -> str:
+    """What the replay of the epochs adds."""
+    overall = found.overall
+    return (
+        f"With {counted(found.epochs, 'epoch')} replayed, so that thresholds and reputations "
+        f"follow, {percent(overall.moved)} of everything changes hands (Kendall's tau-b "
+        f"{decimal(overall.tau)}), and the total goes from {decimal(overall.total_before)} to "
+        f"{decimal(overall.total_after)}."
+    )

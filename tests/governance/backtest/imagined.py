@@ -1,0 +1,157 @@
+"""Outcomes of back-tests that nobody ran: miners, sums and flips by a seeded generator."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+
+from tallystick.governance.backtest.accumulation import (
+    CandidateOutcome,
+    Change,
+    Comparison,
+    EpochState,
+    FlipRows,
+    History,
+    Identity,
+    Miner,
+    Outcome,
+    StateOutcome,
+    TypeOutcome,
+)
+
+NANO = 10**9
+TIERS = ("low", "middle", "high", "top")
+TYPES = ("alpha", "beta", "gamma")
+PLAIN = "flow"
+"""The type without emission and tiers."""
+NASTY = "<img src=x onerror=alert(1)>\"'&</script>"
+
+
+def miners(many: int, chance: random.Random) -> tuple[Miner, ...]:
+    keys = {f"5{chance.getrandbits(230):046x}" for _ in range(many - 1)} | {NASTY}
+    return tuple(Miner(key, uid) for uid, key in enumerate(sorted(keys)))
+
+
+def identity(position: int, *, swept: bool) -> Identity:
+    changes = (Change("axes.policy.weight", f"0.{position:02d}"),) if swept and position else ()
+    label = f"[{changes[0].path}={changes[0].value}]" if changes else ""
+    name = f"rules@1.0.{0 if swept else position}"
+    return Identity(name + label, name, f"sha256:{position:064x}", changes)
+
+
+def matrix(whole: int, chance: random.Random, *, same: bool) -> tuple[tuple[int, ...], ...]:
+    cells = {(i, j): 0 for i in range(len(TIERS)) for j in range(len(TIERS))}
+    weights = [100 if i == j else 0 if same else 4 >> abs(i - j) for i, j in cells]
+    for cell in chance.choices(list(cells), weights, k=whole):
+        cells[cell] += 1
+    return tuple(tuple(cells[i, j] for j in range(len(TIERS))) for i in range(len(TIERS)))
+
+
+def comparison(scored: int, chance: random.Random, *, first: bool, plain: bool) -> Comparison:
+    gates = 0 if first else scored // 50
+    if plain:
+        return Comparison(scored, None, None, None, 0, gates, gates)
+    counts = matrix(scored, chance, same=first)
+    flips = scored - sum(counts[i][i] for i in range(len(TIERS)))
+    return Comparison(scored, TIERS, TIERS, counts, flips, gates, flips + gates)
+
+
+def type_outcome(
+    name: str, records: tuple[int, ...], pay: list[int], chance: random.Random, *, first: bool
+) -> TypeOutcome:
+    plain = name == PLAIN
+    quality = tuple(n * chance.randrange(NANO) for n in records)
+    spread = 0 if first else 15
+    emission = tuple(
+        n * rate * (100 + chance.randint(-spread, spread)) // 100
+        for n, rate in zip(records, pay, strict=True)
+    )
+    scored = sum(records)
+    return TypeOutcome(
+        name,
+        records,
+        quality,
+        None if plain else emission,
+        missed=scored // 20,
+        rejected={} if first else {"own-rule": 3},
+        comparison=comparison(scored, chance, first=first, plain=plain),
+    )
+
+
+def state(
+    position: int, types: dict[str, TypeOutcome], who: tuple[Miner, ...], chance: random.Random
+) -> StateOutcome:
+    thresholds = {name: {"middle": chance.randrange(NANO)} for name in types if name != PLAIN}
+    reputations = {
+        each.hotkey: {name: chance.randrange(NANO) for name in thresholds} for each in who
+    }
+    return StateOutcome(
+        first=3,
+        epochs=12,
+        final=EpochState(position, 15, 100, thresholds, reputations),
+        emission={n: t.emission for n, t in types.items() if t.emission is not None},
+        quality={n: t.quality for n, t in types.items()},
+        round_scores=tuple(chance.randrange(NANO) for _ in who),
+        rounds=tuple(7 for _ in who),
+    )
+
+
+def outcome(
+    candidates: int = 1,
+    many: int = 40,
+    *,
+    swept: bool = False,
+    replayed: bool = False,
+    seed: int = 1,
+) -> Outcome:
+    """A baseline and some candidates over some miners."""
+    chance = random.Random(seed)
+    who = miners(many, chance)
+    names = (*TYPES, PLAIN)
+    records = {name: (*(chance.choice([0, 1, 5, 30]) for _ in who[1:]), 2) for name in names}
+    pay = {name: [round(NANO * chance.paretovariate(2)) for _ in who] for name in names}
+    found = []
+    for position in range(candidates + 1):
+        types = {
+            name: type_outcome(name, records[name], pay[name], chance, first=position == 0)
+            for name in names
+        }
+        replay = state(position, types, who, chance) if replayed else None
+        found.append(CandidateOutcome(identity(position, swept=swept), types, replay))
+    whole = {name: sum(counts) for name, counts in records.items()}
+    history = History(
+        "year.parquet", f"sha256:{'ab' * 32}", sum(whole.values()) + 4, whole, {"bad": 4}
+    )
+    return Outcome(history, who, tuple(found))
+
+
+def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:
+    """Some flips of a candidate; every fifth is of a gate."""
+    chance = random.Random(candidate)
+    who = [chance.choice(found.miners) for _ in range(many)]
+    gates = [i % 5 == 0 for i in range(many)]
+    distances = [chance.choice([-1, 1]) * 10 ** chance.randrange(9) for _ in range(many)]
+
+    def column() -> np.ndarray:
+        return np.array([chance.randrange(NANO) for _ in range(many)], np.int64)
+
+    return FlipRows(
+        candidate,
+        name,
+        np.arange(1, many + 1),
+        pa.array([f"task {i}" for i in range(many)]),
+        np.array([each.uid for each in who]),
+        pa.array([each.hotkey for each in who]),
+        column(),
+        column(),
+        pa.array([None if gate else "low" for gate in gates], pa.string()),
+        pa.array([None if gate else "middle" for gate in gates], pa.string()),
+        column(),
+        column(),
+        pa.array([None] * many, pa.string()),
+        pa.array(["care" if gate else None for gate in gates], pa.string()),
+        pa.array([None if g else d for g, d in zip(gates, distances, strict=True)], pa.int64()),
+        pa.array([d if g else None for g, d in zip(gates, distances, strict=True)], pa.int64()),
+    )

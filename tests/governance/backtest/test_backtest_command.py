@@ -1,0 +1,92 @@
+"""The command ``backtest``, and what is wrong with a history or a folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from generators.records import lines
+
+from tallystick.cli.backtest import backtest
+from tallystick.errors import InputError, OutputError, StateError, TallystickError
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "records.jsonl"
+    path.write_bytes(b"".join(lines(3, 200)))
+    return path
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(backtest, [str(word) for word in words])
+
+
+def refused(*words: str | Path) -> BaseException | None:
+    found = run(*words)
+    assert found.exit_code == 1
+    return found.exception
+
+
+def test_a_back_test_is_written_and_told(history: Path, tmp_path: Path) -> None:
+    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
+    found = run(*words, "--sweep", "axes.policy.beta=0.4:0.6:0.1", "-o", tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    assert "200 lines: 200 records" in found.output
+    assert "skills@1.0.0[axes.policy.beta=0.6]" in found.output
+    assert (tmp_path / "out" / "report.html").is_file()
+    again = run(*words, "--json", "--with-state", "-o", tmp_path / "again")
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["candidates"] == ["skills@1.0.0", "skills@1.1.0"]
+    assert (tmp_path / "again" / "thresholds.parquet").is_file()
+
+
+def test_bad_lines_are_told_and_the_status_is_1(history: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(history.read_bytes() + b"[]\n")
+    words = (path, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
+    found = run(*words)
+    assert found.exit_code == 1
+    assert "201 lines: 200 records, 1 rejected" in found.output
+
+
+def test_a_history_without_records_of_the_baseline_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "workflows.jsonl"
+    path.write_bytes(b"".join(lines(3, 20, ["workflow"])))
+    words = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
+    error = refused(path, *words)
+    assert isinstance(error, InputError)
+    assert str(error).startswith(f"{path}: found workflow, expected records of rag_knowledge")
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["--rules", "skills@1.0.0"], TallystickError),
+        (["--rules", "workflow@1.0.0", "--rules", "workflow@1.1.0", "--with-state"], StateError),
+    ],
+)
+def test_what_cannot_be_run_leaves_nothing(
+    history: Path, tmp_path: Path, words: list[str], kind: type[TallystickError]
+) -> None:
+    assert isinstance(refused(history, *words, "-o", tmp_path / "out"), kind)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_something_else_is_refused(history: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    words = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path)
+    assert isinstance(refused(history, *words), OutputError)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", [b"", b"PAR1"])
+def test_a_history_that_cannot_be_read_is_named(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / ("history.parquet" if text else "history.jsonl")
+    path.write_bytes(text)
+    words = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
+    error = refused(path, *words)
+    assert isinstance(error, InputError)
+    assert str(path) in str(error)

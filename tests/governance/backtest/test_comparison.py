@@ -1,0 +1,199 @@
+"""A candidate against the baseline, against sums and shares written out in fractions."""
+
+from fractions import Fraction
+
+import attrs
+import pytest
+from governance.backtest.imagined import NANO, PLAIN, TIERS, TYPES, flips, outcome
+
+from tallystick.governance.backtest.accumulation import Miner, Outcome
+from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.distances import EDGES, DistanceTally
+from tallystick.governance.backtest.distribution import (
+    MinerChange,
+    losers,
+    relative_losers,
+    relative_winners,
+    winners,
+)
+
+HALF = Fraction(1, 2 * NANO)
+
+
+@pytest.fixture(scope="module")
+def found() -> Outcome:
+    return outcome(candidates=2, many=60, replayed=True)
+
+
+@pytest.fixture(scope="module")
+def second(found: Outcome) -> CandidateComparison:
+    return compare(found, 2, DistanceTally())
+
+
+def paid(found: Outcome, position: int) -> list[int]:
+    """The emission of each miner over all types."""
+    types = found.candidates[position].types.values()
+    lists = [each.emission for each in types if each.emission is not None]
+    return [sum(each[i] for each in lists) for i in range(len(found.miners))]
+
+
+def test_the_overall_amounts_are_the_emissions_of_all_types(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    assert second.overall.measure == "emission"
+    assert list(second.overall.before) == paid(found, 0)
+    assert list(second.overall.after) == paid(found, 2)
+    assert second.overall.total_after == sum(paid(found, 2))
+
+
+def test_shares_are_the_nearest_nano_and_ranks_count_the_larger(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    after = paid(found, 2)
+    for each, amount in zip(second.overall.changes(), after, strict=True):
+        exact = Fraction(amount, sum(after))
+        assert abs(Fraction(each.share_after, NANO) - exact) <= HALF
+        assert each.rank_after == 1 + sum(other > amount for other in after)
+        assert each.change == each.after - each.before
+        assert each.climb == each.rank_before - each.rank_after
+
+
+def test_what_changes_hands_is_what_the_gainers_gain(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    before, after = paid(found, 0), paid(found, 2)
+    gains = (
+        Fraction(a, sum(after)) - Fraction(b, sum(before))
+        for b, a in zip(before, after, strict=True)
+    )
+    assert second.overall.moved is not None
+    exact = sum(max(each, Fraction(0)) for each in gains)
+    assert abs(Fraction(second.overall.moved, NANO) - exact) <= HALF
+
+
+def test_a_type_is_compared_among_its_own_miners(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    for name in (*TYPES, PLAIN):
+        records = found.candidates[2].types[name].records
+        members = [m for m, n in zip(found.miners, records, strict=True) if n]
+        assert list(second.types[name].distribution.miners) == members
+        assert len(members) < len(found.miners)
+
+
+def test_a_type_without_emission_is_compared_by_quality(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    plain = second.types[PLAIN].distribution
+    assert plain.measure == "quality"
+    assert plain.total_after == sum(found.candidates[2].types[PLAIN].quality)
+    assert second.types[TYPES[0]].distribution.measure == "emission"
+
+
+def test_a_type_that_only_the_baseline_has_is_lost(found: Outcome) -> None:
+    kept = {n: t for n, t in found.candidates[1].types.items() if n != TYPES[0]}
+    candidate = attrs.evolve(found.candidates[1], types=kept)
+    lost = compare(
+        attrs.evolve(found, candidates=(found.baseline, candidate)), 1, DistanceTally()
+    ).types[TYPES[0]]
+    assert (lost.scored_after, lost.tiers, lost.distribution.total_after) == (0, None, 0)
+    assert lost.distribution.measure == "emission"
+    assert lost.distribution.moved is None
+    assert lost.distribution.concentration_after.gini is None
+
+
+def test_without_any_emission_all_types_are_compared_by_quality(found: Outcome) -> None:
+    candidates = tuple(
+        attrs.evolve(each, types={PLAIN: each.types[PLAIN]}, state=None)
+        for each in found.candidates
+    )
+    overall = compare(attrs.evolve(found, candidates=candidates), 1, DistanceTally()).overall
+    assert overall.measure == "quality"
+    assert overall.after == found.candidates[1].types[PLAIN].quality
+
+
+def test_the_baseline_compared_with_itself_changes_nothing(found: Outcome) -> None:
+    same = compare(found, 0, DistanceTally())
+    assert (same.overall.tau, same.overall.moved) == (NANO, 0)
+    assert all(each.change == each.climb == 0 for each in same.overall.changes())
+    assert not winners(same.overall.changes(), 9)
+    assert not losers(same.overall.changes(), 9)
+    assert same.tier_flips == 0
+
+
+def test_the_tier_flips_are_what_left_the_diagonal(second: CandidateComparison) -> None:
+    off = 0
+    for each in second.types.values():
+        assert each.tiers is not None
+        for i, row in enumerate(each.tiers.migration or ()):
+            off += sum(number for j, number in enumerate(row) if i != j)
+    assert second.tier_flips == off > 0
+
+
+def change(name: str, before: int, after: int) -> MinerChange:
+    return MinerChange(Miner(name, 0), 0, 0, before, after, 1, 1)
+
+
+def test_who_gains_and_loses_most_absolutely_and_relatively() -> None:
+    changes = [
+        change("b", 10, 30),
+        change("a", 10, 30),
+        change("large", 1000, 1050),
+        change("new", 0, 5),
+        change("same", 7, 7),
+        change("gone", 4, 0),
+        change("half", 100, 50),
+    ]
+    assert [e.miner.hotkey for e in winners(changes, 3)] == ["large", "a", "b"]
+    assert [e.miner.hotkey for e in losers(changes, 9)] == ["half", "gone"]
+    assert [e.miner.hotkey for e in relative_winners(changes, 9)] == ["a", "b", "large"]
+    assert [e.miner.hotkey for e in relative_losers(changes, 9)] == ["gone", "half"]
+    assert changes[5].relative == -NANO
+    assert changes[3].relative is None
+
+
+def test_distances_are_counted_by_kind_over_all_parts(found: Outcome) -> None:
+    tally, parts = DistanceTally(), [flips(found, 1, many=30), flips(found, 1, many=45)]
+    for part in parts:
+        tally.add(part)
+    tiers = [d for part in parts for d in part.tier_distance.to_pylist() if d is not None]
+    gates = [d for part in parts for d in part.gate_distance.to_pylist() if d is not None]
+    counted = tally.of(1, "alpha")
+    for distances, expected in ((counted.tier, tiers), (counted.gate, gates)):
+        assert distances.known == len(expected)
+        assert distances.rose == sum(each >= 0 for each in expected)
+        assert distances.fell == sum(each < 0 for each in expected)
+        assert distances.nearest == min(map(abs, expected))
+        assert distances.total == sum(map(abs, expected))
+        assert distances.within == tuple(sum(abs(e) <= edge for e in expected) for edge in EDGES)
+    assert counted.emission == sum(
+        int(part.candidate_emission.sum() - part.baseline_emission.sum())  # type: ignore[union-attr]
+        for part in parts
+    )
+    assert tally.of(1, "beta").tier.nearest is None
+    assert compare(found, 1, tally).distances == counted
+
+
+def test_with_state_the_replayed_sums_are_compared(
+    found: Outcome, second: CandidateComparison
+) -> None:
+    state, replay = second.state, found.candidates[2].state
+    assert state is not None
+    assert replay is not None
+    assert state.epochs == 12
+    assert state.overall.total_after == sum(map(sum, replay.emission.values()))
+    assert state.types[PLAIN].measure == "quality"
+    assert state.types[TYPES[0]].total_after == sum(replay.emission[TYPES[0]])
+    assert state.round_scores is not None
+    assert state.round_scores.after == replay.round_scores
+    assert state.after.final is replay.final
+
+
+def test_without_state_there_is_no_comparison_of_states() -> None:
+    assert compare(outcome(), 1, DistanceTally()).state is None
+
+
+def test_the_tiers_of_the_imagined_outcomes_have_names(second: CandidateComparison) -> None:
+    tiers = second.types[TYPES[0]].tiers
+    assert tiers is not None
+    assert tiers.tiers == TIERS

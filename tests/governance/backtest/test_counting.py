@@ -1,0 +1,289 @@
+"""Every value of a back-test is what scoring the records one by one gives."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generators.records import SKILL_TYPES, lines
+
+from tallystick.formula.exact import evaluate
+from tallystick.governance.backtest.accumulation import FlipRows, Outcome
+from tallystick.governance.backtest.candidates import Candidate, candidates_of
+from tallystick.governance.backtest.history import reader_of
+from tallystick.governance.backtest.run import outcome_of
+from tallystick.governance.backtest.sweep import parse_sweep
+from tallystick.numbers.nano import from_decimal, publish
+from tallystick.plugins.registry import installed
+from tallystick.records.rejects import Reject
+from tallystick.scoring.engines.local import Local
+from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.result import Result
+
+RECORDS = [*lines(5, 1_200), b'{"skill_type": "workflow"}\n', b"[]\n"]
+CASES = {
+    "skills": (
+        ["skills@1.0.0", "skills@1.1.0"],
+        ["axes.policy.weight=0.05:0.30:0.05", "skill_types.mcp_server.gates[0].below=0.1:0.5:0.2"],
+    ),
+    "tiers": (
+        ["skills@1.1.0", "skills@1.0.0"],
+        ["tiers.levels[3].multiplier=1.7:2.3:0.3", "skill_types.declarative.baseline=0.2:0.6:0.2"],
+    ),
+    "parameters": (["skills@1.0.0"], ["axes.detection.review=0.1:0.9:0.2"]),
+    "weights": (["skills@1.0.0"], ["skill_types.declarative.weights.ml_agreement=0:1:0.5"]),
+    "workflow": (
+        ["workflow@1.0.0", "workflow@1.1.0"],
+        ["axes.cost.gate=0.5:0.7:0.1", "axes.latency.weight=0:0.4:0.2"],
+    ),
+    "requirements": (["workflow@1.1.0", "workflow@1.0.0"], []),
+}
+Flip = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=CASES)
+def candidates(request: pytest.FixtureRequest) -> tuple[Candidate, ...]:
+    references, sweeps = CASES[request.param]
+    return candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "records.jsonl"
+    path.write_bytes(b"".join(RECORDS))
+    return path
+
+
+@cache
+def scored(candidate: Candidate) -> dict[int, Result | Reject]:
+    found = candidate.scorer.score_many(RECORDS)
+    return {each.line if isinstance(each, Reject) else each.record: each for each in found}
+
+
+def good(results: dict[int, Result | Reject]) -> dict[int, Result]:
+    return {
+        line: each
+        for line, each in results.items()
+        if isinstance(each, Result) and each.quality is not None
+    }
+
+
+def counted(
+    history: Path, candidates: Sequence[Candidate]
+) -> tuple[Outcome, dict[int, dict[int, Flip]]]:
+    flips = defaultdict[int, dict[int, Flip]](dict)
+
+    def keep(rows: FlipRows) -> None:
+        assert len(rows)
+        assert all(a < b for a, b in pairwise(rows.record.tolist()))
+        columns = {
+            name: [None] * len(rows) if column is None else column.tolist()
+            for name in rows.__slots__
+            if name not in ("candidate", "skill_type", "__weakref__")
+            for column in [getattr(rows, name)]
+        }
+        for place, line in enumerate(columns["record"]):
+            assert line not in flips[rows.candidate]
+            row = {name: values[place] for name, values in columns.items()}
+            flips[rows.candidate][line] = row | {"skill_type": rows.skill_type}
+
+    return outcome_of(reader_of(history, candidates), candidates, on_flips=keep), flips
+
+
+def nano(value: Any) -> int | None:  # noqa: ANN401  # a decimal or none
+    return None if value is None else from_decimal(value)
+
+
+def deciding(candidate: Candidate, result: Result) -> str | None:
+    gates = candidate.scorer.rule_set.skill_types[result.skill_type].gates
+    axes = [gate.axis for gate in gates if result.axes[gate.axis] < gate.below]
+    return axes[-1] if axes else None
+
+
+def test_sums_are_those_of_scoring_one_by_one(
+    history: Path, candidates: tuple[Candidate, ...]
+) -> None:
+    outcome, _ = counted(history, candidates)
+    assert [each.identity for each in outcome.candidates] == [each.identity for each in candidates]
+    for candidate, found in zip(candidates, outcome.candidates, strict=True):
+        records, quality, emission = Counter[Any](), Counter[Any](), Counter[Any]()
+        for result in good(scored(candidate)).values():
+            key = result.skill_type, result.miner_hotkey
+            records[key] += 1
+            quality[key] += nano(result.quality) or 0
+            emission[key] += nano(result.emission) or 0
+        assert found.types.keys() == candidates[0].scorer.types.keys()
+        for name, each in found.types.items():
+            keys = [(name, miner.hotkey) for miner in outcome.miners]
+            assert list(each.records) == [records[key] for key in keys]
+            assert list(each.quality) == [quality[key] for key in keys]
+            if candidate.scorer.types[name].emission is None:
+                assert each.emission is None
+            else:
+                assert list(each.emission or ()) == [emission[key] for key in keys]
+
+
+def test_flips_and_tiers_are_those_of_comparing_one_by_one(
+    history: Path, candidates: tuple[Candidate, ...]
+) -> None:
+    outcome, flips = counted(history, candidates)
+    before = good(scored(candidates[0]))
+    for place, (candidate, found) in enumerate(zip(candidates, outcome.candidates, strict=True)):
+        after = good(scored(candidate))
+        both = sorted(before.keys() & after.keys())
+        expected = {
+            line
+            for line in both
+            if before[line].tier != after[line].tier
+            or deciding(candidates[0], before[line]) != deciding(candidate, after[line])
+        }
+        assert flips[place].keys() == expected
+        assert sum(each.comparison.flips for each in found.types.values()) == len(expected)
+        for name, each in found.types.items():
+            lines = [line for line in both if after[line].skill_type == name]
+            assert each.comparison.compared == len(lines)
+            moved = Counter((before[line].tier, after[line].tier) for line in lines)
+            tiers = each.comparison.tiers
+            if tiers is not None:
+                assert each.comparison.migration == tuple(
+                    tuple(moved[a, b] for b in each.comparison.candidate_tiers or ()) for a in tiers
+                )
+            assert each.comparison.tier_flips == sum(n for (a, b), n in moved.items() if a != b)
+        for line, flip in flips[place].items():
+            check_flip(flip, candidates[0], candidate, before[line], after[line])
+
+
+def check_flip(
+    flip: Flip, baseline: Candidate, candidate: Candidate, before: Result, after: Result
+) -> None:
+    assert flip["skill_type"] == after.skill_type
+    assert (flip["task_id"], flip["miner_hotkey"]) == (after.task_id, after.miner_hotkey)
+    assert flip["miner_uid"] == after.miner_uid
+    assert flip["baseline_quality"] == nano(before.quality)
+    assert flip["candidate_quality"] == nano(after.quality)
+    assert flip["baseline_emission"] == nano(before.emission)
+    assert flip["candidate_emission"] == nano(after.emission)
+    assert (flip["baseline_tier"], flip["candidate_tier"]) == (before.tier, after.tier)
+    gates = deciding(baseline, before), deciding(candidate, after)
+    assert (flip["baseline_gate"], flip["candidate_gate"]) == gates
+    assert flip["tier_distance"] == distance(candidate, before, after)
+    if gates[0] == gates[1]:
+        assert flip["gate_distance"] is None
+    else:
+        rules = candidate.scorer.rule_set.skill_types[after.skill_type]
+        axis = gates[1] or gates[0]
+        limit = next(gate.below for gate in rules.gates if gate.axis == axis)
+        assert flip["gate_distance"] == nano(after.axes[axis] - limit if axis else None)
+
+
+def distance(candidate: Candidate, before: Result, after: Result) -> int | None:
+    """To the nearest of the thresholds between the two tiers."""
+    tiers = candidate.scorer.types[after.skill_type].tiers
+    if tiers is None or before.tier == after.tier:
+        return None
+    came, went = tiers.levels.index(before.tier or ""), tiers.levels.index(after.tier or "")
+    thresholds = candidate.scorer.thresholds[after.skill_type]
+    crossed = [thresholds[name] for name in tiers.cuts[min(came, went) : max(came, went)]]
+    quality = nano(after.quality) or 0
+    return min((quality - each for each in crossed), key=abs)
+
+
+def test_what_is_missed_or_rejected_is_counted(
+    history: Path, candidates: tuple[Candidate, ...]
+) -> None:
+    outcome, _ = counted(history, candidates)
+    for candidate, found in zip(candidates, outcome.candidates, strict=True):
+        results = scored(candidate)
+        missed = [
+            each for each in results.values() if isinstance(each, Result) and each.quality is None
+        ]
+        codes = Counter(each.code for each in results.values() if isinstance(each, Reject))
+        for name, each in found.types.items():
+            assert each.missed == sum(result.skill_type == name for result in missed)
+        own = sum((Counter(each.rejected) for each in found.types.values()), Counter[str]())
+        assert all(codes[code] == count for code, count in own.items())
+        scorable = sum(outcome.history.records[name] for name in found.types)
+        assert sum(each.scored for each in found.types.values()) == (
+            scorable - len(missed) - sum(own.values())
+        )
+    assert sum(outcome.history.rejects.values()) == 2
+    assert outcome.history.lines == len(RECORDS)
+
+
+def test_the_form_of_the_history_does_not_matter(
+    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
+) -> None:
+    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=500)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for part in range(3):
+        some = RECORDS[part * 400 : 400 + part * 400 if part < 2 else None]
+        (folder / f"{part}.jsonl").write_bytes(b"".join(some))
+    first, extract = folder / "1.jsonl", folder / "1.parquet"
+    extract_file(first, tmp_path / "1.parquet", installed(), chunk=300)
+    (tmp_path / "1.parquet").rename(extract)
+    first.unlink()
+    outcome, flips = counted(history, candidates)
+    for other in (tmp_path / "facts.parquet", folder):
+        again, flips_again = counted(other, candidates)
+        assert again.miners == outcome.miners
+        assert again.candidates == outcome.candidates
+        assert flips_again == flips
+        assert again.history.records == outcome.history.records
+
+
+@pytest.mark.parametrize("name", ["skills@1.0.0", "workflow@1.0.0"])
+def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
+    """The reference: fractions, tree by tree, of a candidate that no file holds."""
+    sweep = {
+        "skills@1.0.0": "axes.policy.beta=0.3:0.7:0.4",
+        "workflow@1.0.0": "axes.cost.gate=0:1:1",
+    }
+    swept = candidates_of([name], [parse_sweep(sweep[name])], installed())[1]
+    checked = 0
+    for line in RECORDS[:400]:
+        found = next(swept.scorer.score_many([line]))
+        if isinstance(found, Reject) or found.quality is None:
+            continue
+        bound = swept.scorer.types[found.skill_type]
+        record = swept.scorer.decoder.decode(line.rstrip(b"\n"), 1)
+        facts = dict(zip((f.digest for f in bound.facts), bound.facts_of(record), strict=True))
+        axes: dict[str, int] = {}
+        for axis in bound.axes:
+            axes[axis.name] = publish(evaluate(axis.compiled.tree, facts, axes, None))
+            assert axes[axis.name] == from_decimal(found.axes[axis.name])
+        checked += 1
+    assert checked > 20
+
+
+def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
+    some = list(lines(9, 400, SKILL_TYPES[:6]))
+    path = tmp_path / "some.jsonl"
+    path.write_bytes(b"".join(some))
+    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
+    outcome, _ = counted(path, candidates)
+    results = [each for each in candidates[0].scorer.score_many(some) if isinstance(each, Result)]
+    assert {miner.hotkey: miner.uid for miner in outcome.miners} == {
+        each.miner_hotkey: each.miner_uid for each in results
+    }
+    assert [miner.hotkey for miner in outcome.miners] == sorted({r.miner_hotkey for r in results})
+
+
+def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
+    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=300)
+    sweep = parse_sweep("axes.policy.beta=0.4:0.6:0.1")
+    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
+    for path in (history, tmp_path / "facts.parquet"):
+        alone, with_workers = list[FlipRows](), list[FlipRows]()
+        reader = reader_of(path, candidates)
+        outcome = outcome_of(reader, candidates, on_flips=alone.append)
+        again = outcome_of(reader, candidates, on_flips=with_workers.append, engine=Local(2))
+        assert again == outcome
+        assert [told(rows) for rows in with_workers] == [told(rows) for rows in alone]
+
+
+def told(rows: FlipRows) -> tuple[object, ...]:
+    return (rows.candidate, rows.skill_type, rows.record.tolist(), rows.tier_distance.to_pylist())

@@ -1,0 +1,251 @@
+"""The folder of a back-test: what is in it, that it is whole, and that its bytes repeat."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from governance.backtest.imagined import NASTY, PLAIN, TIERS, TYPES, flips, outcome
+
+from tallystick.errors import OutputError
+from tallystick.governance.backtest.accumulation import Outcome
+from tallystick.governance.backtest.output import ALWAYS, FILES, REPLAYED, Written, building
+
+COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"
+
+
+def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
+    names = [each.identity.name for each in found.candidates]
+    with building(folder, names) as out:
+        for position in range(1, len(names)):
+            out.flips(flips(found, position, many=many))
+        for each in found.candidates:
+            if each.state is not None:
+                out.epoch(each.state.final)
+        return out.finish(found, COMMAND)
+
+
+@pytest.fixture(scope="module")
+def found() -> Outcome:
+    return outcome(candidates=2, many=30, replayed=True)
+
+
+@pytest.fixture(scope="module")
+def folder(found: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "out"
+    write(path, found)
+    return path
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_every_file_is_there_and_nothing_else(folder: Path) -> None:
+    assert names_in(folder) == FILES
+    assert names_in(folder.parent) == {folder.name}
+
+
+def test_the_folder_and_its_files_have_the_permissions_of_any_new_ones(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    assert folder.stat().st_mode == (tmp_path / "folder").stat().st_mode
+    modes = {path.stat().st_mode for path in folder.iterdir()}
+    assert modes == {(tmp_path / "file").stat().st_mode}
+
+
+def test_the_same_outcome_gives_the_same_bytes(
+    folder: Path, found: Outcome, tmp_path: Path
+) -> None:
+    written = write(tmp_path / "again", found)
+    for path in sorted(folder.iterdir()):
+        data = (tmp_path / "again" / path.name).read_bytes()
+        assert path.read_bytes() == data, path.name
+        assert written.digests[path.name] == f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def test_without_a_replay_there_are_no_files_of_epochs(tmp_path: Path) -> None:
+    write(tmp_path / "out", outcome())
+    assert names_in(tmp_path / "out") == FILES - set(REPLAYED)
+
+
+def test_the_summary_has_sorted_keys_text_decimals_and_every_digest(
+    folder: Path, found: Outcome
+) -> None:
+    text = (folder / "summary.json").read_text(encoding="utf-8")
+    summary = json.loads(text, parse_float=lambda number: pytest.fail(f"a float: {number}"))
+    assert text == json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert summary["baseline"]["digest"] == found.baseline.identity.digest
+    assert summary["history"]["digest"] == found.history.digest
+    assert summary["command"] == COMMAND
+    assert set(summary["files"]) == FILES - {"summary.json"}
+    assert [each["digest"] for each in summary["candidates"]] == [
+        each.identity.digest for each in found.candidates[1:]
+    ]
+    first = summary["candidates"][0]
+    assert first["types"][PLAIN]["migration"] is None
+    assert first["types"][TYPES[0]]["migration"]["baseline_tiers"] == list(TIERS)
+    emission = found.baseline.types[TYPES[0]].emission
+    assert emission is not None
+    assert Decimal(first["types"][TYPES[0]]["baseline_total"]) == Decimal(sum(emission)).scaleb(-9)
+
+
+def test_the_rows_of_miners_add_up(folder: Path, found: Outcome) -> None:
+    rows = pq.read_table(folder / "miners.parquet").to_pylist()
+    for candidate in found.candidates[1:]:
+        mine = [row for row in rows if row["candidate"] == candidate.identity.name]
+        overall = [row for row in mine if row["skill_type"] is None]
+        assert [row["miner_hotkey"] for row in overall] == [m.hotkey for m in found.miners]
+        assert abs(sum(row["candidate_share"] for row in overall) - 1) < Decimal("1e-7")
+        for each in overall:
+            parts = [
+                row["candidate_amount"]
+                for row in mine
+                if row["miner_hotkey"] == each["miner_hotkey"] and row["measure"] == "emission"
+            ]
+            assert sum(parts) == 2 * each["candidate_amount"]
+            assert each["share_change"] == each["candidate_share"] - each["baseline_share"]
+    assert NASTY in {row["miner_hotkey"] for row in rows}
+
+
+def test_reputations_stand_beside_the_miners(folder: Path, found: Outcome) -> None:
+    state = found.candidates[1].state
+    assert state is not None
+    rows = pq.read_table(folder / "miners.parquet").to_pylist()
+    name = found.candidates[1].identity.name
+    shown = [r for r in rows if (r["candidate"], r["skill_type"]) == (name, TYPES[0])]
+    assert shown
+    for row in shown:
+        reputation = state.final.reputations[row["miner_hotkey"]][TYPES[0]]
+        assert row["candidate_reputation"] == Decimal(reputation).scaleb(-9)
+
+
+def test_migration_rows_sum_to_the_records_and_their_shares_to_one(
+    folder: Path, found: Outcome
+) -> None:
+    rows = pq.read_table(folder / "migrations.parquet").to_pylist()
+    for candidate in found.candidates[1:]:
+        for name in TYPES:
+            compared = candidate.types[name].comparison
+            mine = [
+                r
+                for r in rows
+                if (r["candidate"], r["skill_type"]) == (candidate.identity.name, name)
+            ]
+            assert sum(row["records"] for row in mine) == compared.compared
+            for tier in TIERS:
+                part = [row for row in mine if row["baseline_tier"] == tier]
+                assert abs(sum(row["share"] for row in part) - 1) < Decimal("1e-8")
+                assert len(part) == len(TIERS)
+
+
+def test_flips_keep_their_values(folder: Path, found: Outcome) -> None:
+    rows = pq.read_table(folder / "flips.parquet").to_pylist()
+    given = flips(found, 2, many=40)
+    mine = [row for row in rows if row["candidate"] == found.candidates[2].identity.name]
+    assert [row["record"] for row in mine] == given.record.tolist()
+    distances = [
+        None if row["tier_distance"] is None else int(row["tier_distance"].scaleb(9))
+        for row in mine
+    ]
+    assert distances == given.tier_distance.to_pylist()
+    assert [int(r["candidate_quality"].scaleb(9)) for r in mine] == given.candidate_quality.tolist()
+
+
+def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
+    found = outcome(many=8)
+    names = [each.identity.name for each in found.candidates]
+    part = flips(found, 1, many=30_000)
+    with building(tmp_path / "out", names) as out:
+        for _ in range(5):
+            out.flips(part)
+        out.finish(found, COMMAND)
+    metadata = pq.read_metadata(tmp_path / "out" / "flips.parquet")
+    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert sizes == [65536, 65536, 150_000 - 2 * 65536]
+
+
+def test_a_history_without_flips_has_an_empty_file_of_them(tmp_path: Path) -> None:
+    found = outcome(many=8)
+    with building(tmp_path / "out", ["a", "b"]) as out:
+        out.finish(found, COMMAND)
+    table = pq.read_table(tmp_path / "out" / "flips.parquet")
+    assert (len(table), table.schema.names) == (0, ALWAYS["flips.parquet"].names)
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    found, part = outcome(), flips(outcome(), 1)
+    broken = attrs.evolve(part, task_id=part.task_id.slice(1))
+
+    def fail() -> None:
+        with building(tmp_path / "out", [each.identity.name for each in found.candidates]) as out:
+            out.flips(part)
+            out.flips(broken)
+
+    with pytest.raises(pa.ArrowException):
+        fail()
+    assert names_in(tmp_path) == set()
+
+
+def test_a_run_that_is_killed_leaves_nothing_under_the_name_and_can_run_again(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import sys, time; from pathlib import Path;"
+        "from tallystick.governance.backtest.output import building\n"
+        "with building(Path(sys.argv[1]), ['a', 'b']):\n"
+        "    print('begun', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.kill()
+    assert not (tmp_path / "out").exists()
+    write(tmp_path / "out", outcome(many=5))
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_what_was_not_finished_takes_no_name(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="not finished"), building(tmp_path / "out", ["a"]):
+        pass
+    assert names_in(tmp_path) == set()
+
+
+def test_an_earlier_back_test_is_replaced_and_kept_when_the_next_fails(tmp_path: Path) -> None:
+    write(tmp_path / "out", outcome(replayed=True))
+    before = (tmp_path / "out" / "summary.json").read_bytes()
+    with pytest.raises(KeyError), building(tmp_path / "out", ["a", "b"]):
+        raise KeyError
+    assert (tmp_path / "out" / "summary.json").read_bytes() == before
+    write(tmp_path / "out", outcome(seed=2))
+    assert names_in(tmp_path / "out") == FILES - set(REPLAYED)
+    assert (tmp_path / "out" / "summary.json").read_bytes() != before
+    assert names_in(tmp_path) == {"out"}
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"notes\.txt"), building(tmp_path, ["a"]):
+        pytest.fail("the work began")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_file_of_the_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(OutputError, match="found a file"), building(tmp_path / "out", ["a"]):
+        pytest.fail("the work began")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    wanted = tmp_path / "missing" / "out"
+    with pytest.raises(OutputError, match="out: the file cannot be written"), building(wanted, []):
+        pytest.fail("the work began")

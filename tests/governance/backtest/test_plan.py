@@ -1,0 +1,134 @@
+"""The kernels that candidates share give what scoring alone gives, on the hardest rows."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tallystick
+from tallystick.governance.backtest import means
+from tallystick.governance.backtest.means import geometric_means, logarithms
+from tallystick.governance.backtest.products import finished, partial, product_of
+from tallystick.governance.backtest.tally import Sums, groups_of
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.root import decide
+from tallystick.numbers.weights import Weights
+
+WEIGHTS = (
+    ["0.30", "0.30", "0.15", "0.10", "0.15"],
+    ["0.318", "0.317", "0.1", "0.106", "0.159"],
+    ["0.001", "0.999"],
+    ["0.5", "0", "0.5"],
+)
+VALUES = st.one_of(st.integers(0, NANO), st.sampled_from([0, 1, 2, NANO - 1, NANO]))
+
+
+def expected(rows: list[tuple[int, ...]], weights: Weights) -> list[int]:
+    return [decide(tuple(row[place] for place in weights.kept), weights) for row in rows]
+
+
+@pytest.mark.parametrize("texts", WEIGHTS)
+@given(data=st.data())
+def test_shared_logarithms_give_the_exact_means(texts: list[str], data: st.DataObject) -> None:
+    weights = Weights.of([Decimal(text) for text in texts])
+    row = st.tuples(*[VALUES] * len(texts))
+    rows = data.draw(st.lists(row, min_size=1, max_size=20))
+    columns = list(np.array(rows, np.int64).T.copy())
+    found = geometric_means(columns, [logarithms(column) for column in columns], weights)
+    assert found.tolist() == expected(rows, weights)
+
+
+@pytest.mark.parametrize("texts", WEIGHTS[:3])
+def test_rows_near_a_half_are_decided_exactly(texts: list[str]) -> None:
+    """Rows whose mean is so near a half that doubles cannot tell: pairs around every boundary."""
+    weights = Weights.of([Decimal(text) for text in texts])
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(1, NANO, 40_000) for _ in texts]
+    found = geometric_means(columns, [logarithms(column) for column in columns], weights)
+    exact = sum(
+        np.log(column.astype(np.longdouble)) * n
+        for column, n in zip(columns, weights.numerators, strict=True)
+    )
+    mean = np.exp(exact / weights.denominator)
+    nearest = np.argsort(np.abs(mean - np.floor(mean) - np.longdouble(1) / 2))[:30]
+    rows = [tuple(int(column[place]) for column in columns) for place in nearest]
+    assert found[nearest].tolist() == expected(rows, weights)
+
+
+@given(st.lists(st.integers(1, NANO), min_size=5, max_size=5), st.integers(-3, 3))
+def test_a_guess_that_is_off_is_corrected(row: list[int], off: int) -> None:
+    weights = Weights.of([Decimal(text) for text in WEIGHTS[1]])
+    exact = decide(tuple(row), weights)
+    assert means._decided(tuple(row), weights, exact + off) == exact  # rare in columns
+
+
+@pytest.fixture(scope="module")
+def skills() -> tallystick.Scorer:
+    return tallystick.load("skills@1.0.0")
+
+
+@pytest.mark.parametrize("name", ["declarative", "mcp_server"])
+@given(data=st.data())
+def test_a_product_is_the_emission_of_the_formula(
+    skills: tallystick.Scorer, name: str, data: st.DataObject
+) -> None:
+    bound = skills.types[name]
+    assert bound.emission is not None
+    assert bound.tiers is not None
+    compiled = bound.emission.compiled
+    product = product_of(compiled.program)
+    assert product is not None
+    choices = {
+        "tier_multiplier": st.sampled_from(bound.tiers.multipliers),
+        "early_bonus": st.sampled_from([1_150_000_000, 1_080_000_000, NANO]),
+        "role_multiplier": st.sampled_from([600_000_000, NANO]),
+        "bootstrap_bonus": st.sampled_from([1_312_500_000, NANO]),
+    }
+    values = {str(s): data.draw(choices.get(str(s), VALUES)) for s in compiled.sources}
+    names = [str(compiled.sources[place]) for place in product.inputs]
+    wholes = {
+        each: np.array([values[each] // unit], np.int64)
+        for each, unit in zip(names, product.units, strict=True)
+    }
+    own = [each for each in names if each in ("quality", "tier_multiplier")]
+    shared = partial(product, [wholes[each] for each in names if each not in own])
+    found = finished(product, shared, [wholes[each] for each in own], 1)
+    assert found.tolist() == [compiled.nano((), values)]
+
+
+def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
+    """A base weight of a half makes every odd quality a tie."""
+    bound = skills.types["rag_knowledge"]
+    assert bound.emission is not None
+    compiled = bound.emission.compiled
+    product = product_of(compiled.program)
+    assert product is not None
+    ones = {"tier_multiplier": NANO, "early_bonus": NANO, "role_multiplier": NANO}
+    quality = np.arange(1, 2_000, dtype=np.int64)
+    names = [str(compiled.sources[place]) for place in product.inputs]
+    rest = [
+        np.array([ones.get(each, NANO) // unit], np.int64)
+        for each, unit in zip(names, product.units, strict=True)
+        if each != "quality"
+    ]
+    found = finished(product, partial(product, rest), [quality], len(quality))
+    assert found.tolist() == [
+        compiled.nano((), ones | {"quality": q, "consensus": NANO}) for q in quality.tolist()
+    ]
+    assert found[:4].tolist() == [0, 1, 2, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1))
+def test_sums_are_exact_whatever_their_size(rows: list[tuple[int, int]]) -> None:
+    rows.sort(key=lambda row: row[0])
+    miners = np.array([miner for miner, _ in rows], np.intp)
+    sums = Sums()
+    for _ in range(3):
+        sums.add(np.array([value for _, value in rows], np.int64), groups_of(miners))
+    other = Sums()
+    other.merge(sums, np.array([4, 3, 2, 1, 0], np.intp))
+    exact = [3 * sum(value for miner, value in rows if miner == each) for each in range(5)]
+    assert list(sums.totals(range(5))) == exact
+    assert list(other.totals(range(5))) == exact[::-1]

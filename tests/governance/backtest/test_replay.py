@@ -1,0 +1,159 @@
+"""A replay gives what a ledger gives that is fed the same records, epoch by epoch."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from state.subnet import TYPES, missed, record
+
+from tallystick.errors import StateError
+from tallystick.governance.backtest.accumulation import EpochState, Outcome
+from tallystick.governance.backtest.candidates import candidates_of
+from tallystick.governance.backtest.history import reader_of
+from tallystick.governance.backtest.run import outcome_of
+from tallystick.governance.backtest.sweep import parse_sweep
+from tallystick.plugins.registry import installed
+from tallystick.state.ledger import Ledger
+
+MINERS = tuple(f"hk-{number}" for number in range(6))
+EVENTS = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_failure")
+EPOCHS = (0, 1, 2, 5)
+
+
+def made(seed: int) -> list[dict[str, Any]]:
+    """Records of some epochs, with one that has none, in the order of the epochs."""
+    rng, found = random.Random(seed), list[dict[str, Any]]()
+    for epoch in EPOCHS:
+        for task in range(60):
+            about: dict[str, Any] = {
+                "hotkey": rng.choice(MINERS),
+                "skill_type": rng.choice(TYPES[:3]),
+                "validator": rng.choice(["val-1", "val-2"]),
+                "round": epoch * 3 + rng.randrange(3),
+                "epoch": epoch,
+            }
+            if rng.random() < 0.1:
+                found.append(missed(f"t{task}", **about))
+                continue
+            found.append(
+                record(
+                    f"t{task}",
+                    **about,
+                    role=rng.choice(["primary", "auditor"]),
+                    latency_ms=rng.randint(30_000, 200_000),
+                    consensus=rng.choice([None, 0.1, 0.5, 0.9]),
+                    events=rng.choices(EVENTS, k=rng.choice([0, 0, 1, 2])),
+                )
+            )
+    return found
+
+
+def written(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return path
+
+
+def replayed(
+    path: Path, references: list[str], sweeps: list[str]
+) -> tuple[Outcome, list[EpochState]]:
+    candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
+    states: list[EpochState] = []
+    return outcome_of(reader_of(path, candidates), candidates, on_epoch=states.append), states
+
+
+@pytest.mark.parametrize("reference", ["skills@1.0.0", "skills@1.1.0"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed: int) -> None:
+    records = made(seed)
+    other = "skills@1.1.0" if reference == "skills@1.0.0" else "skills@1.0.0"
+    path = written(tmp_path / "history.jsonl", records)
+    outcome, told = replayed(path, [other, reference], [])
+    found = outcome.candidates[1].state
+    assert found is not None
+    states = {each.epoch: each for each in told if each.candidate == 1}
+    scores, rounds = Counter[str](), Counter[str]()
+    with Ledger.create(str(tmp_path / "state.db"), reference) as ledger:
+        for uid, hotkey in enumerate(MINERS):
+            types = {each["skill_type"] for each in records if each["miner"]["hotkey"] == hotkey}
+            ledger.register(hotkey, uid, types)
+        for epoch in range(max(EPOCHS) + 1):
+            lines = [each for each in records if each["epoch"] == epoch]
+            if lines:
+                check(ledger, states[epoch])
+                closed, _ = ledger.close_round(written(tmp_path / "epoch.jsonl", lines))
+                for each in closed:
+                    scores.update(each.scores)
+                    rounds.update(each.scores.keys())
+            ledger.close_epoch()
+        check(ledger, states[max(EPOCHS) + 1])
+        check(ledger, found.final)
+    hotkeys = [miner.hotkey for miner in outcome.miners]
+    assert found.round_scores == tuple(scores[hotkey] for hotkey in hotkeys)
+    assert found.rounds == tuple(rounds[hotkey] for hotkey in hotkeys)
+    assert (found.first, found.epochs) == (0, max(EPOCHS) + 1)
+    assert len({tuple(map(repr, sorted(s.thresholds.items()))) for s in states.values()}) > 1
+
+
+def check(ledger: Ledger, state: EpochState) -> None:
+    with ledger.asking() as inquiry:
+        live = inquiry.state
+    assert state.epoch == live.epoch
+    assert state.thresholds == live.thresholds
+    assert state.reputations == {key: dict(m.reputation) for key, m in live.miners.items()}
+
+
+def test_the_order_of_the_history_does_not_matter(tmp_path: Path) -> None:
+    records = made(3)
+    ordered, told = replayed(
+        written(tmp_path / "a.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], []
+    )
+    random.Random(4).shuffle(records)
+    shuffled, told_again = replayed(
+        written(tmp_path / "b.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], []
+    )
+    assert told == told_again
+    assert [each.state for each in ordered.candidates] == [c.state for c in shuffled.candidates]
+
+
+def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", made(5))
+    outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
+    baseline = outcome.baseline
+    assert baseline.state is not None
+    replayed_sums = baseline.state.emission
+    assert any(replayed_sums[name] != baseline.types[name].emission for name in baseline.types)
+    # the quality does not depend on thresholds, and no record comes twice
+    for name, found in baseline.types.items():
+        assert baseline.state.quality[name] == found.quality
+
+
+def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:
+    records = made(6)
+    once, _ = replayed(written(tmp_path / "a.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], [])
+    twice, _ = replayed(
+        written(tmp_path / "b.jsonl", records + records), ["skills@1.0.0", "skills@1.1.0"], []
+    )
+    assert once.baseline.state == twice.baseline.state
+
+
+def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
+    last = 2**31 - 1
+    records = [*made(7), record("late", MINERS[0], epoch=last)]
+    outcome, told = replayed(
+        written(tmp_path / "a.jsonl", records), ["skills@1.0.0", "skills@1.1.0"], []
+    )
+    assert outcome.baseline.state is not None
+    assert outcome.baseline.state.final.epoch == last + 1
+    assert [each.epoch for each in told if each.candidate == 0] == [*EPOCHS, last, last + 1]
+
+
+def test_a_rule_set_without_epochs_cannot_be_replayed(tmp_path: Path) -> None:
+    from generators.records import lines  # noqa: PLC0415  # of this test alone
+
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(lines(1, 20, ["workflow"])))
+    with pytest.raises(StateError, match=r"no \[epochs\] in workflow@1.0.0"):
+        replayed(path, ["workflow@1.0.0", "workflow@1.1.0"], [])

@@ -1,0 +1,201 @@
+"""Sweeps: the values, the candidates that they make, and what is wrong with others."""
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick.errors import RuleSetError, TallystickError
+from tallystick.governance.backtest.candidates import candidates_of, document_text
+from tallystick.governance.backtest.sweep import parse_sweep, points, rescaled
+from tallystick.plugins.registry import installed
+from tallystick.rules.loading import load
+from tallystick.rules.reading import read_text
+from tallystick.rules.toml import parse
+
+SHIPPED = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a.b=0.05:0.30:0.05", ["0.05", "0.10", "0.15", "0.20", "0.25", "0.30"]),
+        ("a.b=0:1:0.4", ["0.0", "0.4", "0.8"]),
+        ("a[3].b=1:1:1", ["1"]),
+        ("a=-1:1:1", ["-1", "0", "1"]),
+    ],
+)
+def test_stop_is_a_value_when_it_is_hit_exactly(text: str, values: list[str]) -> None:
+    assert list(map(str, parse_sweep(text).values)) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "a=1",
+        "a=1:2",
+        "a=1:2:3:4",
+        "a=1:2:nan",
+        "=1:2:1",
+        "a..b=1:2:1",
+        "a=1e3:2:1",
+        "a=0:1:1e-9",
+    ],
+)
+def test_what_is_no_sweep_is_refused(text: str) -> None:
+    with pytest.raises(TallystickError, match=r"PATH=START:STOP:STEP"):
+        parse_sweep(text)
+
+
+@pytest.mark.parametrize("text", ["a=0:1:0", "a=0:1:-0.5", "a=1:0:0.5"])
+def test_steps_that_never_reach_are_refused(text: str) -> None:
+    with pytest.raises(TallystickError, match="expected"):
+        parse_sweep(text)
+
+
+def test_several_sweeps_give_the_product() -> None:
+    found = points([parse_sweep("a=0:1:1"), parse_sweep("b=2:4:1")], 6)
+    assert [[int(value) for _, value in point] for point in found] == [
+        [0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4],
+    ]  # fmt: skip
+    with pytest.raises(TallystickError, match="6 candidates, expected at most 5"):
+        points([parse_sweep("a=0:1:1"), parse_sweep("b=2:4:1")], 5)
+    with pytest.raises(TallystickError, match="two sweeps of a"):
+        points([parse_sweep("a=0:1:1"), parse_sweep("a=2:4:1")], 50)
+
+
+@given(st.lists(st.integers(0, 200), min_size=2, max_size=8), st.integers(0, 1000), st.data())
+def test_rescaled_weights_sum_to_one_and_keep_proportion(
+    parts: list[int], new: int, data: st.DataObject
+) -> None:
+    parts[0] += max(0, 1000 - sum(parts))
+    names = [f"w{place}" for place in range(len(parts))]
+    weights = dict(zip(names, (Fraction(part, sum(parts)) for part in parts), strict=True))
+    chosen = data.draw(st.sampled_from(names))
+    others = {name: share for name, share in weights.items() if name != chosen}
+    if not sum(others.values()) and new != 1000:
+        return
+    fixed = {chosen: Decimal(new) / 1000}
+    found = rescaled(weights, fixed, "some_type")  # type: ignore[arg-type]  # exact numbers alike
+    assert sum(found.values()) == 1
+    assert found[chosen] == Decimal(new) / 1000
+    left = 1 - Fraction(new, 1000)
+    for name, share in others.items():
+        exact = share * left / (sum(others.values()) or 1)
+        assert abs(Fraction(found[name]) - exact) < Fraction(1, 1000)
+        assert found[name] * 1000 % 1 == 0
+        assert share or not found[name]
+
+
+def test_of_equal_remainders_the_first_by_name_gets_more() -> None:
+    third = {name: Decimal("0.25") for name in "dcba"}
+    found = rescaled(third, {"d": Decimal("0.5")}, "some_type")
+    assert {k: str(v) for k, v in found.items()} == {
+        "d": "0.5", "c": "0.166", "b": "0.167", "a": "0.167",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", SHIPPED)
+def test_the_text_of_a_document_says_the_same(reference: str) -> None:
+    loaded = load(reference, installed())
+    text = document_text(parse(loaded.text, "").data)
+    assert read_text(text, loaded.path, installed()).digest == loaded.digest
+
+
+def test_a_candidate_is_the_rule_set_that_a_file_would_be(tmp_path: Path) -> None:
+    registry = installed()
+    swept = candidates_of(["skills@1.0.0"], [parse_sweep("axes.policy.beta=0.7:0.7:1")], registry)
+    text = load("skills@1.0.0", registry).text.replace("\nbeta = 0.5 ", "\nbeta = 0.70 ")
+    (tmp_path / "by_hand.toml").write_text(text)
+    by_hand = load(str(tmp_path / "by_hand.toml"), registry)
+    assert swept[1].identity.digest == swept[1].scorer.digest == by_hand.digest
+    assert swept[1].name == "skills@1.0.0[axes.policy.beta=0.7]"
+    assert swept[1].scorer.rule_set == by_hand.rule_set
+
+
+def test_the_weight_of_an_axis_changes_in_every_type_that_weighs_it() -> None:
+    sweep = parse_sweep("axes.shell_coverage.weight=0.4:0.4:0.1")
+    baseline, swept = candidates_of(["skills@1.0.0"], [sweep], installed())
+    for name, rules in swept.scorer.rule_set.skill_types.items():
+        if "shell_coverage" in rules.weights:
+            assert str(rules.weights["shell_coverage"]) == "0.4"
+        else:
+            assert rules == baseline.scorer.rule_set.skill_types[name]
+
+
+def test_two_weights_of_one_type_are_both_as_given() -> None:
+    sweeps = ["axes.policy.weight=0.2:0.2:1", "skill_types.declarative.weights.evidence=0.3:0.3:1"]
+    swept = candidates_of(["skills@1.0.0"], [parse_sweep(s) for s in sweeps], installed())[1]
+    weights = swept.scorer.rule_set.skill_types["declarative"].weights
+    assert (str(weights["policy"]), str(weights["evidence"])) == ("0.2", "0.3")
+    assert sum(weights.values()) == 1
+
+
+def test_a_point_that_is_the_baseline_is_left_out() -> None:
+    found = candidates_of(
+        ["skills@1.0.0"], [parse_sweep("axes.policy.beta=0.4:0.6:0.1")], installed()
+    )
+    assert [each.name for each in found] == [
+        "skills@1.0.0",
+        "skills@1.0.0[axes.policy.beta=0.4]",
+        "skills@1.0.0[axes.policy.beta=0.6]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "message"),
+    [
+        ("axes.policy.wait=0:1:0.1", "did you mean 'axes.policy.weight'"),
+        ("axes.nothing.weight=0:1:0.1", "axes.nothing.weight"),
+        ("tiers.levels[9].multiplier=0:1:0.1", r"tiers.levels\[9\]"),
+        ("rule_set.name=0:1:0.1", "rule_set.name"),
+        ("axes.policy.weight=0.0001:1:0.1", "three decimals"),
+        ("axes.policy.weight=2:3:1", "0 to 1"),
+    ],
+)
+def test_a_path_or_weight_that_cannot_be_is_refused(sweep: str, message: str) -> None:
+    with pytest.raises(TallystickError, match=message):
+        candidates_of(["skills@1.0.0"], [parse_sweep(sweep)], installed())
+
+
+def test_a_value_that_does_not_load_says_which() -> None:
+    with pytest.raises(RuleSetError) as error:
+        candidates_of(["skills@1.0.0"], [parse_sweep("axes.policy.beta=9:12:1")], installed())
+    assert str(error.value).startswith(
+        "skills@1.0.0[axes.policy.beta=11]: axes.policy.beta: found 11"
+    )
+
+
+def test_a_value_that_does_not_bind_says_which() -> None:
+    sweep = parse_sweep("tiers.thresholds.novel.factor=1:2:1")
+    with pytest.raises(RuleSetError, match=r"^skills@1.0.0\[tiers.thresholds.novel.factor=1\]: "):
+        candidates_of(["skills@1.0.0"], [sweep], installed())
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ([], "no rule set"),
+        (["skills@1.0.0"], "1 candidate, expected 2"),
+        (["skills@1.0.0", "skills@1.0.0"], "the same rule set"),
+        (["skills@1.0.0", "workflow@1.0.0"], "no skill type that both"),
+    ],
+)
+def test_candidates_that_cannot_be_compared_are_refused(
+    references: list[str], message: str
+) -> None:
+    with pytest.raises(TallystickError, match=message):
+        candidates_of(references, [], installed())
+
+
+def test_two_files_of_one_reference_are_told_apart_by_digest(tmp_path: Path) -> None:
+    text = load("skills@1.0.0", installed()).text.replace("\nbeta = 0.5 ", "\nbeta = 0.7 ")
+    (tmp_path / "other.toml").write_text(text)
+    found = candidates_of(["skills@1.0.0", str(tmp_path / "other.toml")], [], installed())
+    assert [each.name for each in found] == [
+        f"skills@1.0.0#{each.identity.digest[7:19]}" for each in found
+    ]
