@@ -34,7 +34,6 @@ EXEMPT = {
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
     ("governance/", "baseline"): _COMPARED,
     ("cli/backtest.py", "baseline"): _COMPARED,
-    ("governance/backtest/sweep.py", "policy"): "an example in a message",
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("numbers/_columns/", "0.5"): "half of the last place, where values round",
     ("rules/findings.py", "10"): "the base of decimals",
