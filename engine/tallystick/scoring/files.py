@@ -120,8 +120,12 @@ def check_apart(source: Path, paths: Paths) -> None:
 
 def _check_outside(source: Path, paths: Paths, places: Sequence[Path]) -> None:
     """That nothing is written into a folder that is read: the next run would read it."""
-    folder = Path(os.path.realpath(source))
-    if folder.is_dir() and any(place.parent == folder for place in places):
+    inside = False
+    # a name that leads nowhere is told when it is read
+    with suppress(OSError, ValueError):
+        folder = Path(os.path.realpath(source))
+        inside = folder.is_dir() and any(place.parent == folder for place in places)
+    if inside:
         raise OutputError(
             f"{paths.output}: found an output in the folder of the records, expected another "
             "folder: it would be read as records next time"
