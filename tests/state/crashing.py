@@ -1,0 +1,304 @@
+"""Processes that change a state and are killed, limited or raced, and what a state then is.
+
+The processes are forked from a server that has imported everything, so that one costs little.
+"""
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy
+from attrs import frozen
+from state.subnet import event, record, written
+
+import tallystick
+from tallystick.cli.main import main
+from tallystick.state.chain import check
+from tallystick.state.inquiry import Inquiry
+from tallystick.state.law import Law, law_of
+from tallystick.state.ledger import Ledger
+from tallystick.state.store.store import Store
+from tallystick.state.transfer import import_state
+
+RULES = "skills@1.0.0"
+MINERS = 5
+EPOCHS = 4
+STEPS = 2 * EPOCHS
+"""Of each epoch the recording and the closing."""
+
+_CONTEXT = get_context("forkserver")
+# the server does not know the folder of the tests, only what is installed
+_CONTEXT.set_forkserver_preload(
+    [
+        *("alembic.command", "jsonschema", "psycopg", "sqlalchemy"),
+        *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
+        *(f"tallystick.cli.{name}" for name in ("epoch", "events", "main", "state")),
+        *("tallystick.state.transfer", "tallystick.state.verification"),
+        *("tallystick_skills.plugin", "tallystick_workflow.plugin"),
+    ]
+)
+
+Sign = tuple[int, int]
+"""How far a process is: the number of its step, and of what that step has reached.
+
+0 is its start; a transaction that begins, and one that is about to be committed, are the next.
+"""
+Mark = tuple[Sign, float]
+"""A sign and when it was given."""
+Moment = tuple[int, int, str]
+"""What a reader sees of a state: the open epoch, the number of entries, and the digest."""
+
+
+@frozen
+class Standing:
+    """Everything that tells one moment of a state from another."""
+
+    epoch: int
+    entries: int
+    hash: str
+    digest: str
+    snapshots: tuple[str, ...]
+
+
+def standing(where: str) -> Standing:
+    """Where a state stands, once its chain is found to be whole."""
+    with Store.open(where) as store, store.reading() as transaction:
+        head = transaction.head()
+        assert head is not None
+        assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
+        snapshots = tuple(digest for _, digest, _ in transaction.snapshots())
+        assert len(snapshots) == head.epoch + 1 == head.state.epoch + 1
+        digest = Inquiry(transaction, _law()).digest()
+        return Standing(head.epoch, head.entries, head.hash, digest, snapshots)
+
+
+@cache
+def _law() -> Law:
+    return law_of(tallystick.load(RULES))
+
+
+def files(folder: Path, lines: int = 400) -> list[Path]:
+    """The files of all epochs: records of two validators, and events about those before."""
+    return [written(folder / f"{epoch}.jsonl", _lines(epoch, lines)) for epoch in range(EPOCHS)]
+
+
+def _lines(epoch: int, lines: int) -> list[dict[str, Any]]:
+    records = [
+        record(
+            f"t{epoch}-{task // 2}",
+            f"hk-{task // 2 % MINERS}",
+            validator=f"val-{task % 2}",
+            round=epoch,
+            epoch=epoch,
+            latency_ms=30_000 + 700 * task,
+            events=("rerun_fail",) if task % 7 == epoch else (),
+        )
+        for task in range(lines)
+    ]
+    late = [
+        event(f"e{epoch}-{n}", "collusion_flag", f"t{epoch - 1}-{n}", f"hk-{n}", round=epoch - 1)
+        for n in range(MINERS)
+        if epoch > 0
+    ]
+    return records + late
+
+
+def begin(where: str) -> None:
+    """Begin a state with every miner."""
+    with Ledger.create(where, RULES) as ledger:
+        for uid in range(MINERS):
+            ledger.register(f"hk-{uid}", uid, ["executable_python"])
+
+
+def take(ledger: Ledger, sources: Sequence[Path], step: int) -> None:
+    """Take one step."""
+    if step % 2 == 0:
+        ledger.import_events(sources[step // 2])
+    else:
+        ledger.close_epoch(step // 2)
+
+
+def undisturbed(where: str, sources: Sequence[Path]) -> list[Standing]:
+    """Where a state stands before the first step and after each."""
+    begin(where)
+    found = [standing(where)]
+    with Ledger.open(where) as ledger:
+        for step in range(STEPS):
+            take(ledger, sources, step)
+            found.append(standing(where))
+    return found
+
+
+def started(target: Callable[..., None], *arguments: object) -> ForkServerProcess:
+    """A process that is running."""
+    process = _CONTEXT.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def marks_of(target: Callable[..., None], *arguments: object) -> list[Mark]:
+    """The marks of a process that nobody disturbs."""
+    ours, theirs = _CONTEXT.Pipe(duplex=False)
+    process = started(target, *arguments, theirs)
+    theirs.close()
+    found = _received(ours)
+    process.join()
+    assert process.exitcode == 0
+    return found
+
+
+def killed(sign: Sign, delay: float, target: Callable[..., None], *arguments: object) -> Sign:
+    """Kill a process some seconds after a sign; gives the last sign that it gave."""
+    ours, theirs = _CONTEXT.Pipe(duplex=False)
+    process = started(target, *arguments, theirs)
+    theirs.close()
+    last = sign
+    try:
+        while (last := ours.recv()[0]) < sign:
+            pass
+        time.sleep(delay)
+    except EOFError:
+        pass  # the process is through: the sign was one that it no longer gives
+    process.kill()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return max([last, *(sign for sign, _ in _received(ours))])
+
+
+def settled(where: str) -> None:
+    """Wait until the server of PostgreSQL, if there is one, has seen that its clients are gone.
+
+    It completes a commit that it was asked for before.
+    """
+    if "://" in where:
+        with psycopg.connect(where, autocommit=True) as connection:
+            while connection.execute(_OTHERS).fetchone() != (0,):
+                time.sleep(0.01)
+
+
+_OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
+
+
+def _received(pipe: Connection) -> list[Mark]:
+    found: list[Mark] = []
+    try:
+        while True:
+            found.append(pipe.recv())
+    except EOFError:
+        return found
+
+
+class _Signs:
+    """Tells through a pipe how far a process is."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe, self.step, self.numbers = pipe, 0, count()
+        sqlalchemy.event.listen(sqlalchemy.Engine, "begin", self.reached)
+        sqlalchemy.event.listen(sqlalchemy.Engine, "commit", self.reached)
+
+    def begin(self, step: int) -> None:
+        self.step, self.numbers = step, count()
+        self.reached()
+
+    def reached(self, *_: object) -> None:
+        self.pipe.send(((self.step, next(self.numbers)), time.monotonic()))
+
+
+def go_on(where: str, sources: Sequence[Path], first: int, pipe: Connection) -> None:
+    """Take all steps from one on."""
+    with Ledger.open(where) as ledger:
+        signs = _Signs(pipe)
+        for step in range(first, STEPS):
+            signs.begin(step)
+            take(ledger, sources, step)
+        signs.begin(STEPS)
+
+
+def begin_once(where: str, exported: Path | None, pipe: Connection) -> None:
+    """Begin a state, of an exported one if given."""
+    signs = _Signs(pipe)
+    signs.begin(0)
+    if exported is None:
+        Ledger.create(where, RULES).close()
+    else:
+        import_state(exported, where)
+    signs.begin(1)
+
+
+def seen_meanwhile(where: str, sources: Sequence[Path], readers: int) -> list[list[Moment]]:
+    """What readers see, each again and again, while a process takes every step."""
+    pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(readers)]
+    processes = [started(look, where, theirs) for _, theirs in pipes]
+    for (ours, theirs), _ in zip(pipes, processes, strict=True):
+        theirs.close()
+        assert ours.poll(60)
+    marks_of(go_on, where, sources, 0)
+    found = [list(iter(ours.recv, None)) for ours, _ in pipes]
+    for process in processes:
+        process.join()
+    return found
+
+
+def look(where: str, pipe: Connection) -> None:
+    """Tell what a state is, until the last step is taken."""
+    epoch = 0
+    with Ledger.open(where) as ledger:
+        while epoch < EPOCHS:
+            with ledger.asking() as inquiry:
+                epoch = inquiry.state.epoch
+                moment = epoch, inquiry.head.entries, inquiry.digest()
+            pipe.send(moment)
+    pipe.send(None)
+
+
+@frozen
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def commands(
+    folder: Path, *several: Sequence[str], limit: int = resource.RLIM_INFINITY
+) -> list[Ended]:
+    """Commands that start at the same instant; no file of theirs may grow beyond the limit."""
+    barrier = _CONTEXT.Barrier(len(several))
+    outputs = [folder / f"command-{number}" for number in range(len(several))]
+    for output in outputs:
+        output.mkdir(parents=True, exist_ok=True)
+    processes = [
+        started(_command, list(arguments), output, limit, barrier)
+        for arguments, output in zip(several, outputs, strict=True)
+    ]
+    for process in processes:
+        process.join()
+    return [
+        Ended(process.exitcode, (output / "out").read_text(), (output / "err").read_text())
+        for process, output in zip(processes, outputs, strict=True)
+        if process.exitcode is not None
+    ]
+
+
+def _command(arguments: list[str], output: Path, limit: int, barrier: Barrier) -> None:
+    for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+        with (output / name).open("wb") as file:
+            os.dup2(file.fileno(), stream.fileno())
+    sys.argv = ["tallystick", *arguments]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    barrier.wait()
+    main()
