@@ -160,15 +160,16 @@ class ParquetSource:
                 self.digest = digest_of(file)
                 yield from self._rows(file)
             except (OSError, ValueError, pa.ArrowException) as error:
+                reason = " ".join(str(error).split())
                 raise InputError(
-                    f"{self._path}: the file cannot be read as Parquet ({error}): check that it is "
-                    "whole"
+                    f"{self._path}: the file cannot be read as Parquet ({reason}): check that it "
+                    "is whole"
                 ) from error
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
         import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
-        with pq.ParquetFile(file) as parquet:
+        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
             if parquet.metadata.num_rows == 0:
                 raise InputError(f"{self._path}: the file has no rows, expected records")
             self.next = self._first

@@ -27,6 +27,7 @@ from tallystick.governance.backtest.wording import (
     sentences,
     short,
     signed,
+    visible,
 )
 
 _EXTREMES = 5
@@ -236,7 +237,7 @@ def _miners(changes: list[MinerChange], rows: int) -> Iterator[Markup]:
 
 
 def _miner(each: MinerChange) -> Iterator[str]:
-    yield element("code", short(each.miner.hotkey), title=each.miner.hotkey)
+    yield element("code", short(each.miner.hotkey), title=visible(each.miner.hotkey))
     yield str(each.miner.uid)
     yield percent(each.share_before, 3)
     yield percent(each.share_after, 3)

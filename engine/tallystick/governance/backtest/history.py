@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 
 from tallystick.canonical import digest_of_bytes
+from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.records.opening import opened
 from tallystick.scoring.facts.about import is_facts
@@ -86,9 +87,25 @@ class Reader:
 
 
 def reader_of(path: Path | None, candidates: Sequence[Candidate]) -> Reader:
-    """The reader of what some candidates need of a history; a worker has none of its own."""
+    """The reader of what some candidates need of a history; a worker has none of its own.
+
+    Raises:
+        InputError: the history can be read only once.
+    """
+    if path is not None and _exists(path) and not (path.is_file() or path.is_dir()):
+        raise InputError(
+            f"{path}: found a pipe or a device, expected a file or a folder, as a history is read "
+            "more than once: write it to a file first"
+        )
     wanted: dict[str, set[str]] = {}
     for candidate in candidates:
         for name, bound in candidate.scorer.types.items():
             wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
     return Reader(path or Path(), catalogue_of(candidates[0].scorer.registry), wanted)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False  # told when it is read

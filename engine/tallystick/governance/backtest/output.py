@@ -153,7 +153,10 @@ class Building:
 
     def _write(self, name: str, text: str) -> None:
         with named(self._final):
-            (self._folder / name).write_text(text, encoding="utf-8", newline="\n")
+            # a path may have bytes that are no text
+            (self._folder / name).write_text(
+                text, encoding="utf-8", errors="backslashreplace", newline="\n"
+            )
 
     def _digests(self) -> dict[str, str]:
         digests = {}

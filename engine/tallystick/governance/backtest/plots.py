@@ -19,7 +19,7 @@ from tallystick.governance.backtest.accumulation import Comparison
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
 from tallystick.governance.backtest.metrics import published_share
-from tallystick.governance.backtest.wording import UNDEFINED, percent, short
+from tallystick.governance.backtest.wording import UNDEFINED, percent, short, visible
 from tallystick.numbers.nano import NANO
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ LARGEST = 20
 """How many miners are drawn."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
 """The classes of relative change, in per cent."""
+_WIDE = 36
 
 
 # the font of the browser may be wider than the one that the picture was laid out with
@@ -38,7 +39,13 @@ _LOOK = {
     "background": "white",
     "config": {
         "font": "Arial, Helvetica, sans-serif",
-        "axis": {"labelFontSize": 11, "titleFontWeight": "normal", "titleFontSize": 12},
+        "axis": {
+            # labels come short: the drawer would cut one inside a character, and fail
+            "labelLimit": 0,
+            "labelFontSize": 11,
+            "titleFontWeight": "normal",
+            "titleFontSize": 12,
+        },
         "axisY": {"titlePadding": 12},
         "view": {"stroke": None},
     },
@@ -132,8 +139,10 @@ def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> Plot:
 
     swept = _swept(found)
     rows = [
-        {"candidate": label, "value": value, **_metrics(each)}
-        for label, each, value in zip(labels, found, swept or repeat(None), strict=False)
+        {"candidate": _cut(number, label), "value": value, **_metrics(each)}
+        for number, (label, each, value) in enumerate(
+            zip(labels, found, swept or repeat(None), strict=False), 1
+        )
     ]
     data = _data(rows)
     path = found[0].identity.changes[0].path if swept else ""
@@ -184,7 +193,7 @@ def _bars(data: alt.Data, metric: str) -> alt.Chart:
         alt.Chart(data)
         .mark_bar(color=AFTER)
         .encode(
-            y=alt.Y("candidate:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
+            y=alt.Y("candidate:N", sort=None, title=None),
             x=alt.X(_field(metric), **_axis_of(metric)),
         )
         .properties(width=240)
@@ -263,6 +272,12 @@ def _class_of(change: MinerChange, names: Sequence[str]) -> str:
 
 def _label(number: int, change: MinerChange) -> str:
     return f"{number}. {short(change.miner.hotkey)}"
+
+
+def _cut(number: int, label: str) -> str:
+    """The label of a candidate; what is too long keeps its ends, and a number that tells it."""
+    text = visible(label)
+    return text if len(text) <= _WIDE else f"{number}. {text[:12]}…{text[-18:]}"
 
 
 def _share_axis(title: str) -> alt.X:

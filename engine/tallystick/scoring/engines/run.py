@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from tallystick.errors import TallystickError
-from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.engines.recipe import Recipe
 from tallystick.scoring.engines.scored import Part, Scoring, Snapshotted, part_of
 from tallystick.scoring.engines.work import Engine
@@ -27,7 +26,6 @@ from tallystick.scoring.output import encoder
 from tallystick.scoring.pieces import Scorable, ScoresBatches
 from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.sources import Source
-from tallystick.scoring.tiers import Thresholds
 
 if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch  # noqa: F401  # named in a base class
@@ -36,32 +34,12 @@ _FORESIGHT = 32
 """How many epochs are read at least, when one is missed."""
 
 
-class ScoresFiles(ScoresBatches["ResultBatch"], Protocol):
+class ScoresFiles(BoundRules, ScoresBatches["ResultBatch"], Protocol):
     """What scores a file: a bound rule set that can say what it is."""
 
     @property
     def loaded(self) -> LoadedRuleSet:
         """The rule set and where it comes from."""
-
-    @property
-    def registry(self) -> Registry:
-        """The plugins that it was bound with."""
-
-    @property
-    def types(self) -> Mapping[str, BoundType]:
-        """The bound skill types."""
-
-    @property
-    def thresholds(self) -> Mapping[str, Thresholds]:
-        """The tier thresholds of each type."""
-
-    @property
-    def pinned(self) -> Mapping[int, Pinned]:
-        """The snapshots that it scores by."""
-
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis, in order."""
 
 
 def parts(

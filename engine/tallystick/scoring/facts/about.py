@@ -23,6 +23,7 @@ KEY = b"tallystick.facts"
 """Under this key of the Parquet metadata stands what the file says of itself, as JSON."""
 
 _DIGITS = 16
+_KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
 _AGAIN = "make the facts of the records again"
 
 
@@ -120,13 +121,35 @@ def about_of(path: Path, parquet: pq.ParquetFile) -> About:
             groups=tuple((chunk, name, rows) for chunk, name, rows in said["groups"]),
             checksum=zlib.crc32(stored),
         )
+        sound = said.pop("checksum") == zlib.crc32(_text(said).encode()) and _is_sound(found)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(path) from error
     groups = parquet.metadata.num_row_groups
     sizes = [parquet.metadata.row_group(group).num_rows for group in range(groups)]
-    if sizes != [rows for _, _, rows in found.groups]:
+    if not sound or sizes != [rows for _, _, rows in found.groups]:
         raise _damaged(path)
     return found
+
+
+def sealed(said: Mapping[str, Any]) -> str:
+    """What a facts file says of itself as JSON, with a checksum: Parquet has none of this part."""
+    return _text(dict(said) | {"checksum": zlib.crc32(_text(said).encode())})
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    return json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_sound(found: About) -> bool:
+    """Whether the chunks hold all records, in order, and are of types that are told of."""
+    numbers = [chunk for chunk, _, _ in found.groups]
+    return (
+        found.chunk > 0
+        and numbers == sorted(numbers)
+        and all(0 <= number < found.chunks for number in numbers)
+        and found.records == sum(rows for _, _, rows in found.groups) <= found.lines
+        and all(found.types[name].keys() >= _KEYS for _, name, _ in found.groups)
+    )
 
 
 def _damaged(path: Path) -> InputError:

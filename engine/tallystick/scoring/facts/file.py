@@ -8,7 +8,6 @@ alone, not from how they were taken. Its metadata says which schemas and definit
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,15 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 from tallystick.records.opening import opened
-from tallystick.scoring.facts.about import KEY, About, about_of, check, column_name, described
+from tallystick.scoring.facts.about import (
+    KEY,
+    About,
+    about_of,
+    check,
+    column_name,
+    described,
+    sealed,
+)
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalogue import Catalogue
 
@@ -105,8 +112,7 @@ class FactsWriter:
             "groups": self._groups,
             "input_digest": input_digest,
         }
-        text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        self._writer.add_key_value_metadata({KEY.decode(): text})
+        self._writer.add_key_value_metadata({KEY.decode(): sealed(said)})
         self._writer.close()
 
     def abandon(self) -> None:
@@ -206,7 +212,7 @@ def _opened(file: BinaryIO) -> pq.ParquetFile:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (KeyError, OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise InputError(
             f"{path}: the file cannot be read as Parquet ({reason}): check that it is whole"
@@ -230,9 +236,18 @@ class _Reader:
         with _readable(self.path):
             table = self.parquet.read_row_group(group, columns=names, use_threads=False)
             found = {name: _whole(table.column(name)) for name in names}
+            _check_kinds(found)
             given = {name: _value(found, name, table.num_rows) for name in IDENTITY}
             facts = {digest: found[column_name(digest)].to_numpy() for digest in digests}
         return FactRows(**(given | {"skill_type": skill_type}), facts=facts)
+
+
+def _check_kinds(found: Mapping[str, pa.Array]) -> None:
+    for name, column in found.items():
+        kind = IDENTITY.get(name, pa.int64())
+        # what the values of a list are called does not matter
+        if not column.type.equals(kind) and not pa.types.is_list(kind):
+            raise ValueError(f"found {column.type} in the column {name}, expected {kind}")
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

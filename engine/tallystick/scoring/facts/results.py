@@ -7,7 +7,7 @@ shows the value that the facts hold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -26,11 +26,10 @@ from tallystick.records.rejects import Reject
 from tallystick.records.wording import NOTHING, shown
 from tallystick.scoring.batch import BatchScorer, ResultBatch, Sheet
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.scores import score_columns
-from tallystick.scoring.tiers import Thresholds
 
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
@@ -41,37 +40,12 @@ FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """What results show of who a record is, beside its type and line."""
 
 
-@runtime_checkable
-class ScoresFacts(Protocol):
-    """A bound rule set with its thresholds."""
-
-    @property
-    def registry(self) -> Registry:
-        """The plugins that it was bound with."""
-
-    @property
-    def types(self) -> Mapping[str, BoundType]:
-        """The bound skill types."""
-
-    @property
-    def thresholds(self) -> Mapping[str, Thresholds]:
-        """The tier thresholds of each type."""
-
-    @property
-    def pinned(self) -> Mapping[int, Pinned]:
-        """The snapshots that it scores by."""
-
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis, in order."""
-
-
-def wanted_by(scorer: ScoresFacts) -> dict[str, frozenset[str]]:
+def wanted_by(scorer: BoundRules) -> dict[str, frozenset[str]]:
     """By skill type, the digests of the facts that a rule set reads."""
     return {name: frozenset(f.digest for f in b.facts) for name, b in scorer.types.items()}
 
 
-def score(batch: FactBatch, scorer: ScoresFacts) -> ResultBatch:
+def score(batch: FactBatch, scorer: BoundRules) -> ResultBatch:
     """The results of a batch, the same as those of its records, as arrays.
 
     Args:
@@ -109,7 +83,7 @@ def score(batch: FactBatch, scorer: ScoresFacts) -> ResultBatch:
     )
 
 
-def judged(rows: FactRows, scorer: ScoresFacts) -> tuple[Truths, list[Reject]]:
+def judged(rows: FactRows, scorer: BoundRules) -> tuple[Truths, list[Reject]]:
     """Which rows meet what the rule set requires beyond their type, and why others do not."""
     bound = scorer.types[rows.skill_type]
     valid, rejects = np.ones(len(rows), np.bool_), list[Reject]()

@@ -10,6 +10,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.records.opening import opened
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.about import About
 from tallystick.scoring.facts.batch import shifted
@@ -79,8 +80,10 @@ class FactsSource:
     def pieces(self) -> Iterator[FactsPiece]:
         """The chunks."""
         said = self._begun()
+        # workers may have another working directory
+        path = self._path.absolute()
         for chunk in range(said.chunks):
-            yield FactsPiece(self._path, chunk, self._first - 1, said.checksum)
+            yield FactsPiece(path, chunk, self._first - 1, said.checksum)
             self._read(said, chunk + 1)
         self._read(said, said.chunks)
 
@@ -98,7 +101,7 @@ class FactsSource:
 def _scored(
     path: Path, scorer: ScoresBatches[Results_co], before: int, chunk: int | None = None
 ) -> Iterator[Results_co]:
-    if not isinstance(scorer, results.ScoresFacts):
+    if not isinstance(scorer, BoundRules):
         raise _facts_alone(path)
     wanted = results.wanted_by(scorer)
     for batch in read(path, catalogue_of(scorer.registry), wanted, results.FIELDS, chunk):
