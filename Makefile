@@ -57,9 +57,10 @@ test-wheel: wheel ## Run the tests against the built wheel.
 		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_skills, tallystick_workflow))'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
 
-bench: $(TEST) ## Measure the speed of the kernels and of scoring.
+bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/geometric_mean.py
 	$(BIN)/python tests/benchmarks/score.py
+	$(BIN)/python tests/benchmarks/state.py
 
 clean: ## Remove what these commands made.
 	rm -rf $(VENV) $(WHEEL_VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -27,6 +27,7 @@ from tallystick.state.law import Law
 from tallystick.state.miners import FLAG, as_of, clear, flag, register
 from tallystick.state.model import Snapshot, State
 from tallystick.state.signal import Signal, evidence_digest
+from tallystick.state.store.decoding import signal_of
 from tallystick.state.store.transaction import Head, Transaction
 
 FORMAT = 1
@@ -114,11 +115,12 @@ class Journal:
         """Close the open epoch and keep the snapshot of the next."""
         epoch = self.state.epoch
         before = self.snapshot(epoch)
-        signals = list(self.transaction.signals(epoch))
+        lines = list(self.transaction.evidence(epoch))
+        signals = [signal_of(line) for line in lines]
         # a rule set without epochs pins nothing, and takes records of any epoch
         pins = {signal.epoch for signal in signals} if self.law.rule_set.epochs else set[int]()
         pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
-        evidence = evidence_digest(self.transaction.evidence(epoch))
+        evidence = evidence_digest(lines)
         self.state = close_epoch(self.state, signals, self.law, pinned)
         snapshot = Snapshot(self.state, self.law.digest, before.digest, evidence)
         self.transaction.put_snapshot(snapshot)

