@@ -20,7 +20,7 @@ from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.scoring.facts import results
-from tallystick.scoring.facts.about import KEY
+from tallystick.scoring.facts.about import KEY, sealed
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalogue import catalogue_of
 from tallystick.scoring.facts.extraction import Extractor
@@ -157,7 +157,8 @@ def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     with pq.ParquetWriter(path, groups[0].schema) as writer:
         for group in groups:
             writer.write_table(group)
-        writer.add_key_value_metadata({KEY.decode(): json.dumps(said)})
+        said.pop("checksum")
+        writer.add_key_value_metadata({KEY.decode(): sealed(said)})
 
 
 def _other_schema(said: dict[str, Any]) -> None:

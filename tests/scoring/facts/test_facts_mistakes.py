@@ -1,0 +1,313 @@
+"""Facts files and folders that cannot be trusted: one line that names the file, and status 2."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cli.command import COMMAND, message_of, run, start
+from generators import SKILL_TYPES, lines
+
+import tallystick
+from tallystick.errors import InputError
+from tallystick.plugins.registry import installed
+from tallystick.scoring.facts.about import KEY, sealed
+from tallystick.scoring.facts.files import extract_file
+
+RULES = ("--rules", "skills@1.0.0")
+SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
+
+
+def plain(seed: int, count: int, types: list[str] = SKILLS) -> list[bytes]:
+    """Records that a table can hold: a component of a consensus may not be null."""
+    found = lines(seed, 4 * count, types)
+    return [line for line in found if not isinstance(json.loads(line).get("consensus"), dict)][
+        :count
+    ]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The bytes of the same records in each form."""
+    place, records = tmp_path_factory.mktemp("made"), plain(2, 60)
+    source, table = place / "records.jsonl", place / "records.parquet"
+    source.write_bytes(b"".join(records))
+    values = pa.array([json.loads(line) for line in records])
+    pq.write_table(pa.Table.from_struct_array(values), table)
+    extract_file(source, place / "facts.parquet", installed(), chunk=16)
+    return {p.stem if p != source else "lines": p.read_bytes() for p in place.glob("*s.[jp]*[lt]")}
+
+
+@pytest.fixture
+def facts(made: dict[str, bytes], tmp_path: Path) -> Path:
+    path = tmp_path / "facts.parquet"
+    path.write_bytes(made["facts"])
+    return path
+
+
+def _rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """The same row groups under another description, whose checksum is right."""
+    with pq.ParquetFile(path) as parquet:
+        said = json.loads(parquet.metadata.metadata[KEY])
+        groups = [parquet.read_row_group(g) for g in range(parquet.metadata.num_row_groups)]
+    said.pop("checksum")
+    change(said)
+    with pq.ParquetWriter(path, groups[0].schema) as writer:
+        for group in groups:
+            writer.write_table(group)
+        writer.add_key_value_metadata({KEY.decode(): sealed(said)})
+
+
+WRONG: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "schema": (lambda s: s["types"]["mcp_server"].update(schema="sha256:1"), "record schema sha"),
+    "newer": (lambda s: s.update(format=2), "a facts file of format 2, expected 1"),
+    "no chunk": (lambda s: s.update(chunk=0), "contradict"),
+    "chunk of text": (lambda s: s.update(chunk="16"), "contradict"),
+    "chunk below 0": (lambda s: s.update(chunk=-16), "contradict"),
+    "larger chunk": (lambda s: s.update(chunk=1 << 20), "contradict"),
+    "fewer lines": (lambda s: s.update(lines=20), "contradict"),
+    "other records": (lambda s: s.update(records=61), "contradict"),
+    "types of nothing": (lambda s: s.update(types=[]), "contradict"),
+    "no types": (lambda s: s["types"].clear(), "contradict"),
+    "half a type": (lambda s: s["types"]["mcp_server"].pop("requirements"), "contradict"),
+    "groups turned": (lambda s: s["groups"].reverse(), "contradict"),
+    "groups of two": (lambda s: s["groups"].__setitem__(0, [0, "mcp_server"]), "contradict"),
+}
+
+
+@pytest.mark.parametrize("command", ["score", "backtest"])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_description_that_is_not_of_these_facts_is_refused(
+    facts: Path, tmp_path: Path, case: str, command: str
+) -> None:
+    change, message = WRONG[case]
+    _rewritten(facts, change)
+    more = ("--rules", "skills@1.1.0") if command == "backtest" else ()
+    said = message_of(run(command, facts, *RULES, *more, "-o", tmp_path / "out.jsonl"))
+    assert said.startswith(f"{facts}: ")
+    assert message in said
+    assert list(tmp_path.iterdir()) == [facts]
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    place = table.schema.get_field_index("epoch")
+    return table.set_column(place, "epoch", table["epoch"].cast(pa.string()))
+
+
+def _as_double(table: pa.Table) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name.startswith("fact_"):
+            table = table.set_column(place, name, table[name].cast(pa.float64(), safe=False))
+    return table
+
+
+@pytest.mark.parametrize("change", [_as_text, _as_double])
+def test_columns_of_another_kind_are_refused(
+    facts: Path, tmp_path: Path, change: Callable[[pa.Table], pa.Table]
+) -> None:
+    _with_columns(facts, change)
+    said = message_of(run("score", facts, *RULES, "-o", tmp_path / "out.jsonl"))
+    assert said.startswith(f"{facts}: the file cannot be read as Parquet (found ")
+
+
+def test_columns_that_are_missing_are_refused(facts: Path, tmp_path: Path) -> None:
+    _with_columns(facts, lambda table: table.drop_columns(["epoch"]))
+    said = message_of(run("score", facts, *RULES, "-o", tmp_path / "out.jsonl"))
+    assert said.startswith(f"{facts}: ")
+    assert "epoch" in said
+
+
+def _with_columns(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    with pq.ParquetFile(path) as parquet:
+        said = parquet.metadata.metadata[KEY]
+        groups = [change(parquet.read_row_group(g)) for g in range(parquet.num_row_groups)]
+    with pq.ParquetWriter(path, groups[0].schema) as writer:
+        for group in groups:
+            writer.write_table(group)
+        writer.add_key_value_metadata({KEY: said})
+
+
+def _places(data: bytes, form: str) -> list[int]:
+    """Of the pages some, of the description some, and of the rest of the footer many."""
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    chosen = [*range(4), *range(4, footer, max(1, footer // 25))]
+    chosen += range(footer, len(data) - 8, max(1, (len(data) - footer) // 60))
+    if form == "facts":
+        start = data.index(b'{"checksum":')
+        chosen += range(start, start + 60, 5)
+        for name in (b'"chunk":16', b'"lines":60', b'"records":60', b'"groups":[['):
+            chosen.append(data.index(name) + len(name) - 1)
+    return [*chosen, *range(len(data) - 8, len(data))]
+
+
+@pytest.mark.parametrize("form", ["facts", "records"])
+@pytest.mark.parametrize("mask", [1, 0x55])
+def test_a_byte_that_was_changed_is_told_with_the_file(
+    made: dict[str, bytes],
+    scorers: dict[str, tallystick.Scorer],
+    tmp_path: Path,
+    form: str,
+    mask: int,
+) -> None:
+    """A facts file has checksums; of a table that somebody made, a page need not have one."""
+    source, output, whole = tmp_path / f"{form}.parquet", tmp_path / "out.jsonl", made[form]
+    told = 0
+    source.write_bytes(whole)
+    scorers["skills@1.0.0"].score_file(source, output)
+    expected = output.read_bytes()
+    key = whole.find(KEY)  # without its name the description is not found: a table of no records
+    for place in _places(whole, form):
+        source.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+        said = _said(scorers["skills@1.0.0"], source, output)
+        told += bool(said)
+        if said:
+            assert said.startswith(f"{source}: ")
+            assert "\n" not in said
+        elif form == "facts" and not key <= place < key + len(KEY):
+            assert (place, output.read_bytes()) == (place, expected)
+    assert told > 20
+
+
+def _said(scorer: tallystick.Scorer, source: Path, output: Path) -> str:
+    """Why a file was refused, or nothing."""
+    try:
+        scorer.score_file(source, output)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("form", ["facts", "records"])
+@pytest.mark.parametrize("command", ["score", "facts", "backtest"])
+@pytest.mark.parametrize("size", [0, 4, 8, 1000, -1, -9])
+def test_a_file_that_was_cut_is_refused(
+    made: dict[str, bytes], tmp_path: Path, form: str, command: str, size: int
+) -> None:
+    source = tmp_path / "history.parquet"
+    source.write_bytes(made[form][:size])
+    rules = () if command == "facts" else RULES
+    more = ("--rules", "skills@1.1.0") if command == "backtest" else ()
+    said = message_of(run(command, source, *rules, *more, "-o", tmp_path / "out.parquet"))
+    assert said.startswith(f"{source}: the file cannot be read as Parquet")
+    assert list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_facts_of_other_schemas_in_a_folder_are_named(
+    made: dict[str, bytes], tmp_path: Path, workers: str
+) -> None:
+    folder, output = tmp_path / "history", tmp_path / "out.jsonl"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(made["lines"])
+    for name in ("b.parquet", "c.parquet"):
+        (folder / name).write_bytes(made["facts"])
+    _rewritten(folder / "c.parquet", WRONG["schema"][0])
+    said = message_of(run("score", folder, *RULES, "-o", output, "--workers", workers))
+    assert said.startswith(f"{folder / 'c.parquet'}: found facts of mcp_server made with")
+    again = run(
+        *("backtest", folder, *RULES, "--rules", "skills@1.1.0", "-o", tmp_path / "out"),
+        *("--workers", workers),
+    )
+    assert message_of(again) == said
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path, workers: str) -> None:
+    output = tmp_path / "again.parquet"
+    said = message_of(run("facts", facts, "-o", output, "--workers", workers))
+    assert said.startswith(f"{facts}: found facts alone, expected records")
+    assert list(tmp_path.iterdir()) == [facts]
+
+
+@pytest.mark.parametrize(
+    ("command", "address"),
+    [("score", "nonsense"), ("facts", "udp://x:1"), ("backtest", "tcp://127.0.0.1:9")],
+)
+def test_a_cluster_that_cannot_be_reached_is_one_line(
+    facts: Path, tmp_path: Path, command: str, address: str
+) -> None:
+    rules = () if command == "facts" else RULES
+    more = ("--rules", "skills@1.1.0") if command == "backtest" else ()
+    words = (*rules, *more, "-o", tmp_path / "out.parquet", "--cluster", address)
+    found = start(command, facts, *words)
+    assert message_of(found).startswith(f"{address}: the cluster cannot be reached (")
+    assert list(tmp_path.iterdir()) == [facts]
+
+
+def test_workers_and_a_cluster_are_not_both(facts: Path, tmp_path: Path) -> None:
+    words = ("-o", tmp_path / "out.parquet", "--cluster", "tcp://127.0.0.1:9", "--workers", "2")
+    found = run("facts", facts, *words)
+    assert found.status == 2
+    assert "expected one of them" in found.err
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
+    tmp_path: Path, workers: str
+) -> None:
+    pipe, output = tmp_path / "pipe.jsonl", tmp_path / "facts.parquet"
+    os.mkfifo(pipe)
+    block = b"".join(plain(3, 1500))
+    command = [*COMMAND, "facts", pipe, "-o", output, "--workers", workers]
+    with subprocess.Popen(command) as process, pipe.open("wb") as records:
+        for _ in range(10):
+            records.write(block)
+        records.flush()
+        time.sleep(0.2)
+        assert list(tmp_path.glob(".facts.parquet.*.part"))
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(20) == -signal.SIGKILL
+    assert {path.name for path in tmp_path.glob("[!.]*")} == {"pipe.jsonl"}
+    source = tmp_path / "records.jsonl"
+    source.write_bytes(block)
+    assert start("facts", source, "-o", output, "--workers", workers).status == 0
+    assert start("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
+
+
+#: As in the tests of the command: a process tells its own peak.
+MEASURED = """
+import sys
+from tallystick.cli.main import main
+try:
+    main()
+finally:
+    status = open("/proc/self/status", encoding="ascii").read()
+    print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
+"""
+
+
+def peak(*words: str | Path) -> int:
+    """The most memory that a command takes, in bytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *words],
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stderr.split()[-1]) * 1024
+
+
+@pytest.mark.slow
+def test_a_million_records_stay_below_a_gigabyte(tmp_path: Path) -> None:
+    source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    block = b"".join(lines(31, 2000, SKILLS))
+    with source.open("wb") as file:
+        for _ in range(500):
+            file.write(block)
+    assert peak("facts", source, "-o", output) < 1_000_000_000
+    source.unlink()
+    for name in ("out.parquet", "out.csv"):
+        assert peak("score", output, *RULES, "-o", tmp_path / name) < 1_000_000_000
+        (tmp_path / name).unlink()
+    more = ("--rules", "skills@1.1.0", "-o", tmp_path / "out")
+    assert peak("backtest", output, *RULES, *more) < 1_000_000_000
