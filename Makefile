@@ -60,6 +60,7 @@ test-wheel: wheel ## Run the tests against the built wheel.
 bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/geometric_mean.py
 	$(BIN)/python tests/benchmarks/score.py
+	$(BIN)/python tests/benchmarks/history.py --markdown
 	$(BIN)/python tests/benchmarks/state.py
 
 clean: ## Remove what these commands made.

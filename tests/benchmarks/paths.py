@@ -1,0 +1,302 @@
+"""The paths that are compared: tallystick's, and what validators would write instead."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import attrs
+import by_hand
+import floats
+
+import tallystick
+from tallystick.governance.backtest.candidates import Candidate, candidates_of
+from tallystick.governance.backtest.history import reader_of
+from tallystick.governance.backtest.run import backtest, outcome_of
+from tallystick.governance.backtest.sweep import parse_sweep
+from tallystick.plugins.registry import installed
+from tallystick.scoring.engines.cluster import Cluster
+from tallystick.scoring.engines.local import Local
+from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+
+RULES = "skills@1.0.0"
+SWEPT = "axes.policy.weight"
+SAMPLE = 2_000
+"""So many records are done before the clock runs."""
+JUDGED, LOOPED = 2_000, 20_000
+"""Slow paths are timed over so many records."""
+OPEN = ExitStack()
+"""What is closed when the process of a path ends."""
+
+Told = Callable[..., None]
+Found = tuple[int, float | str | None]
+"""How many rows there were; the sum of the emissions, or a digest and what it is of."""
+
+
+@attrs.frozen
+class Inputs:
+    """The files of one size, and a place for results."""
+
+    folder: Path
+    rows: int
+
+    @property
+    def records(self) -> Path:
+        """JSONL."""
+        return self.folder / f"{self.rows}.jsonl"
+
+    @property
+    def facts(self) -> Path:
+        """The facts of the same, or more of such."""
+        return self.folder / f"{self.rows}.facts.parquet"
+
+    def output(self, name: str) -> Path:
+        """A file that may be overwritten."""
+        return self.folder / name
+
+
+@attrs.frozen
+class Way:
+    """One path.
+
+    Attributes:
+        name: what it is called.
+        run: does it; given a function that is to be called after each part.
+        workers: how many processes work.
+        against: headings, and the names of the paths that it is compared with.
+        most: it is left out above so many rows, where it says nothing new in its time.
+        once: whether it is timed once; those are slow beside the clock, too.
+    """
+
+    name: str
+    run: Callable[[Inputs, Told], Found]
+    workers: int = 1
+    against: Mapping[str, str] = attrs.field(factory=dict)
+    most: int = 10**7
+    once: bool = False
+
+
+@attrs.frozen
+class Part:
+    """Paths that start from the same, side by side."""
+
+    title: str
+    ways: Sequence[Way]
+    unit: str = "rows/s"
+    jsonl: bool = False
+
+
+@cache
+def scorer() -> Scorer:
+    """The bound rule set."""
+    return tallystick.load(RULES)
+
+
+def types() -> list[Any]:
+    """The skill types that it scores."""
+    return [installed().skill_types[name] for name in scorer().types]
+
+
+@cache
+def judges() -> dict[str, Any]:
+    """The validators of a validator."""
+    return by_hand.judges_of({name: bound.schema for name, bound in scorer().types.items()})
+
+
+@cache
+def candidates(number: int) -> tuple[Candidate, ...]:
+    """The baseline, and others that weigh one axis by so many hundredths more."""
+    # there have to be two, of which the first is the baseline
+    stop = 4 + max(1, number - 1)
+    sweep = parse_sweep(f"{SWEPT}=0.05:{stop / 100:.2f}:0.01")
+    return candidates_of([RULES], [sweep], installed())[:number]
+
+
+@cache
+def dask() -> Engine:
+    """A cluster on this machine, started once."""
+    from distributed import LocalCluster  # noqa: PLC0415  # heavy
+
+    found = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    return Cluster(OPEN.enter_context(found).scheduler_address)
+
+
+def looped(inputs: Inputs, _: Told) -> Found:
+    """json.loads and the float loop over the first records."""
+    with inputs.records.open("rb") as file:
+        return min(LOOPED, inputs.rows), by_hand.loop(islice(file, LOOPED))
+
+
+def judged(inputs: Inputs, _: Told) -> Found:
+    """The same with jsonschema and attrs."""
+    with inputs.records.open("rb") as file:
+        return min(JUDGED, inputs.rows), by_hand.judged(islice(file, JUDGED), judges())
+
+
+def scored(engine: Callable[[], Engine] | None, inputs: Inputs, told: Told) -> Found:
+    """Records to a file of results."""
+    out, by = inputs.output("results.parquet"), None if engine is None else engine()
+    receipt = scorer().score_file(inputs.records, out, progress=told, engine=by)
+    return inputs.rows, f"results {receipt.output_digest}"
+
+
+def taken(engine: Callable[[], Engine] | None, inputs: Inputs, told: Told) -> Found:
+    """Records to a file of facts."""
+    out, by = inputs.output("facts.parquet"), None if engine is None else engine()
+    receipt = extract_file(inputs.records, out, installed(), progress=told, engine=by)
+    return inputs.rows, f"facts {receipt.output_digest}"
+
+
+def read(inputs: Inputs, _: Told) -> Found:
+    """Facts, only read."""
+    return sum(batch.lines for batch in floats.batches(inputs.facts, scorer())), None
+
+
+def in_memory(inputs: Inputs, _: Told) -> Found:
+    """Facts to results, batch after batch."""
+    found = source_of(inputs.facts).batches(scorer())
+    totals = [int(batch.decimals["emission"].values.sum()) for batch in found]
+    return inputs.rows, sum(totals) / 1e9
+
+
+def written(workers: int, inputs: Inputs, told: Told) -> Found:
+    """Facts to a file of results."""
+    out, engine = inputs.output("results.parquet"), Local(workers) if workers > 1 else None
+    receipt = scorer().score_file(inputs.facts, out, progress=told, engine=engine)
+    return inputs.rows, f"results {receipt.output_digest}"
+
+
+def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
+    """Facts under many candidates."""
+    some = candidates(number)
+    engine = Local(workers) if workers > 1 else None
+    found = outcome_of(reader_of(inputs.facts, some), some, progress=told, engine=engine)
+    given = found.candidates[0].types.values()
+    nano = sum(int(sum(each.emission)) for each in given if each.emission is not None)
+    return number * inputs.rows, nano / 1e9
+
+
+def reported(number: int, inputs: Inputs, told: Told) -> Found:
+    """The same into a folder with every flip and the report."""
+    some = candidates(number)
+    backtest(inputs.facts, some, inputs.output("backtest"), progress=told)
+    return number * inputs.rows, None
+
+
+def by_numpy(number: int, inputs: Inputs, _: Told) -> Found:
+    """Facts under many candidates, in floats."""
+    return number * inputs.rows, floats.numpy_backtest(inputs.facts, candidates(number))
+
+
+JUDGES, LOOP = "json, jsonschema, attrs, float loop", "json, float loop, no validation"
+NUMPY, POLARS = "NumPy floats", "polars floats, one thread"
+SCORED, FACTS, RESULTS = (
+    "JSONL → results Parquet",
+    "JSONL → facts Parquet",
+    "facts → results Parquet",
+)
+TWO = f"{SCORED}, 2 processes"
+MANY = "64 candidates"
+_HAND = {"× jsonschema": JUDGES, "× float loop": LOOP}
+_FLOATS = {"× NumPy": NUMPY, "× polars": POLARS}
+_ALONE, _LOCAL = "× one process", "× 2 processes"
+_HAS_POLARS = find_spec("polars") is not None
+
+
+def _polars(function: Callable[..., float], *outputs: str) -> list[Way]:
+    """The path of polars, where it is installed."""
+
+    def run(inputs: Inputs, _: Told) -> Found:
+        places = map(inputs.output, outputs)
+        return inputs.rows, function(inputs.facts, *places, scorer())
+
+    return [Way(POLARS, run, most=10**6)] if _HAS_POLARS else []
+
+
+PARTS = {
+    "jsonl": Part(
+        "From JSONL",
+        [
+            Way(JUDGES, judged),
+            Way(LOOP, looped, against={"× jsonschema": JUDGES}),
+            Way(SCORED, partial(scored, None), against=_HAND),
+            Way(TWO, partial(scored, lambda: Local(2)), 2, {**_HAND, _ALONE: SCORED}),
+            Way(
+                f"{SCORED}, Dask, 2 workers",
+                partial(scored, dask),
+                2,
+                {**_HAND, _ALONE: SCORED, _LOCAL: TWO},
+            ),
+            Way(FACTS, partial(taken, None), against=_HAND),
+            Way(
+                f"{FACTS}, 2 processes",
+                partial(taken, lambda: Local(2)),
+                2,
+                {**_HAND, _ALONE: FACTS},
+            ),
+        ],
+        jsonl=True,
+    ),
+    "facts": Part(
+        "From facts, in memory",
+        [
+            Way("reading alone", read),
+            Way(NUMPY, lambda i, _: (i.rows, floats.numpy_total(i.facts, scorer()))),
+            *_polars(floats.polars_total),
+            Way("facts → scored", in_memory, against=_FLOATS),
+        ],
+    ),
+    "results": Part(
+        "From facts to Parquet",
+        [
+            Way(
+                NUMPY,
+                lambda i, _: (
+                    i.rows,
+                    floats.numpy_written(i.facts, i.output("floats.parquet"), scorer()),
+                ),
+            ),
+            *_polars(floats.polars_written, "floats.parquet"),
+            Way(RESULTS, partial(written, 1), against=_FLOATS),
+            Way(
+                f"{RESULTS}, 2 processes",
+                partial(written, 2),
+                2,
+                {**_FLOATS, _ALONE: RESULTS},
+                10**6,
+            ),
+        ],
+    ),
+    "backtest": Part(
+        "Back-test",
+        [
+            Way(f"{NUMPY}, {MANY}", partial(by_numpy, 64), most=10**6),
+            Way("1 candidate", partial(counted, 1, 1)),
+            Way("8 candidates", partial(counted, 8, 1)),
+            Way(MANY, partial(counted, 64, 1), against={"× NumPy": f"{NUMPY}, {MANY}"}),
+            Way(
+                f"{MANY}, 2 processes",
+                partial(counted, 64, 2),
+                2,
+                {"× NumPy": f"{NUMPY}, {MANY}", _ALONE: MANY},
+                10**6,
+                once=True,
+            ),
+            Way(
+                f"{MANY}, with flips and report",
+                partial(reported, 64),
+                against={"× NumPy": f"{NUMPY}, {MANY}"},
+                most=10**6,
+                once=True,
+            ),
+        ],
+        unit="row-candidates/s",
+    ),
+}
+"""By name."""
