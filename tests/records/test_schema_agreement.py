@@ -253,4 +253,7 @@ def test_a_schema_that_accepts_more_than_the_shipped_one_is_noticed(
 
 
 def test_the_types_that_are_asked_about_are_those_that_are_shipped() -> None:
-    assert {name: Path(each.schema) for name, each in installed().skill_types.items()} == FILES
+    types = installed().skill_types.items()
+    assert {name: Path(each.schema).read_bytes() for name, each in types} == {
+        name: file.read_bytes() for name, file in FILES.items()
+    }

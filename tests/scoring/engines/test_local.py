@@ -11,6 +11,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from scoring.engines.raising import Raising
 
 import tallystick
 from tallystick.errors import EngineError, InputError, TallystickError
@@ -196,14 +197,6 @@ def test_few_pieces_are_asked_for_ahead() -> None:
         assert answer == number
         assert len(asked) <= number + 6
     assert asked == list(range(100))
-
-
-@attrs.frozen
-class Raising:
-    error: type[Exception]
-
-    def __call__(self, task: int) -> int:
-        raise self.error(f"at {task}")
 
 
 @pytest.mark.parametrize(
