@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import attrs
 import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -118,8 +119,7 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> Signal:
 
 
 def without_digest(found: Signal) -> Signal:
-    fields = {name: getattr(found, name) for name in Signal.__slots__ if name != "__weakref__"}
-    return Signal(**fields | {"record": None})
+    return attrs.evolve(found, record=None)
 
 
 def test_the_signals_are_what_scoring_each_record_gives(

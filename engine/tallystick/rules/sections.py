@@ -155,6 +155,11 @@ class Reputation:
     collusion: Collusion | None = None
     visibility: Visibility | None = None
 
+    def consensus_event(self, consensus: Decimal) -> str | None:
+        """The name of the event whose band holds a consensus, if one does."""
+        bands = ((name, event.consensus) for name, event in self.events.items())
+        return next((name for name, band in bands if band is not None and consensus in band), None)
+
 
 @attrs.frozen
 class BaselineTracking:

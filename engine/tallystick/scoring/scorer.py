@@ -287,10 +287,7 @@ class Scorer:
     def consensus_event(self, consensus: Number) -> str | None:
         """The reputation event whose band holds a consensus, such as ``consensus_pass``."""
         value, reputation = to_decimal(_nano(consensus)), self.rule_set.reputation
-        events = reputation.events.items() if reputation is not None else ()
-        return next(
-            (n for n, e in events if e.consensus is not None and value in e.consensus), None
-        )
+        return None if reputation is None else reputation.consensus_event(value)
 
     @cached_property
     def decoder(self) -> Decoder:

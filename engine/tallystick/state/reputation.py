@@ -68,11 +68,7 @@ def consensus_event(law: Law, consensus: int) -> str | None:
         rule set has no reputation.
     """
     reputation = law.rule_set.reputation
-    if reputation is None:
-        return None
-    exact = to_decimal(consensus)
-    events = reputation.events.items()
-    return next((n for n, e in events if e.consensus is not None and exact in e.consensus), None)
+    return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
 
 
 def effect(law: Law, events: Iterable[str]) -> Effect:

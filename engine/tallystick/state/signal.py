@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -57,7 +58,7 @@ class Signal:
         """Whether it is a record; otherwise it is an event that came alone."""
         return self.id is None
 
-    @property
+    @cached_property
     def identity(self) -> bytes:
         """What it is one of: two signals of one identity are the same signal, or conflict."""
         if self.id is not None:
