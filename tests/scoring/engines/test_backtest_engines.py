@@ -114,12 +114,17 @@ def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(
 
 def _children(pid: int) -> set[int]:
     """The worker processes that a process has begun."""
-    return {
-        child
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in map(int, (task / "children").read_text().split())
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    }
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = {int(child) for task in tasks for child in _said(task / "children").split()}
+    return {child for child in children if b"spawn_main" in _said(Path(f"/proc/{child}/cmdline"))}
+
+
+def _said(path: Path) -> bytes:
+    """What the system says of a thread or a process; nothing once it has ended."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 @pytest.mark.parametrize("which", ["local", "cluster"])

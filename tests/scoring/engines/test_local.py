@@ -102,12 +102,17 @@ def test_a_pipe_and_a_folder_are_read_by_workers_too(
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes among the children of a process."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)  # noqa: PERF401  # reads as what it does
-    return found
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [int(child) for task in tasks for child in said(task / "children").split()]
+    return [child for child in children if b"spawn_main" in said(Path(f"/proc/{child}/cmdline"))]
+
+
+def said(path: Path) -> bytes:
+    """What the system says of a thread or a process; nothing once it has ended."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def once(act: Callable[[], object]) -> Progress:
