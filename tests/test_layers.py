@@ -27,7 +27,7 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
-    ("state",),
+    ("state", "kit"),
     ("governance",),
     ("cli",),
 )

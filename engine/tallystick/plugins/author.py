@@ -50,21 +50,34 @@ from tallystick.formula.tree import (
 )
 from tallystick.plugins.draw import Draw
 from tallystick.plugins.generator import Generator, Part
+from tallystick.plugins.property import (
+    Direction,
+    Property,
+    always_below,
+    less_is_better,
+    more_is_better,
+    never_above,
+    never_beaten_by,
+    never_below,
+)
 from tallystick.plugins.skill_type import SkillType
 from tallystick.plugins.spec import API_VERSION, hookimpl
 
 __all__ = [
     "API_VERSION",
     "UNIT",
+    "Direction",
     "Draw",
     "Formula",
     "Generator",
     "Node",
     "Parameters",
     "Part",
+    "Property",
     "Requirement",
     "SkillType",
     "absolute",
+    "always_below",
     "axis",
     "cases",
     "choice",
@@ -83,9 +96,14 @@ __all__ = [
     "integer",
     "itemised",
     "label",
+    "less_is_better",
     "matches",
     "maximum",
     "minimum",
+    "more_is_better",
+    "never_above",
+    "never_beaten_by",
+    "never_below",
     "number",
     "opaque",
     "overlap",

@@ -8,6 +8,7 @@ import attrs
 
 from tallystick.formula.formula import Requirement
 from tallystick.plugins.generator import Generator
+from tallystick.plugins.property import Direction, Property
 
 
 @attrs.frozen(eq=False)
@@ -22,6 +23,8 @@ class SkillType:
         requirements: conditions that every record meets; one that does not is rejected.
         examples: a JSONL file of example records, or None.
         generator: what makes up realistic records; without one they are made from the schema.
+        directions: which way facts are better, for what proves rule sets.
+        properties: what the author promises of the scores, for what proves rule sets.
     """
 
     name: str
@@ -30,3 +33,5 @@ class SkillType:
     requirements: tuple[Requirement, ...] = ()
     examples: Path | None = None
     generator: Generator | None = None
+    directions: tuple[Direction, ...] = ()
+    properties: tuple[Property, ...] = ()
