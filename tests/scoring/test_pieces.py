@@ -78,12 +78,12 @@ def test_pieces_are_a_function_of_the_bytes_alone(
 def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(b"x" * 999 + b"\n")
-    long = b"".join((b"x" * 999 + b"\n") for _ in range(10_000))
+    long = b"".join((b"x" * 999 + b"\n") for _ in range(14_000))
     path.write_bytes(long + b"\n" * 40_000)
     found, reader = cut(path)
-    assert [piece.size for piece in found[:2]] == [4_195_000, 4_195_000]
-    assert [len(piece.lines()) for piece in found] == [4195, 4195, 16_384, 16_384, 8842]
-    assert reader.next == 50_001
+    assert [piece.size for piece in found[:2]] == [6_292_000, 6_292_000]
+    assert [len(piece.lines()) for piece in found] == [6292, 6292, 16_384, 16_384, 8648]
+    assert reader.next == 54_001
 
 
 def test_numbers_begin_where_they_are_told_to(tmp_path: Path) -> None:

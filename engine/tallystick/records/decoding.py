@@ -1,13 +1,14 @@
 """Decoding: from one line, or one Python object, to a record or a reject.
 
-A record is accepted if and only if its skill type's JSON Schema accepts it. The fast type decides
-nearly always; what it refuses, the schema judges. Both ways lead to the same values, and nothing
-that a record holds makes the decoder raise.
+A record is accepted if and only if its skill type's JSON Schema accepts it. Fast types, one for
+records with an answer and one for those without, decide nearly always; what they refuse, the
+schema judges. All ways lead to the same values, and nothing that a record holds makes the decoder
+raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Union
 
@@ -20,7 +21,7 @@ from tallystick.records.judge import Judge
 from tallystick.records.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.types import Record, fast_type, shape_type
+from tallystick.records.types import Record, fast_type, missed_type, shape_type
 from tallystick.records.values import check, parse, whole
 from tallystick.records.wording import NOTHING, shown
 
@@ -101,9 +102,12 @@ class Decoder:
         self._known = {
             name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
         }
-        made = (known.fast for known in self._known.values())
-        self._fast = Union[(_Never, *(kind for kind in made if kind is not None))]
+        self._fast = _any_of(known.fast for known in self._known.values())
         self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
+        missed = (missed_type(name, schema, MISSED) for name, schema in schemas.items())
+        self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(
+            _any_of(missed)
+        ).decode
 
     def decode(self, line: bytes, number: int) -> Record | MissedDeadline | Reject:
         """What one line holds.
@@ -115,6 +119,12 @@ class Decoder:
         if len(line) <= MAX_LINE_BYTES:
             try:
                 return self._decode(line)
+            except _REFUSALS:
+                pass
+            try:
+                missed = self._decode_missed(line)
+                if isinstance(missed.events, list) and MISSED in missed.events:
+                    return MissedDeadline(missed)
             except _REFUSALS:
                 pass
         try:
@@ -160,6 +170,10 @@ class Decoder:
         if name not in self._known:
             raise RecordError("unknown-skill-type", "skill_type", shown(name), names)
         return self._known[name]
+
+
+def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a type
+    return Union[(_Never, *(kind for kind in kinds if kind is not None))]
 
 
 def _parsed(line: bytes) -> object:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
@@ -24,14 +24,16 @@ FORMATS = ("jsonl", "parquet", "csv")
 """The formats of results, by file name extension."""
 
 
-Encode = Callable[["ResultBatch"], bytes]
+Encoded: TypeAlias = Any
+"""Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
+Encode = Callable[["ResultBatch"], Encoded]
 """Makes of a batch what its writer appends; it can be done in another process."""
 
 
 class Writer(Protocol):
     """Takes the results of batches, encoded for it, then is closed."""
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: Encoded) -> None:
         """Append the results of a batch, as ``encoder`` of the format makes them."""
 
     def close(self) -> None:
@@ -53,7 +55,7 @@ def format_of(path: Path, wanted: str | None) -> str:
 
 
 def encoder(format_name: str, axes: Sequence[str]) -> Encode:
-    """What makes bytes of batches in a format: of Parquet, Arrow, as its file is one whole."""
+    """What makes of batches what the writer of a format appends."""
     makers: dict[str, Encode] = {
         "jsonl": _json_lines,
         "csv": lambda batch: _csv(_cells(batch, axes)),
@@ -86,16 +88,10 @@ def _csv(rows: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _arrow(batch: ResultBatch) -> bytes:
-    """An Arrow stream of one batch."""
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
+def _arrow(batch: ResultBatch) -> pa.RecordBatch:
     from tallystick.scoring.table import to_arrow  # noqa: PLC0415  # heavy
 
-    found, sink = to_arrow(batch), pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, found.schema) as stream:
-        stream.write_batch(found)
-    return bytes(sink.getvalue())
+    return to_arrow(batch)
 
 
 @attrs.define
@@ -142,12 +138,11 @@ class Parquet:
             write_statistics=False,
         )
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: pa.RecordBatch) -> None:
         """Append the results of a batch; whole row groups are written."""
         import pyarrow as pa  # noqa: PLC0415  # as above
 
-        with pa.ipc.open_stream(data) as stream:
-            self._held = pa.concat_tables([self._held, stream.read_all()])
+        self._held = pa.concat_tables([self._held, pa.table(data)])
         while self._held.num_rows >= ROWS:
             self._write(self._held.slice(0, ROWS))
             self._held = self._held.slice(ROWS)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tallystick.formula.columns import Column
 
-PIECE_BYTES = 1 << 22
+PIECE_BYTES = 3 << 21
 """How many bytes end a piece: enough rows for columns to pay, few enough to share work evenly."""
 PIECE_LINES = 1 << 14
 """How many lines end a piece, however short they are."""
@@ -243,6 +243,15 @@ class _Cutter:
     lines: int = 0
 
     def parts(self, chunk: bytes) -> Iterator[Part]:
+        """The bytes of a chunk, apart by piece."""
+        lines = chunk.count(b"\n")
+        if self.size + len(chunk) < PIECE_BYTES and self.lines + lines < PIECE_LINES:
+            self.size, self.lines = self.size + len(chunk), self.lines + lines
+            yield Part(chunk, lines, last=False)
+        else:
+            yield from self._cut(chunk)
+
+    def _cut(self, chunk: bytes) -> Iterator[Part]:
         ends = np.flatnonzero(np.frombuffer(chunk, np.uint8) == _LINE_END) + 1
         start = passed = 0
         while (last := self._last(ends, start, passed)) < len(ends):

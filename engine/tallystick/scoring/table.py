@@ -48,6 +48,8 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
 
 
 def _plain(values: Any, kind: pa.DataType) -> pa.Array:  # noqa: ANN401  # a list or an array
+    if isinstance(values, pa.DictionaryArray):
+        return values.dictionary_decode()
     return values if isinstance(values, pa.Array) else pa.array(values, kind)
 
 

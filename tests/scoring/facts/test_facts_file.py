@@ -130,6 +130,20 @@ def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
             assert found.to_pylist() == [name] * rows
 
 
+def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> None:
+    plain, coded = (
+        [rows for batch in read(facts, CATALOGUES, coded=names) for rows in batch.types.values()]
+        for names in ((), ("miner_hotkey", "role"))
+    )
+    assert coded
+    for one, other in zip(plain, coded, strict=True):
+        for name in ("miner_hotkey", "role"):
+            found = getattr(other, name)
+            assert isinstance(found, pa.DictionaryArray)
+            assert found.dictionary_decode().equals(getattr(one, name))
+        assert other.task_id.equals(one.task_id)
+
+
 def test_only_what_is_wanted_is_read(facts: Path, scorers: dict[str, tallystick.Scorer]) -> None:
     wanted = results.wanted_by(scorers["workflow@1.0.0"])
     for batch in read(facts, CATALOGUES, wanted, ("role",)):

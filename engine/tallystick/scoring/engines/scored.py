@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.scoring.engines.recipe import Recipe
-from tallystick.scoring.output import Encode, encoder
+from tallystick.scoring.output import Encode, Encoded, encoder
 from tallystick.scoring.pieces import Scorable
 from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.receipt import Counts
@@ -35,7 +35,7 @@ class Part:
         missing: epochs whose snapshots were not at hand; if there are any, the part is void.
     """
 
-    results: bytes
+    results: Encoded
     rejects: bytes
     counts: Counts
     snapshots: frozenset[int]

@@ -8,7 +8,7 @@ alone, not from how they were taken. Its metadata says which schemas and definit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -165,12 +165,14 @@ def about(path: Path) -> About:
         return about_of(path, parquet)
 
 
-def read(
+def read(  # noqa: PLR0913  # what there is to choose
     path: Path,
     catalogues: Mapping[str, Catalogue],
     wanted: Mapping[str, Collection[str]] | None = None,
     fields: Collection[str] = tuple(IDENTITY),
     chunk: int | None = None,
+    *,
+    coded: Sequence[str] = (),
 ) -> Iterator[FactBatch]:
     """The facts of a file, chunk after chunk.
 
@@ -181,12 +183,13 @@ def read(
             everything.
         fields: of ``IDENTITY``, what to read beside ``NEEDED``; the others are 0 or null.
         chunk: the only chunk to read, from 0.
+        coded: of the texts, which to give as dictionaries: faster where they repeat.
 
     Raises:
         InputError: the file is damaged, is none of facts, was made by other schemas or definitions,
             or lacks facts that are wanted.
     """
-    with _parquet(path) as parquet:
+    with _parquet(path, coded) as parquet:
         said = about_of(path, parquet)
         if wanted is None:
             wanted = {name: set(each.by_digest) for name, each in catalogues.items()}
@@ -194,18 +197,21 @@ def read(
         reader = _Reader(path, parquet, wanted, fields)
         for number in range(said.chunks) if chunk is None else (chunk,):
             first = number * said.chunk + 1
-            types = {name: reader.rows(g, name) for g, name in said.groups_of(number)}
-            yield FactBatch(first, min(said.chunk, said.lines - first + 1), types)
+            yield FactBatch(
+                first,
+                min(said.chunk, said.lines - first + 1),
+                {name: reader.rows(g, name) for g, name in said.groups_of(number)},
+            )
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    with opened(path) as file, _readable(path), _opened(file) as parquet:
+def _parquet(path: Path, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    with opened(path) as file, _readable(path), _opened(file, coded) as parquet:
         yield parquet
 
 
-def _opened(file: BinaryIO) -> pq.ParquetFile:
-    return pq.ParquetFile(file, page_checksum_verification=True)
+def _opened(file: BinaryIO, coded: Sequence[str]) -> pq.ParquetFile:
+    return pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(coded))
 
 
 @contextmanager
@@ -245,9 +251,11 @@ class _Reader:
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:
     for name, column in found.items():
         kind = IDENTITY.get(name, pa.int64())
+        coded = pa.types.is_dictionary(column.type)
+        found_kind = column.type.value_type if coded else column.type
         # what the values of a list are called does not matter
-        if not column.type.equals(kind) and not pa.types.is_list(kind):
-            raise ValueError(f"found {column.type} in the column {name}, expected {kind}")
+        if not found_kind.equals(kind) and not pa.types.is_list(kind):
+            raise ValueError(f"found {found_kind} in the column {name}, expected {kind}")
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -38,6 +38,8 @@ _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """What results show of who a record is, beside its type and line."""
+CODED = ("miner_hotkey", "role")
+"""Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
 def wanted_by(scorer: BoundRules) -> dict[str, frozenset[str]]:
@@ -193,7 +195,8 @@ def _write(
     bound = scores.types[rows.skill_type]
     columns = rows.columns([fact.digest for fact in bound.facts])
     if not rows.answered.all():
-        place, columns = place[rows.answered], [column[rows.answered] for column in columns]
+        answered = np.flatnonzero(rows.answered)
+        place, columns = place[answered], [column[answered] for column in columns]
     for part in scores.parts(bound.name, place, columns, epochs):
         values = score_columns(bound, part.columns, part.thresholds, len(part))
         sheet.write(bound, part.rows, values)

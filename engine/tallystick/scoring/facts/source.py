@@ -13,7 +13,7 @@ from tallystick.records.opening import opened
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.about import About
-from tallystick.scoring.facts.batch import shifted
+from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.catalogue import catalogue_of
 from tallystick.scoring.facts.file import about, read
 from tallystick.scoring.pieces import Results_co, ScoresBatches
@@ -104,9 +104,15 @@ def _scored(
     if not isinstance(scorer, BoundRules):
         raise _facts_alone(path)
     wanted = results.wanted_by(scorer)
-    for batch in read(path, catalogue_of(scorer.registry), wanted, results.FIELDS, chunk):
-        found: Any = results.score(shifted(batch, before), scorer)
-        yield found
+    catalogues = catalogue_of(scorer.registry)
+
+    def scored(batch: FactBatch) -> Any:  # noqa: ANN401  # results of the scorer
+        return results.score(shifted(batch, before), scorer)
+
+    # a map lets go of a batch before it asks for the next, whose memory is then that of the last
+    yield from map(
+        scored, read(path, catalogues, wanted, results.FIELDS, chunk, coded=results.CODED)
+    )
 
 
 def _facts_alone(path: Path) -> InputError:
