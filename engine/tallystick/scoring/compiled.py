@@ -1,10 +1,14 @@
-"""A tree made ready to run: proved, and able to take its inputs from facts and published values."""
+"""A tree made ready to run: proved, and able to take its inputs from facts and published values.
+
+What a proof gives is remembered, as many rule sets ask the same of a tree: candidates of a
+back-test differ in a few numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,12 +17,38 @@ from tallystick.formula.exact import Trace, evaluate
 from tallystick.formula.integers import IntegerFunction, compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column, ColumnProgram
     from tallystick.formula.domain import Domain
+
+_REMEMBERED = 1 << 10
+"""How many proofs are remembered: some dozen rule sets that have nothing in common."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class Proved:
+    """A lowered form and what runs it; trees with one digest and one question share it.
+
+    Attributes:
+        program: the lowered form.
+    """
+
+    program: Program
+
+    @cached_property
+    def integers(self) -> IntegerFunction:
+        """One generated function, for one record."""
+        return compile_integers(self.program)
+
+    @cached_property
+    def columns(self) -> ColumnProgram:
+        """The program over columns."""
+        from tallystick.formula.columns import ColumnProgram  # noqa: PLC0415  # loads NumPy
+
+        return ColumnProgram(self.program)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -27,29 +57,24 @@ class Compiled:
 
     Attributes:
         tree: the tree, its parameters bound.
-        program: the lowered form.
+        proved: the lowered form, ready to run.
         facts: the digests of the facts, in the order of the extraction.
         sources: for each input of the program, the position of a fact or the name of a value.
     """
 
     tree: Node
-    program: Program
+    proved: Proved
     facts: tuple[str, ...]
     sources: tuple[int | str, ...]
 
-    @cached_property
-    def _integers(self) -> IntegerFunction:
-        return compile_integers(self.program)
-
-    @cached_property
-    def _columns(self) -> ColumnProgram:
-        from tallystick.formula.columns import ColumnProgram  # noqa: PLC0415  # loads NumPy
-
-        return ColumnProgram(self.program)
+    @property
+    def program(self) -> Program:
+        """The lowered form."""
+        return self.proved.program
 
     def nano(self, facts: Sequence[int], published: Mapping[str, int]) -> int:
         """The published value of one record."""
-        return self._integers(
+        return self.proved.integers(
             *[facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         )
 
@@ -58,7 +83,7 @@ class Compiled:
     ) -> Column:
         """The published value of each row."""
         inputs = [facts[s] if isinstance(s, int) else published[s] for s in self.sources]
-        return self._columns(inputs, rows)
+        return self.proved.columns(inputs, rows)
 
     def holds(self, facts: Sequence[int]) -> bool:
         """Whether a condition on facts holds for one record."""
@@ -89,10 +114,59 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    program = lower(tree, facts, published, requirements)
+    proved = _proved(_Question.of(tree, facts, published, requirements))
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (given.node for _, given in program.inputs)
+        for node in (given.node for _, given in proved.program.inputs)
     )
-    return Compiled(tree, program, tuple(facts), sources)
+    return Compiled(tree, proved, tuple(facts), sources)
+
+
+@attrs.frozen
+class _Question:
+    """What is asked of a tree: all that a proof depends on, by digests.
+
+    Labels are no part of a digest and none of a proof. They are of what is said of a tree that
+    cannot be proved, which is not remembered.
+
+    Attributes:
+        tree: the tree.
+        requirements: what holds for every record.
+        digests: of the tree and of each requirement.
+        facts: the digest and the range of each fact that these read, in the order in which they do.
+        published: the name and the range of each published value that the tree reads.
+    """
+
+    tree: Node = attrs.field(eq=False)
+    requirements: tuple[Node, ...] = attrs.field(eq=False)
+    digests: tuple[str, ...]
+    facts: tuple[tuple[str, Domain], ...]
+    published: tuple[tuple[str, Domain], ...]
+
+    @classmethod
+    def of(
+        cls,
+        tree: Node,
+        facts: Mapping[str, Domain],
+        published: Mapping[str, Domain],
+        requirements: Sequence[Node],
+    ) -> _Question:
+        """The question, with the ranges of what it reads and no others."""
+        trees = (tree, *requirements)
+        read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
+        names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))
+        return cls(
+            tree,
+            tuple(requirements),
+            tuple(each.digest for each in trees),
+            tuple((digest, facts[digest]) for digest in read),
+            tuple((name, published[name]) for name in names),
+        )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _proved(question: _Question) -> Proved:
+    return Proved(
+        lower(question.tree, dict(question.facts), dict(question.published), question.requirements)
+    )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
+from tallystick.formula.columns import Column
 from tallystick.governance.backtest import means
 from tallystick.governance.backtest.means import geometric_means, logarithms
 from tallystick.governance.backtest.products import finished, partial, product_of
@@ -29,6 +30,11 @@ def expected(rows: list[tuple[int, ...]], weights: Weights) -> list[int]:
     return [decide(tuple(row[place] for place in weights.kept), weights) for row in rows]
 
 
+def means_of(columns: list[Column], weights: Weights) -> Column:
+    kept = [columns[place] for place in weights.kept]
+    return geometric_means(kept, logarithms(kept), weights)
+
+
 @pytest.mark.parametrize("texts", WEIGHTS)
 @given(data=st.data())
 def test_shared_logarithms_give_the_exact_means(texts: list[str], data: st.DataObject) -> None:
@@ -36,8 +42,7 @@ def test_shared_logarithms_give_the_exact_means(texts: list[str], data: st.DataO
     row = st.tuples(*[VALUES] * len(texts))
     rows = data.draw(st.lists(row, min_size=1, max_size=20))
     columns = list(np.array(rows, np.int64).T.copy())
-    found = geometric_means(columns, [logarithms(column) for column in columns], weights)
-    assert found.tolist() == expected(rows, weights)
+    assert means_of(columns, weights).tolist() == expected(rows, weights)
 
 
 @pytest.mark.parametrize("texts", WEIGHTS[:3])
@@ -46,7 +51,7 @@ def test_rows_near_a_half_are_decided_exactly(texts: list[str]) -> None:
     weights = Weights.of([Decimal(text) for text in texts])
     rng = np.random.default_rng(3)
     columns = [rng.integers(1, NANO, 40_000) for _ in texts]
-    found = geometric_means(columns, [logarithms(column) for column in columns], weights)
+    found = means_of(columns, weights)
     exact = sum(
         np.log(column.astype(np.longdouble)) * n
         for column, n in zip(columns, weights.numerators, strict=True)
@@ -55,6 +60,25 @@ def test_rows_near_a_half_are_decided_exactly(texts: list[str]) -> None:
     nearest = np.argsort(np.abs(mean - np.floor(mean) - np.longdouble(1) / 2))[:30]
     rows = [tuple(int(column[place]) for column in columns) for place in nearest]
     assert found[nearest].tolist() == expected(rows, weights)
+
+
+@pytest.mark.parametrize("texts", WEIGHTS)
+def test_logarithms_that_are_not_trusted_are_not_used(
+    texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(means.libm, "is_trusted", lambda: False)
+    monkeypatch.setattr(np, "exp", lambda *_, **__: pytest.fail("the exponential was used"))
+    weights = Weights.of([Decimal(text) for text in texts])
+    rng = np.random.default_rng(4)
+    columns = [rng.integers(0, NANO, 20) for _ in texts]
+    monkeypatch.setattr(means, "geometric_mean_columns", by_integers)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert means_of(columns, weights).tolist() == expected(rows, weights)
+
+
+def by_integers(columns: list[Column], weights: Weights) -> Column:
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return np.array(expected(list(rows), weights))
 
 
 @given(st.lists(st.integers(1, NANO), min_size=5, max_size=5), st.integers(-3, 3))
@@ -78,7 +102,7 @@ def test_a_product_is_the_emission_of_the_formula(
     assert bound.emission is not None
     assert bound.tiers is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.program)
+    product = product_of(compiled.proved.columns)
     assert product is not None
     choices = {
         "tier_multiplier": st.sampled_from(bound.tiers.multipliers),
@@ -94,8 +118,10 @@ def test_a_product_is_the_emission_of_the_formula(
     }
     own = [each for each in names if each in ("quality", "tier_multiplier")]
     shared = partial(product, [wholes[each] for each in names if each not in own])
-    found = finished(product, shared, [wholes[each] for each in own], 1)
-    assert found.tolist() == [compiled.nano((), values)]
+    exact = [compiled.nano((), values)]
+    assert finished(product, shared, [wholes[each] for each in own], 1).tolist() == exact
+    doubles = [wholes[each].astype(np.float64) for each in own]
+    assert finished(product, shared, doubles, 1).tolist() == exact
 
 
 def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
@@ -103,7 +129,7 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     bound = skills.types["rag_knowledge"]
     assert bound.emission is not None
     compiled = bound.emission.compiled
-    product = product_of(compiled.program)
+    product = product_of(compiled.proved.columns)
     assert product is not None
     ones = {"tier_multiplier": NANO, "early_bonus": NANO, "role_multiplier": NANO}
     quality = np.arange(1, 2_000, dtype=np.int64)
@@ -132,3 +158,17 @@ def test_sums_are_exact_whatever_their_size(rows: list[tuple[int, int]]) -> None
     exact = [3 * sum(value for miner, value in rows if miner == each) for each in range(5)]
     assert list(sums.totals(range(5))) == exact
     assert list(other.totals(range(5))) == exact[::-1]
+
+
+@given(st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=40), st.integers(0, 2))
+def test_sums_are_exact_when_values_are_known_to_be_small(values: list[int], spare: int) -> None:
+    """Many additions that each fit 64 bits, but not together, with as little room as there is."""
+    sums, miners = Sums(2**60 + spare), np.zeros(1, np.intp)
+    for value in values:
+        sums.add(np.array([value], np.int64), groups_of(miners))
+        sums.count(groups_of(miners))
+    merged = Sums(2**60)
+    for _ in range(2):
+        merged.merge(sums, miners)
+    assert sums.totals([0, 1]) == (sum(values) + len(values), 0)
+    assert merged.totals([0]) == (2 * sums.totals([0])[0],)

@@ -3,19 +3,25 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from state.subnet import TYPES, missed, record
 
-from tallystick.errors import StateError
+from tallystick.errors import InputError, StateError
 from tallystick.governance.backtest.accumulation import EpochState, Outcome
 from tallystick.governance.backtest.candidates import candidates_of
 from tallystick.governance.backtest.history import reader_of
+from tallystick.governance.backtest.replays import replays
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
+from tallystick.scoring.engines.local import Local
+from tallystick.scoring.engines.work import Answer, Task, Work
 from tallystick.state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(6))
@@ -128,6 +134,42 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     # the quality does not depend on thresholds, and no record comes twice
     for name, found in baseline.types.items():
         assert baseline.state.quality[name] == found.quality
+
+
+def test_workers_replay_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", made(8))
+    sweep = parse_sweep("skill_types.declarative.baseline=0.3:0.5:0.1")
+    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
+    alone, with_workers = list[EpochState](), list[EpochState]()
+    reader = reader_of(path, candidates)
+    outcome = outcome_of(reader, candidates, on_epoch=alone.append)
+    again = outcome_of(reader, candidates, on_epoch=with_workers.append, engine=Local(2))
+    assert again == outcome
+    assert with_workers == alone
+    assert {each.candidate for each in alone} == set(range(len(candidates)))
+
+
+def test_a_worker_refuses_a_history_that_is_another_one(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", made(8))
+    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
+    reader = reader_of(path, candidates)
+    outcome = outcome_of(reader, candidates)
+    with closing(replays(reader, candidates, outcome, lambda _: None, Changing(path))) as found:
+        next(found)
+        with pytest.raises(InputError, match=r"a\.jsonl: found another history than before"):
+            next(found)
+
+
+@attrs.frozen
+class Changing:
+    """An engine under whose hands a file changes after the first task."""
+
+    path: Path
+
+    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
+        for task in tasks:
+            yield work(task)
+            self.path.write_bytes(self.path.read_bytes() + b"{}\n")
 
 
 def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Compared:
 
     def emptied(self) -> Compared:
         """The same plans with nothing counted."""
-        tallies = {place: Tally(t.emits, t.tiers) for place, t in self.tallies.items()}
+        tallies = {place: Tally(t.most, t.tiers) for place, t in self.tallies.items()}
         return attrs.evolve(self, tallies=tallies)
 
 
@@ -75,13 +75,17 @@ def compared_of(candidates: Sequence[Candidate], name: str) -> Compared:
         parts,
         {place: Sides(sides[0], side) for place, side in sides.items()},
         {
-            place: Tally(
-                bound.emission is not None,
-                tiers[place] if all(tiers[place]) else None,
-            )
+            place: Tally(_most(bound), tiers[place] if all(tiers[place]) else None)
             for place, bound in bounds.items()
         },
     )
+
+
+def _most(bound: BoundType) -> int | None:
+    """The largest emission, either way; None without one."""
+    if bound.emission is None:
+        return None
+    return max(abs(bound.emission.domain.low), abs(bound.emission.domain.high))
 
 
 def _accepting(bound: BoundType) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -133,22 +134,18 @@ class Counting:
         encoded = rows.miner_hotkey.dictionary_encode()
         places = self._places_of(encoded.dictionary.to_pylist())
         miners = places[encoded.indices.to_numpy()]
-        last = dict(zip(miners.tolist(), range(len(miners)), strict=True))
-        latest = np.array(list(last.values()), np.intp)
+        latest = _latest(miners)
         self._seen(miners[latest], rows.miner_uid[latest], rows.record[latest])
         valid = [accepted(compared, part, rows) for part in compared.parts]
-        pending: Pending = {}
-        for start in range(0, len(rows), STRETCH):
-            taken = start + np.flatnonzero(rows.answered[start : start + STRETCH])
-            if len(taken):
-                taken = taken[np.argsort(miners[taken], kind="stable")]
-                parts = [None if v is None else np.flatnonzero(v[taken]) for v in valid]
-                Stretch(compared, rows, taken, miners[taken], pending).count(parts)
+        pending: Pending = None if self._on_flips is None else {}
+        for taken in _stretches(rows, miners):
+            parts = [None if v is None else np.flatnonzero(v[taken]) for v in valid]
+            Stretch(compared, rows, taken, miners[taken], pending).count(parts)
         self._tell(compared, rows, pending)
 
     def _tell(self, compared: Compared, rows: FactRows, pending: Pending) -> None:
         """Give the flips of one type away, by candidate and then by line."""
-        if self._on_flips is None:
+        if self._on_flips is None or pending is None:
             return
         for candidate, parts in sorted(pending.items()):
             places = np.concatenate([each.places for each in parts])
@@ -171,6 +168,24 @@ class Counting:
         later = lines > self._last[miners]
         self._last[miners[later]] = lines[later]
         self._uids[miners[later]] = uids[later]
+
+
+def _latest(miners: Rows) -> Rows:
+    """The last row of each miner."""
+    found = np.full(int(miners.max()) + 1, -1)
+    # of several rows of one miner the last stays
+    found[miners] = np.arange(len(miners))
+    return found[found >= 0]
+
+
+def _stretches(rows: FactRows, miners: Rows) -> Iterator[Rows]:
+    """The rows that are answered, in stretches of about one size, each sorted by miner."""
+    count = len(rows)
+    number = -(-count // STRETCH)
+    for begin, end in pairwise(count * place // number for place in range(number + 1)):
+        taken = begin + np.flatnonzero(rows.answered[begin:end])
+        if len(taken):
+            yield taken[np.argsort(miners[taken], kind="stable")]
 
 
 def _at(rows: FactRows, places: Rows) -> FactRows:

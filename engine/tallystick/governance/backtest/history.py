@@ -20,13 +20,17 @@ from tallystick.scoring.facts.about import is_facts
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.catalogue import Catalogue, catalogue_of
 from tallystick.scoring.facts.extraction import Extractor, Taking
-from tallystick.scoring.facts.file import read
+from tallystick.scoring.facts.file import IDENTITY, read
 from tallystick.scoring.folder import files_of
 from tallystick.scoring.sources import Source, source_of
 from tallystick.scoring.staging import digest_of
 
 Wanted = Mapping[str, Collection[str]]
 """By skill type, the digests of the facts that are needed."""
+COUNTED = ("miner_uid", "miner_hotkey")
+"""What is counted by, of who a record is."""
+TOLD = (*COUNTED, "task_id")
+"""What is told of a flip."""
 
 
 @attrs.frozen(eq=False)
@@ -51,15 +55,18 @@ class Reader:
         """
         return source_of(self.path)
 
-    def batches(self) -> Iterator[FactBatch]:
+    def batches(self, fields: Collection[str] = tuple(IDENTITY)) -> Iterator[FactBatch]:
         """The facts, batch after batch.
+
+        Args:
+            fields: what is needed of who a record is, as `facts.file.read` takes it.
 
         Raises:
             InputError: a file cannot be read, or its facts are of other definitions.
         """
         first = 1
         for path in self._files:
-            for batch in self._of_file(path, first):
+            for batch in self._of_file(path, first, fields):
                 yield batch
                 first = batch.first + batch.lines
 
@@ -78,9 +85,9 @@ class Reader:
     def _files(self) -> Sequence[Path]:
         return files_of(self.path) if self.path.is_dir() else [self.path]
 
-    def _of_file(self, path: Path, first: int) -> Iterator[FactBatch]:
+    def _of_file(self, path: Path, first: int, fields: Collection[str]) -> Iterator[FactBatch]:
         if is_facts(path):
-            for batch in read(path, self.catalogues, self.wanted):
+            for batch in read(path, self.catalogues, self.wanted, fields):
                 yield shifted(batch, first - 1)
         else:
             yield from source_of(path, first).batches(Taking(Extractor(self.catalogues)))

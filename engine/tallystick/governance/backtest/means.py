@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column
-from tallystick.numbers._columns import libm
-from tallystick.numbers.geometric import geometric_mean_columns
+from tallystick.numbers.geometric import geometric_mean_columns, logarithms_are_trusted
 from tallystick.numbers.root import decide_remembered
 from tallystick.numbers.weights import Weights
 
@@ -32,41 +31,46 @@ _NEAR = Decimal(10) ** -40
 """At most 1000 logarithms below 30, each off by less than 1e-48, are off by less than this."""
 
 
-def logarithms(column: Column) -> Doubles:
-    """The logarithm of every value of an axis, of nano times 2⁻³⁰; minus infinity for 0."""
+def logarithms(columns: Sequence[Column]) -> Doubles:
+    """The logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
+    found = np.multiply(columns, _SCALE)
     with np.errstate(divide="ignore"):
-        found: Doubles = np.log(column * _SCALE)
+        np.log(found, out=found)
     return found
 
 
-def geometric_means(columns: Sequence[Column], logs: Sequence[Doubles], weights: Weights) -> Column:
+def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) -> Column:
     """The weighted geometric mean of every row, in nano: what `geometric_mean_columns` gives.
 
     Args:
-        columns: an axis for each weight.
+        columns: an axis for each weight that is not 0.
         logs: their `logarithms`.
         weights: the weights.
     """
-    if not libm.is_trusted():
-        return geometric_mean_columns(columns, weights)
-    total, term = np.zeros(len(columns[0])), np.empty(len(columns[0]))
-    for place, numerator in zip(weights.kept, weights.numerators, strict=True):
-        np.multiply(logs[place], numerator / weights.denominator, out=term)
-        np.add(total, term, out=total)
+    if not logarithms_are_trusted():
+        return _by_the_kernel(columns, weights)
+    shares = np.array(weights.numerators) / weights.denominator
+    total = np.einsum("a,ar->r", shares, logs)
     np.exp(total, out=total)
     np.multiply(total, 1 / _SCALE, out=total)
-    np.rint(total, out=term)
-    found = term.astype(np.int64)
-    np.subtract(total, term, out=total)
+    nearest = np.rint(total)
+    found: Column = nearest.astype(np.int64)
+    np.subtract(total, nearest, out=total)
     np.abs(total, out=total)
-    margin = (1 + len(weights.kept) * _AXES) * _MARGIN
+    margin = (1 + len(columns) * _AXES) * _MARGIN
     # a value that is not a number is not accepted
     hard = np.flatnonzero(~(total <= 1 / 2 - margin))
     if len(hard):
-        rows = zip(*(columns[place][hard].tolist() for place in weights.kept), strict=True)
+        rows = zip(*(column[hard].tolist() for column in columns), strict=True)
         guesses = found[hard].tolist()
         found[hard] = [_decided(row, weights, g) for row, g in zip(rows, guesses, strict=True)]
     return found
+
+
+def _by_the_kernel(columns: Sequence[Column], weights: Weights) -> Column:
+    given = dict(zip(weights.kept, columns, strict=True))
+    every = [given.get(place, columns[0]) for place in range(weights.count)]
+    return geometric_mean_columns(every, weights)
 
 
 def _decided(row: tuple[int, ...], weights: Weights, guess: int) -> int:

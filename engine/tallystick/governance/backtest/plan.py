@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.formula.columns import Column, ColumnProgram
+from tallystick.formula.columns import Column
 from tallystick.governance.backtest.means import geometric_means, logarithms
 from tallystick.governance.backtest.products import Product, finished, partial, product_of
 from tallystick.numbers.nano import NANO
@@ -27,7 +27,7 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.tiers import Thresholds, Tiers
 from tallystick.scoring.value import Value
 
-Small = npt.NDArray[np.int16]
+Small = npt.NDArray[np.int8 | np.int16]
 """The number of a tier or a gate."""
 Slot = int
 """Where a result of a step stands."""
@@ -35,6 +35,8 @@ Facts = Callable[[str], Column]
 """A column of facts by digest."""
 _Compute = Callable[[list[Any], int], Any]
 
+_DOUBLE = 1 << 53
+"""Up to here doubles hold every whole number."""
 _QUALITY = "quality"
 _MULTIPLIER = "tier_multiplier"
 
@@ -209,7 +211,7 @@ class _Planning:
             self._fact(bound.facts[s].digest) if isinstance(s, int) else published[s]
             for s in compiled.sources
         )
-        return self._step(("value", compiled.tree.digest), inputs, ColumnProgram(compiled.program))
+        return self._step(("value", compiled.tree.digest), inputs, compiled.proved.columns)
 
     def _gate(self, bound: BoundType, axes: Mapping[str, Slot]) -> Slot | None:
         gates = bound.composite.gates
@@ -218,7 +220,7 @@ class _Planning:
         limits = tuple(gate.below for gate in gates)
 
         def compute(columns: list[Any], rows: int) -> Small:
-            found = np.zeros(rows, np.int16)
+            found = np.zeros(rows, _small(len(limits)))
             for number, (column, below) in enumerate(zip(columns, limits, strict=True), 1):
                 found[column < below] = number
             return found
@@ -230,17 +232,17 @@ class _Planning:
         if gate is None:
             return ungated
         instead = np.array([0, *(each.composite for each in bound.composite.gates)], np.int64)
+        hits = self._step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0]))
 
         def compute(columns: list[Any], _: int) -> Column:
             quality: Column = columns[0]
-            gates: Small = columns[1]
-            hit = np.flatnonzero(gates)
+            hit, gates = columns[1:]
             if len(hit):
                 quality = quality.copy()
                 quality[hit] = instead[gates[hit]]
             return quality
 
-        return self._step(("gated", tuple(instead.tolist())), (ungated, gate), compute)
+        return self._step(("gated", tuple(instead.tolist())), (ungated, hits, gate), compute)
 
     def _ungated(self, bound: BoundType, axes: Mapping[str, Slot]) -> Slot:
         composite = bound.composite
@@ -249,9 +251,9 @@ class _Planning:
         names, weights = composite.axes, composite.weights
         inputs = tuple(axes[name] for name in names)
         if composite.kind == "geometric" and weights is not None:
-            logs = tuple(self._logarithms(slot) for slot in inputs)
-            key = ("geometric", weights)
-            return self._step(key, (*inputs, *logs), _Geometric(weights))
+            kept = tuple(inputs[place] for place in weights.kept)
+            logs = self._step("logarithms", kept, lambda columns, _: logarithms(columns))
+            return self._step(("geometric", weights), (logs, *kept), _Geometric(weights))
         ungated = attrs.evolve(composite, gates=())
 
         def compute(columns: list[Any], rows: int) -> Column:
@@ -259,26 +261,27 @@ class _Planning:
 
         return self._step((composite.kind, weights), inputs, compute)
 
-    def _logarithms(self, axis: Slot) -> Slot:
-        return self._step("logarithms", (axis,), lambda columns, _: logarithms(*columns))
-
     def _level(self, quality: Slot, cuts: tuple[int, ...]) -> Slot:
         def compute(columns: list[Any], rows: int) -> Small:
-            level = np.zeros(rows, np.int16)
+            level = np.zeros(rows, _small(len(cuts)))
             for cut in cuts:
-                np.add(level, columns[0] >= cut, out=level)
+                # truths count as numbers of one byte
+                np.add(level, (columns[0] >= cut).view(np.int8), out=level)
             return level
 
         return self._step(("level", cuts), (quality,), compute)
 
     def _multiplier(self, level: Slot, multipliers: tuple[int, ...]) -> Slot:
-        table = np.array(multipliers, np.int64)
+        return self._looked_up(level, np.array(multipliers, np.int64))
 
-        def compute(columns: list[Any], _: int) -> Column:
-            found: Column = np.take(table, columns[0], mode="clip")
-            return found
+    def _whole_multiplier(self, level: Slot, multipliers: tuple[int, ...]) -> Slot:
+        """Multipliers over their unit, as what they are multiplied with fastest."""
+        held = max(multipliers) < _DOUBLE
+        return self._looked_up(level, np.array(multipliers, np.float64 if held else np.int64))
 
-        return self._step(("multiplier", multipliers), (level,), compute)
+    def _looked_up(self, level: Slot, table: npt.NDArray[Any]) -> Slot:
+        key = ("looked up", table.dtype.char, tuple(table.tolist()))
+        return self._step(key, (level,), lambda columns, _: table.take(columns[0], mode="clip"))
 
     def _factor(self, factor: Value, bound: BoundType, base: Slot) -> Slot:
         value = self._value(factor.compiled, bound, {"base_weight": base})
@@ -300,7 +303,7 @@ class _Planning:
         published |= {factor.name: self._factor(factor, bound, base) for factor in bound.factors}
         published |= {"base_weight": base, _QUALITY: quality}
         compiled = bound.emission.compiled
-        product = product_of(compiled.program)
+        product = product_of(compiled.proved.columns)
         tiers = bound.tiers if level is not None else None
         if product is None:
             if level is not None and tiers is not None:
@@ -311,7 +314,8 @@ class _Planning:
             name = str(compiled.sources[place])
             if name == _MULTIPLIER and level is not None and tiers is not None:
                 # the table is divided, not the column
-                own.append(self._multiplier(level, tuple(m // unit for m in tiers.multipliers)))
+                whole = tuple(m // unit for m in tiers.multipliers)
+                own.append(self._whole_multiplier(level, whole))
             else:
                 (own if name == _QUALITY else shared).append(self._over(published[name], unit))
         return self._product(product, tuple(shared), tuple(own))
@@ -338,13 +342,17 @@ class _Planning:
 
 @attrs.frozen
 class _Geometric:
-    """Computes a geometric mean of axes whose logarithms follow them."""
+    """Computes a geometric mean of axes, whose logarithms come first."""
 
     weights: Weights
 
     def __call__(self, columns: list[Any], _: int) -> Column:
-        count = self.weights.count
-        return geometric_means(columns[:count], columns[count:], self.weights)
+        return geometric_means(columns[1:], columns[0], self.weights)
+
+
+def _small(count: int) -> type[np.int8 | np.int16]:
+    """What holds numbers up to so many."""
+    return np.int8 if count <= np.iinfo(np.int8).max else np.int16
 
 
 def cuts_of(tiers: Tiers, thresholds: Thresholds) -> tuple[int, ...]:

@@ -16,9 +16,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from tallystick.formula.columns import Column, ways_of
+from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.formula.condition import Always
-from tallystick.formula.program import Program
 from tallystick.numbers.nano import NANO
 
 Doubles = npt.NDArray[np.float64]
@@ -55,9 +54,10 @@ class Partial:
     double: Doubles
 
 
-def product_of(program: Program) -> Product | None:
+def product_of(columns: ColumnProgram) -> Product | None:
     """The product that a program is; None when it is anything else, or not proved to be near."""
-    if len(program.pieces) != 1 or program.cells or ways_of(program) != ("proposed",):
+    program = columns.program
+    if len(program.pieces) != 1 or program.cells or columns.ways != ("proposed",):
         return None
     piece = program.pieces[0]
     if piece.when != Always(holds=True) or len(piece.numerator) != 1:
@@ -86,8 +86,17 @@ def partial(product: Product, wholes: Sequence[Column]) -> Partial:
     return Partial(wrapped, double / product.divisor)
 
 
-def finished(product: Product, shared: Partial, wholes: Sequence[Column], rows: int) -> Column:
-    """The published product of every row from the shared factors and others, over their units."""
+def finished(
+    product: Product, shared: Partial, wholes: Sequence[Column | Doubles], rows: int
+) -> Column:
+    """The published product of every row.
+
+    Args:
+        product: which.
+        shared: of the factors that are shared.
+        wholes: the other factors, over their units: whole numbers, also as doubles that hold them.
+        rows: how many rows there are.
+    """
     double = np.empty(rows)
     double[:] = shared.double
     for whole in wholes:
@@ -100,7 +109,7 @@ def finished(product: Product, shared: Partial, wholes: Sequence[Column], rows: 
     if len(unsure):
         wrapped = shared.wrapped if len(shared.wrapped) == 1 else shared.wrapped[unsure]
         for whole in wholes:
-            wrapped = wrapped * whole[unsure]
+            wrapped = wrapped * whole[unsure].astype(np.int64)
         found[unsure] = _corrected(found[unsure], wrapped, product.divisor)
     return found
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from operator import attrgetter
+from typing import Any
 
 import attrs
 import numpy as np
@@ -22,7 +24,7 @@ import pyarrow as pa
 from tallystick.formula.columns import Column, Truths
 from tallystick.governance.backtest.accumulation import Counts, EpochState, OnEpoch, StateOutcome
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.governance.backtest.history import Reader
+from tallystick.governance.backtest.history import COUNTED, Reader
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
 from tallystick.scoring.result import CONSENSUS
@@ -35,6 +37,12 @@ from tallystick.state.model import Miner, State
 from tallystick.state.reputation import consensus_event, initial_reputation
 from tallystick.state.round_scores import round_scores
 from tallystick.state.signal import Signal
+
+_Who = tuple[Any, ...]
+"""Validator, hotkey, task, role, events, round, epoch, and whether the deadline was missed."""
+_Values = tuple[int | None, int | None, int | None]
+"""Quality, emission and consensus in nano, as far as there are any."""
+_NOTHING: _Values = (None, None, None)
 
 
 @attrs.frozen(eq=False)
@@ -53,7 +61,7 @@ class Calendar:
 def calendar_of(reader: Reader) -> Calendar:
     """The calendar of a history; it reads the whole of it."""
     records, types = Counter[int](), defaultdict[str, set[str]](set)
-    for batch in reader.batches():
+    for batch in reader.batches(COUNTED):
         for name, rows in batch.types.items():
             epochs, counts = np.unique(rows.epoch, return_counts=True)
             records.update(dict(zip(epochs.tolist(), counts.tolist(), strict=True)))
@@ -122,7 +130,8 @@ class _Replay:
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
         self.scores, self.rounds = Counter[str](), Counter[str]()
-        self.last: EpochState | None = None
+        # many records have one consensus
+        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, law))
 
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
@@ -199,13 +208,26 @@ class _Replay:
         if scores.emission is not None:
             emission = scores.emission.tolist()
         scored = zip(scores.quality.tolist(), emission, agreed, strict=True)
-        for about, is_answered in zip(_about(rows), rows.answered.tolist(), strict=True):
-            quality, emitted, value = next(scored) if is_answered else (None, None, None)
-            arisen = None if value is None else consensus_event(self.law, value)
-            events = (*about.events, arisen) if arisen is not None else about.events
-            yield attrs.evolve(
-                about, events=tuple(sorted(events)), quality=quality, emission=emitted
-            )
+        for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True):
+            yield self._signal(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
+
+    def _signal(self, skill_type: str, who: _Who, scored: _Values) -> Signal:
+        validator, hotkey, task_id, role, events, number, epoch, missed = who
+        quality, emission, agreed = scored
+        arisen = None if agreed is None else self.arisen(agreed)
+        return Signal(
+            validator=validator,
+            hotkey=hotkey,
+            skill_type=skill_type,
+            task_id=task_id,
+            round=number,
+            epoch=epoch,
+            events=tuple(sorted(events or () if arisen is None else (*(events or ()), arisen))),
+            role=role,
+            missed=missed,
+            quality=quality,
+            emission=emission,
+        )
 
 
 def _given(values: Column, given: Truths | None) -> list[int | None]:
@@ -215,28 +237,16 @@ def _given(values: Column, given: Truths | None) -> list[int | None]:
     return [value if there else None for value, there in zip(found, given.tolist(), strict=True)]
 
 
-def _about(rows: FactRows) -> Iterator[Signal]:
-    """Who the records are, as signals without values."""
+def _who(rows: FactRows) -> Iterator[_Who]:
+    """Who the records are, one after the other."""
     texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events)
-    columns = zip(
+    return zip(
         *(pa.array(each).to_pylist() for each in texts),
         rows.round.tolist(),
         rows.epoch.tolist(),
         rows.missed.tolist(),
         strict=True,
     )
-    for validator, hotkey, task_id, role, events, number, epoch, missed in columns:
-        yield Signal(
-            validator=validator,
-            hotkey=hotkey,
-            skill_type=rows.skill_type,
-            task_id=task_id,
-            round=number,
-            epoch=epoch,
-            events=tuple(events or ()),
-            role=role,
-            missed=missed,
-        )
 
 
 _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")

@@ -12,9 +12,9 @@ from tallystick.errors import InputError
 from tallystick.governance.backtest.accumulation import History, OnEpoch, OnFlips, Outcome
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.counting import Counting
-from tallystick.governance.backtest.history import Reader, reader_of
+from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
 from tallystick.governance.backtest.output import Written, building
-from tallystick.governance.backtest.replay import calendar_of, replay
+from tallystick.governance.backtest.replays import replays
 from tallystick.governance.backtest.shared import shares
 from tallystick.scoring.engines.work import Engine
 
@@ -40,7 +40,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         folder: where the results go; one that is there must be an earlier back-test.
         with_state: whether to replay the epochs, with reputations and tracked thresholds.
         command: how to do it again, for the report.
-        engine: whose workers count; by default this process does. Epochs are replayed here.
+        engine: whose workers count and replay; by default this process does.
         progress: told how far it is.
 
     Raises:
@@ -78,7 +78,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         candidates: the baseline first.
         on_flips: takes the flips.
         on_epoch: given, the epochs are replayed, and it takes the states.
-        engine: whose workers count; by default this process does.
+        engine: whose workers count and replay; by default this process does.
         progress: told how far it is.
 
     Raises:
@@ -98,7 +98,14 @@ def outcome_of(  # noqa: PLR0913  # as above
         dict(sorted(counting.rejects.items())),
     )
     outcome = counting.outcome(read)
-    return outcome if on_epoch is None else _replayed(outcome, reader, candidates, on_epoch)
+    if on_epoch is None:
+        return outcome
+    with closing(replays(reader, candidates, outcome, on_epoch, engine)) as states:
+        found = [
+            attrs.evolve(each, state=state)
+            for each, state in zip(outcome.candidates, states, strict=True)
+        ]
+    return attrs.evolve(outcome, candidates=tuple(found))
 
 
 def _counting(
@@ -110,7 +117,7 @@ def _counting(
 ) -> Iterator[int]:
     """Count the history, here or by workers; gives how many lines were counted so far."""
     if engine is None:
-        for batch in reader.batches():
+        for batch in reader.batches(COUNTED if on_flips is None else TOLD):
             counting.add(batch)
             yield counting.lines
         return
@@ -122,18 +129,6 @@ def _counting(
                     on_flips(rows)
             counting.merge(share.counted)
             yield counting.lines
-
-
-def _replayed(
-    outcome: Outcome, reader: Reader, candidates: Sequence[Candidate], on_epoch: OnEpoch
-) -> Outcome:
-    calendar = calendar_of(reader)
-    hotkeys = [miner.hotkey for miner in outcome.miners]
-    found = tuple(
-        attrs.evolve(each, state=replay(place, candidate, reader, calendar, hotkeys, on_epoch))
-        for place, (each, candidate) in enumerate(zip(outcome.candidates, candidates, strict=True))
-    )
-    return attrs.evolve(outcome, candidates=found)
 
 
 def _check_types(reader: Reader, candidates: Sequence[Candidate], counting: Counting) -> None:

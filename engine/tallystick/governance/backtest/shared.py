@@ -17,7 +17,7 @@ from tallystick.errors import InputError
 from tallystick.governance.backtest.accumulation import FlipRows, Identity
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.counting import Counted, Counting
-from tallystick.governance.backtest.history import Reader, reader_of
+from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
 from tallystick.scoring.engines.recipe import Recipe
 from tallystick.scoring.engines.work import Engine
 from tallystick.scoring.facts.batch import FactBatch, shifted
@@ -62,7 +62,7 @@ class Work:
         bench = _bench(self.recipes)
         flips = list[FlipRows]()
         counting = bench.counting.emptied(flips.append if self.flips else None)
-        counting.add(_batch_of(piece, bench))
+        counting.add(_batch_of(piece, bench, TOLD if self.flips else COUNTED))
         return Share(counting.counted(), tuple(flips))
 
 
@@ -75,10 +75,7 @@ def shares(
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    recipes = tuple(
-        Recipe.of(each.scorer.loaded, each.scorer.registry, each.scorer.thresholds)
-        for each in candidates
-    )
+    recipes = tuple(map(recipe_of, candidates))
     answers: Any = engine.run(Work(recipes, flips), reader.source().pieces())
     with closing(answers):
         yield from answers
@@ -95,17 +92,28 @@ class _Bench:
 
 @lru_cache(maxsize=1)
 def _bench(recipes: tuple[Recipe, ...]) -> _Bench:
-    candidates = [_candidate(recipe) for recipe in recipes]
+    candidates = [candidate_of(recipe) for recipe in recipes]
     reader = reader_of(None, candidates)
     return _Bench(Counting(candidates), reader, Taking(Extractor(reader.catalogues)))
 
 
-def _candidate(recipe: Recipe) -> Candidate:
+def recipe_of(candidate: Candidate) -> Recipe:
+    """What a worker needs to be one candidate."""
+    scorer = candidate.scorer
+    return Recipe.of(scorer.loaded, scorer.registry, scorer.thresholds)
+
+
+def candidate_of(recipe: Recipe) -> Candidate:
+    """The candidate of a recipe, named by its digest.
+
+    Raises:
+        EngineError: the worker is not like the process that began it.
+    """
     scorer = recipe.scorer()
     return Candidate(Identity(recipe.digest, scorer.rule_set.reference, recipe.digest), scorer)
 
 
-def _batch_of(piece: Scorable, bench: _Bench) -> FactBatch:
+def _batch_of(piece: Scorable, bench: _Bench, fields: Sequence[str]) -> FactBatch:
     if not isinstance(piece, FactsPiece):
         return piece.results(bench.taking)
     if about(piece.path).checksum != piece.checksum:
@@ -113,5 +121,6 @@ def _batch_of(piece: Scorable, bench: _Bench) -> FactBatch:
             f"{piece.path}: found another facts file than before, expected one that stays as it "
             "is, the same for every worker: run again"
         )
-    found = read(piece.path, bench.reader.catalogues, bench.reader.wanted, chunk=piece.chunk)
+    reader = bench.reader
+    found = read(piece.path, reader.catalogues, reader.wanted, fields, piece.chunk)
     return shifted(next(found), piece.before)

@@ -15,7 +15,7 @@ from tallystick.governance.backtest.plan import Facts, Scored, Small
 from tallystick.governance.backtest.tally import Groups, Tally, groups_of
 from tallystick.scoring.facts.batch import FactRows
 
-STRETCH = 1 << 14
+STRETCH = 1 << 15
 """Rows at a time: the columns of all candidates' shared axes then stay in the cache."""
 
 
@@ -41,8 +41,8 @@ class Flips:
     after: Scored
 
 
-Pending = dict[int, list[Flips]]
-"""By candidate, flips that nobody was told of yet."""
+Pending = dict[int, list[Flips]] | None
+"""By candidate, flips that nobody was told of yet; None when nobody wants to know."""
 
 
 class Stretch:
@@ -73,7 +73,7 @@ class Stretch:
                     self._counted(candidate, _Kept(scored, valid), groups)
 
     def _facts(self, places: Rows) -> Facts:
-        return lambda digest: self.rows.facts[digest][places]
+        return lambda digest: self.rows.facts[digest].take(places)
 
     def _counted(self, candidate: int, kept: _Kept, groups: Groups) -> None:
         tally, scored = self.compared.tallies[candidate], kept.scored
@@ -98,9 +98,10 @@ class Stretch:
             tally.tier_flips += _number(tiers)
             tally.gate_flips += _number(gates)
             tally.flips += len(flipped)
-            places = self.taken[flipped if rows is None else rows[flipped]]
-            flips = Flips(places, chosen(before, flipped), chosen(after, flipped))
-            self.pending.setdefault(candidate, []).append(flips)
+            if self.pending is not None:
+                places = self.taken[flipped if rows is None else rows[flipped]]
+                flips = Flips(places, chosen(before, flipped), chosen(after, flipped))
+                self.pending.setdefault(candidate, []).append(flips)
 
     def _migrate(self, tally: Tally, before: Scored, after: Scored, flipped: Rows | None) -> None:
         """Count tiers; where they are called the same, all that flip are given."""
@@ -114,9 +115,7 @@ class Stretch:
             self.levels = np.bincount(before.level, minlength=len(tally.tiers[0]))
         tally.stay(self.levels)
         if len(flipped):
-            came = before.level[flipped]
-            tally.migrate(came, came, -1)
-            tally.migrate(came, after.level[flipped])
+            tally.stay(-tally.migrate(before.level[flipped], after.level[flipped]))
 
 
 def _number(flips: Truths | None) -> int:

@@ -16,10 +16,12 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column
 from tallystick.governance.backtest.accumulation import Comparison, Counts, TypeOutcome
 from tallystick.governance.backtest.plan import Small
+from tallystick.numbers.nano import NANO
 
 _HALF = 32
 _MASK = (1 << _HALF) - 1
 _SAFE = 1 << 62
+_ANY = 1 << 63
 
 
 @attrs.frozen(eq=False)
@@ -29,11 +31,13 @@ class Groups:
     Attributes:
         miners: the positions of the miners that have rows, ascending.
         starts: the first row of each.
+        sizes: how many rows each has.
         rows: how many rows there are.
     """
 
     miners: npt.NDArray[np.intp]
     starts: npt.NDArray[np.intp]
+    sizes: Column
     rows: int
 
 
@@ -42,36 +46,44 @@ def groups_of(miners: npt.NDArray[np.intp]) -> Groups:
     first = np.ones(len(miners), np.bool_)
     np.not_equal(miners[1:], miners[:-1], out=first[1:])
     starts = np.flatnonzero(first)
-    return Groups(miners[starts], starts, len(miners))
+    sizes = np.diff(starts, append=len(miners))
+    return Groups(miners[starts], starts, sizes, len(miners))
 
 
 class Sums:
-    """A whole number for each miner, of any size."""
+    """A whole number for each miner, of any size, in two halves of 64 bits.
 
-    def __init__(self) -> None:
-        """Begin with 0 for everyone."""
+    Invariants:
+
+    - what a miner has is ``_low`` plus ``_high`` times 2³²;
+    - no ``_low`` is larger than ``_largest``, either way, which stays below 2⁶³.
+    """
+
+    def __init__(self, most: int = _ANY) -> None:
+        """Begin with 0 for everyone; no value that is added is larger than ``most``, either way."""
+        self._most, self._largest = most, 0
         self._low, self._high = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def add(self, values: Column, groups: Groups) -> None:
         """Add the sum of the rows of each miner."""
-        largest = max(int(values.max()), -int(values.min()))
-        if largest * groups.rows < _SAFE:
-            sums = np.add.reduceat(values, groups.starts)
-            self._put(groups.miners, sums & _MASK, sums >> _HALF)
-        else:
-            low = np.add.reduceat(values & _MASK, groups.starts)
-            high = np.add.reduceat(values >> _HALF, groups.starts)
-            self._put(groups.miners, low & _MASK, high + (low >> _HALF))
+        largest = self._most * groups.rows
+        if largest < _SAFE:
+            self._put(groups.miners, np.add.reduceat(values, groups.starts), largest)
+            return
+        low = np.add.reduceat(values & _MASK, groups.starts)
+        self._put(groups.miners, low & _MASK, _MASK)
+        self._high[groups.miners] += np.add.reduceat(values >> _HALF, groups.starts)
+        self._high[groups.miners] += low >> _HALF
 
     def count(self, groups: Groups) -> None:
         """Add the number of rows of each miner."""
-        sizes = np.diff(groups.starts, append=groups.rows)
-        self._put(groups.miners, sizes, np.zeros(len(sizes), np.int64))
+        self._put(groups.miners, groups.sizes, groups.rows)
 
     def merge(self, other: Sums, places: npt.NDArray[np.intp]) -> None:
         """Add another's, whose miners have other positions here."""
-        count = len(other._low)
-        self._put(places[:count], other._low, other._high)
+        there = places[: len(other._low)]
+        self._put(there, other._low, other._largest)
+        self._high[there] += other._high
 
     def totals(self, order: Sequence[int]) -> Counts:
         """The whole numbers of some miners; 0 for whoever has no rows."""
@@ -79,17 +91,20 @@ class Sums:
         known = len(low)
         return tuple((high[m] << _HALF) + low[m] if m < known else 0 for m in order)
 
-    def _put(self, miners: npt.NDArray[np.intp], low: Column, high: Column) -> None:
+    def _put(self, miners: npt.NDArray[np.intp], low: Column, largest: int) -> None:
+        """Add numbers up to a largest to the lower halves; each miner is there once."""
         if not len(miners):
             return
         missing = int(miners.max()) + 1 - len(self._low)
         if missing > 0:
             self._low = np.append(self._low, np.zeros(missing, np.int64))
             self._high = np.append(self._high, np.zeros(missing, np.int64))
-        # each miner is there once; what the lower half carries goes up at once
-        total = self._low[miners] + low
-        self._low[miners] = total & _MASK
-        self._high[miners] += high + (total >> _HALF)
+        if self._largest + largest >= _SAFE:
+            self._high += self._low >> _HALF
+            self._low &= _MASK
+            self._largest = _MASK
+        self._low[miners] += low
+        self._largest += largest
 
 
 @attrs.define(eq=False)
@@ -97,7 +112,7 @@ class Tally:
     """Running sums and counts.
 
     Attributes:
-        emits: whether there is an emission.
+        most: the largest emission, either way, in nano; None without an emission.
         tiers: the tiers of the baseline and of the candidate; None where either has none.
         records: by miner, how many records are scored.
         quality: by miner, in nano.
@@ -111,11 +126,11 @@ class Tally:
         flips: records with either.
     """
 
-    emits: bool
+    most: int | None
     tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
     records: Sums = attrs.field(factory=Sums)
-    quality: Sums = attrs.field(factory=Sums)
-    emission: Sums = attrs.field(factory=Sums)
+    quality: Sums = attrs.field(factory=lambda: Sums(NANO))
+    emission: Sums = attrs.field(init=False)
     missed: int = 0
     rejected: Counter[str] = attrs.field(factory=Counter)
     compared: int = 0
@@ -124,6 +139,10 @@ class Tally:
     gate_flips: int = 0
     flips: int = 0
 
+    @emission.default
+    def _no_emission(self) -> Sums:
+        return Sums(self.most or 0)
+
     @migration.default
     def _no_migration(self) -> Column:
         before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
@@ -131,13 +150,16 @@ class Tally:
 
     def stay(self, tiers: Column) -> None:
         """Count compared records that keep their tier, so many of each."""
-        self.migration[np.diag_indices(len(tiers))] += tiers
+        self.migration.reshape(-1)[:: len(tiers) + 1] += tiers
 
-    def migrate(self, before: Small, after: Small, times: int = 1) -> None:
-        """Count compared records by their tiers, each so many times."""
+    def migrate(self, before: Small, after: Small) -> Column:
+        """Count compared records by their tiers; gives how many there are of each before."""
         width = self.migration.shape[1]
         pairs = np.bincount(before.astype(np.intp) * width + after, minlength=self.migration.size)
-        self.migration += times * pairs.reshape(self.migration.shape)
+        moved: Column = pairs.reshape(self.migration.shape)
+        self.migration += moved
+        came: Column = moved.sum(axis=1)
+        return came
 
     def merge(self, other: Tally, places: npt.NDArray[np.intp]) -> None:
         """Add the tally of another part of the history, whose miners have other positions."""
@@ -157,7 +179,7 @@ class Tally:
             skill_type=skill_type,
             records=self.records.totals(order),
             quality=self.quality.totals(order),
-            emission=self.emission.totals(order) if self.emits else None,
+            emission=self.emission.totals(order) if self.most is not None else None,
             missed=self.missed,
             rejected=dict(sorted(self.rejected.items())),
             comparison=Comparison(
