@@ -66,7 +66,7 @@ def test_rows_near_a_half_are_decided_exactly(texts: list[str]) -> None:
 def test_logarithms_that_are_not_trusted_are_not_used(
     texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(means.libm, "is_trusted", lambda: False)
+    monkeypatch.setattr(means, "logarithms_are_trusted", lambda: False)
     monkeypatch.setattr(np, "exp", lambda *_, **__: pytest.fail("the exponential was used"))
     weights = Weights.of([Decimal(text) for text in texts])
     rng = np.random.default_rng(4)
