@@ -8,7 +8,9 @@ from tallystick.formula.text import decimal_text, lines
 from tallystick.numbers.nano import to_decimal, to_fraction
 
 if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
     from tallystick.scoring.bound import BoundType
+    from tallystick.scoring.composite import Composite
     from tallystick.scoring.scorer import Scorer
     from tallystick.scoring.value import Value
 
@@ -22,7 +24,7 @@ def text_of(scorer: Scorer) -> str:
     found += [f"after {header.source}"] if header.source else []
     found += ["", "formulas", *_formulas(scorer)]
     for bound in scorer.types.values():
-        found += ["", *_type(bound)]
+        found += ["", *_type(bound, scorer.registry)]
     return "\n".join(found)
 
 
@@ -44,8 +46,8 @@ def _formula(value: Value) -> list[str]:
     return [_INDENT + name, *(_INDENT * 2 + line for line in text)]
 
 
-def _type(bound: BoundType) -> list[str]:
-    found = [bound.name, f"{_INDENT}composite: {bound.composite.kind}", *_weights(bound)]
+def _type(bound: BoundType, registry: Registry) -> list[str]:
+    found = [bound.name, *_composite(bound.composite, registry), *_weights(bound)]
     for gate in bound.composite.gates:
         below, then = to_fraction(gate.below), to_fraction(gate.composite)
         edge = f"{gate.axis} < {decimal_text(below)}: composite {decimal_text(then)}"
@@ -54,6 +56,16 @@ def _type(bound: BoundType) -> list[str]:
         found.append(f"{_INDENT}base weight: {decimal_text(to_fraction(bound.base_weight))}")
     names = ", ".join(requirement.name for requirement, _ in bound.requirements)
     return [*found, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
+
+
+def _composite(composite: Composite, registry: Registry) -> list[str]:
+    """How axes become the quality; a formula as it is with the parameters of the type."""
+    head = f"{_INDENT}composite: {composite.kind}"
+    if composite.formula is None:
+        return [head]
+    formula = registry.formulas[composite.kind]
+    text = lines(formula.symbol or "composite", composite.formula.tree)
+    return [f"{head}  {formula.digest}", *(_INDENT * 2 + line for line in text)]
 
 
 def _weights(bound: BoundType) -> list[str]:

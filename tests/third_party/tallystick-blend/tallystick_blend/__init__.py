@@ -1,0 +1,1 @@
+"""The linear blend of six skill types, as a plugin of Tallystick."""

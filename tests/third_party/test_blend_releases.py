@@ -1,0 +1,204 @@
+"""Versions side by side: what is pinned keeps its bytes when a newer release is installed."""
+
+import json
+import shutil
+from hashlib import sha256
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from third_party.blend_releases import BROKEN, PACKAGE, PROJECT, copy_of, formulas, loaded
+
+import tallystick
+from tallystick.errors import InputError, RuleSetError
+from tallystick.plugins.registry import GROUP, Registry
+from tallystick.rules.resolution import shipped
+from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.receipt import Receipt
+from tallystick.scoring.scorer import Scorer
+from tallystick.state.ledger import Ledger
+
+OLD, NEW = "blend@1.0.0", "blend@1.1.0"
+FORMULA = "blend/efficiency"
+
+
+def score(scorer: Scorer, source: Path, output: Path) -> tuple[bytes, Receipt]:
+    receipt = scorer.score_file(source, output)
+    return output.read_bytes(), receipt
+
+
+def test_both_releases_of_a_formula_and_of_a_rule_set_are_there(
+    plugins: Registry, newer: Registry
+) -> None:
+    before, after = plugins.plugins["blend"], newer.plugins["blend"]
+    digests = {each.name: each.digest for each in after.formulas}
+    assert digests.keys() - {each.name for each in before.formulas} == {f"{FORMULA}@2"}
+    assert {each.name: each.digest for each in before.formulas}.items() <= digests.items()
+    assert digests[f"{FORMULA}@1"] != digests[f"{FORMULA}@2"]
+    assert digests == formulas(newer.rule_set_folders[-1].parent)
+    assert [n for n in shipped(plugins) if n.startswith("blend@")] == [OLD]
+    assert [n for n in shipped(newer) if n.startswith("blend@")] == [OLD, NEW]
+
+
+def test_what_is_pinned_scores_to_the_same_bytes(
+    blend: Scorer, newer: Registry, history: Path, tmp_path: Path
+) -> None:
+    pin = f"{OLD}@{blend.digest}"
+    before, proof = score(blend, history, tmp_path / "before.jsonl")
+    pinned = tallystick.load(pin, registry=newer)
+    after, again = score(pinned, history, tmp_path / "after.jsonl")
+    assert before == after
+    assert proof.output_digest == f"sha256:{sha256(before).hexdigest()}"
+    assert (proof.rule_set_digest, proof.formulas, proof.schemas) == (
+        again.rule_set_digest,
+        again.formulas,
+        again.schemas,
+    )
+    assert tallystick.load(blend.digest, registry=newer).digest == blend.digest
+
+
+def test_the_newer_release_gives_other_results(
+    blend: Scorer, newer: Registry, history: Path, tmp_path: Path
+) -> None:
+    latest = tallystick.load(NEW, registry=newer)
+    assert latest.digest != blend.digest
+    files = [
+        score(each, history, tmp_path / f"{number}.jsonl")[0]
+        for number, each in enumerate((blend, latest))
+    ]
+    rows = [[json.loads(line) for line in each.splitlines()] for each in files]
+    events = [bool(json.loads(line).get("events")) for line in history.read_bytes().splitlines()]
+    changed = 0
+    for old, new, has_events in zip(*rows, events, strict=True):
+        assert old["axes"].keys() == new["axes"].keys()
+        apart = {name for name in old["axes"] if old["axes"][name] != new["axes"][name]}
+        assert apart <= {"efficiency"}
+        assert has_events or old == new
+        changed += bool(apart)
+    assert changed > 20
+
+
+def test_a_pin_refuses_another_release_under_its_name(blend: Scorer, newer: Registry) -> None:
+    with pytest.raises(RuleSetError) as caught:
+        tallystick.load(f"{NEW}@{blend.digest}", registry=newer)
+    assert tallystick.load(NEW, registry=newer).digest in str(caught.value)
+
+
+def test_a_newer_rule_set_without_its_release_is_refused(
+    plugins: Registry, newer: Registry
+) -> None:
+    file = newer.rule_set_folders[-1] / "blend" / "1.1.0.toml"
+    with pytest.raises(RuleSetError, match=rf"{FORMULA}@2") as caught:
+        tallystick.load(str(file), registry=plugins)
+    assert f"did you mean '{FORMULA}@1'?" in str(caught.value)
+
+
+def test_facts_from_before_score_what_is_pinned_and_refuse_what_they_lack(
+    blend: Scorer, plugins: Registry, newer: Registry, history: Path, tmp_path: Path
+) -> None:
+    extract_file(history, tmp_path / "old.parquet", plugins)
+    extract_file(history, tmp_path / "new.parquet", newer)
+    before, _ = score(blend, history, tmp_path / "before.jsonl")
+    pinned = tallystick.load(f"{OLD}@{blend.digest}", registry=newer)
+    latest = tallystick.load(NEW, registry=newer)
+    for name in ("old", "new"):
+        facts = tmp_path / f"{name}.parquet"
+        assert score(pinned, facts, tmp_path / f"{name}.jsonl")[0] == before
+    # the newer release is gone again: its facts still do for the older rule set
+    assert score(blend, tmp_path / "new.parquet", tmp_path / "back.jsonl")[0] == before
+    direct, _ = score(latest, history, tmp_path / "latest.jsonl")
+    assert score(latest, tmp_path / "new.parquet", tmp_path / "facts.jsonl")[0] == direct
+    with pytest.raises(InputError) as caught:
+        latest.score_file(tmp_path / "old.parquet", tmp_path / "none.jsonl")
+    assert "without " in str(caught.value)
+    assert "events" in str(caught.value)
+    assert "make the facts of the records again" in str(caught.value)
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_state_goes_on_under_its_rule_set(
+    blend: Scorer, plugins: Registry, newer: Registry, tmp_path: Path
+) -> None:
+    store = str(tmp_path / "state.db")
+    with Ledger.create(store, OLD, registry=plugins) as ledger:
+        seeds = ledger.close_epoch().snapshot
+    with Ledger.open(store, registry=newer) as ledger:
+        assert ledger.law.digest == blend.digest
+        assert ledger.close_epoch().snapshot.state.thresholds == seeds.state.thresholds
+        latest = tallystick.load(NEW, registry=newer)
+        with pytest.raises(tallystick.TallystickError, match="expected that of the state"):
+            ledger.scoring(latest).__enter__()
+
+
+def test_a_changed_formula_under_its_old_name_is_not_what_was_pinned(
+    blend: Scorer, tmp_path: Path
+) -> None:
+    project = copy_of(tmp_path / "project")
+    module = project / PACKAGE / "efficiency.py"
+    text = module.read_text()
+    assert "(latency > deadline, 0)" in text
+    module.write_text(text.replace("(latency > deadline, 0)", "(latency >= deadline, 0)"))
+    changed = loaded(project)
+    assert changed.refused == {}
+    assert tallystick.load(OLD, registry=changed).digest != blend.digest
+    with pytest.raises(RuleSetError, match=blend.digest):
+        tallystick.load(f"{OLD}@{blend.digest}", registry=changed)
+
+
+STRICTER = """
+from tallystick.plugins.author import axis, cases, formulas_in, hookimpl, number
+
+tallystick_api = 1
+
+@axis("skills/ml-agreement@2", symbol="μ")
+def agreement(_p):
+    risk, reference = number("submission.risk_score"), number("task.reference_risk_score")
+    return cases((risk == reference, 1), otherwise=0)
+
+@hookimpl
+def tallystick_formulas():
+    return [agreement]
+"""
+
+
+def test_a_newer_version_of_a_shipped_formula_leaves_what_is_pinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stricter.py").write_text(STRICTER)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = loaded(PROJECT, EntryPoint("stricter", "stricter", GROUP))
+    assert found.refused == {}
+    examples = found.skill_types["declarative"].examples
+    assert examples is not None
+    for version in ("1.0.0", "1.1.0"):
+        alone = tallystick.load(f"skills@{version}")
+        beside = tallystick.load(f"skills@{version}@{alone.digest}", registry=found)
+        before, _ = score(alone, examples, tmp_path / "alone.jsonl")
+        assert score(beside, examples, tmp_path / "beside.jsonl")[0] == before
+        text = alone.loaded.path.read_text()
+        assert "skills/ml-agreement@1" in text
+        (tmp_path / "new.toml").write_text(text.replace("ml-agreement@1", "ml-agreement@2"))
+        changed = tallystick.load(str(tmp_path / "new.toml"), registry=found)
+        assert changed.digest != alone.digest
+        assert score(changed, examples, tmp_path / "new.jsonl")[0] != before
+
+
+@pytest.mark.parametrize("kind", ["missing", "failing", "greedy"])
+def test_a_broken_neighbour_does_not_stop_it(
+    blend: Scorer, records: list[bytes], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is not there, one that fails, and one that wants its names."""
+    broken = BROKEN
+    if kind == "failing":
+        (tmp_path / "failing.py").write_text("raise SystemExit('no')\n")
+        broken = EntryPoint("broken", "failing", GROUP)
+    if kind == "greedy":
+        shutil.copytree(PROJECT / PACKAGE, tmp_path / "greedy")
+        for path in (tmp_path / "greedy").glob("*.py"):
+            path.write_text(path.read_text().replace(PACKAGE, "greedy"))
+        broken = EntryPoint("broken", "greedy.plugin", GROUP)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = loaded(PROJECT, broken)
+    assert set(found.refused) == {"broken"}
+    scorer = tallystick.load(f"{OLD}@{blend.digest}", registry=found)
+    assert list(scorer.score_many(records[:50])) == list(blend.score_many(records[:50]))
