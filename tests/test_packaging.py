@@ -119,6 +119,7 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
         pytest.param(carried("schemas", "*.json", "tallystick/_data/schemas/"), id="schemas"),
         pytest.param(carried("plugins", "*.schema.json", ""), id="schemas of plugins"),
         pytest.param(carried("plugins", "examples.jsonl", ""), id="examples"),
+        pytest.param(carried("plugins", "released.json", ""), id="released formulas"),
         pytest.param(carried("plugins", "py.typed", ""), id="typed plugins"),
         pytest.param(carried("plugins", "*.py", ""), id="plugins"),
         pytest.param(carried("engine", "py.typed", ""), id="typed engine"),

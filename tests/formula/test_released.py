@@ -1,6 +1,6 @@
 """A formula that is released never changes: a change is a new version.
 
-``released.json`` holds the digest of every formula of the two shipped plugins, as anyone can
+``released.json`` of each shipped plugin holds the digest of each of its formulas, as anyone can
 compute it. A new formula is added there once; no line there ever changes or goes.
 """
 
@@ -13,11 +13,24 @@ from pathlib import Path
 import attrs
 import pytest
 
+import tallystick_skills
+import tallystick_workflow
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import const
 from tallystick.plugins.registry import installed
 
-RELEASED = json.loads((Path(__file__).parent / "released.json").read_text(encoding="utf-8"))
+FILES = [
+    Path(str(package.__file__)).parent / "released.json"
+    for package in (tallystick_skills, tallystick_workflow)
+]
+
+
+def listed(file: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))["formulas"]
+    return found
+
+
+RELEASED = {name: digest for file in FILES for name, digest in listed(file).items()}
 
 
 def shipped() -> dict[str, Formula]:
@@ -44,8 +57,9 @@ def test_released_formulas_are_as_they_were_and_all_there() -> None:
     assert differences(shipped()) == {}
 
 
-def test_the_list_is_in_name_order() -> None:
-    assert list(RELEASED) == sorted(RELEASED)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_the_list_is_in_name_order(file: Path) -> None:
+    assert list(listed(file)) == sorted(listed(file))
 
 
 @pytest.mark.parametrize("name", sorted(RELEASED))

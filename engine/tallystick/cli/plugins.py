@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tallystick.cli.plugin_check import check_command
+from tallystick.cli.plugin_new import new_command
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 @click.group()
 def plugins() -> None:
     """The installed plugins."""
+
+
+plugins.add_command(check_command)
+plugins.add_command(new_command)
 
 
 @plugins.command("list")

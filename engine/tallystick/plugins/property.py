@@ -24,10 +24,12 @@ class Direction:
     Attributes:
         fact: the fact, a number or a truth.
         better: whether more of it is better, or less.
+        where: which records it is about; None is all of them.
     """
 
     fact: Node
     better: Literal["more", "less"]
+    where: Node | None = None
 
 
 @attrs.frozen(eq=False)
@@ -56,14 +58,14 @@ class Property:
     changes: tuple[Node, ...] = ()
 
 
-def more_is_better(fact: Node) -> Direction:
-    """More of a fact never lowers a score."""
-    return Direction(_fact(fact), "more")
+def more_is_better(fact: Node, *, where: Node | None = None) -> Direction:
+    """More of a fact never lowers a score, where the condition holds before and after."""
+    return Direction(_fact(fact), "more", None if where is None else as_condition(where))
 
 
-def less_is_better(fact: Node) -> Direction:
-    """Less of a fact never lowers a score."""
-    return Direction(_fact(fact), "less")
+def less_is_better(fact: Node, *, where: Node | None = None) -> Direction:
+    """Less of a fact never lowers a score, where the condition holds before and after."""
+    return Direction(_fact(fact), "less", None if where is None else as_condition(where))
 
 
 def never_below(name: str, summary: str, value: str, bound: Operand, *, where: Node) -> Property:

@@ -30,6 +30,16 @@ GROUP = "tallystick.plugins"
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only plugins to load, separated by commas."""
 
+_HOOK, _TAKEN = "hook-failed", "name-taken"
+
+
+class RefusedPluginError(PluginError):
+    """A plugin that is refused; ``code`` is the stable name of the reason."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
 
 @attrs.frozen
 class Plugin:
@@ -68,7 +78,12 @@ class Registry:
 @lru_cache(maxsize=1)
 def installed() -> Registry:
     """The registry of the installed plugins that the environment allows."""
-    return registry(entry_points(group=GROUP), _allowed(os.environ.get(ALLOWED)))
+    return registry(entry_points(group=GROUP), allowed_names())
+
+
+def allowed_names() -> frozenset[str] | None:
+    """The names of the only plugins that the environment allows; None allows all."""
+    return _allowed(os.environ.get(ALLOWED))
 
 
 def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> Registry:
@@ -82,11 +97,23 @@ def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None)
     refused: dict[str, str] = {}
     for entry in _in_order(found, allowed):
         try:
-            _add(_load(entry), plugins)
+            _add(load(entry), plugins)
         except PluginError as error:
             refused.setdefault(entry.name, str(error))
     for name in sorted((allowed or frozenset()) - plugins.keys() - refused.keys()):
         refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
+    return _registry(plugins, refused)
+
+
+def joined(others: Registry, plugin: Plugin) -> Registry:
+    """A registry with one more plugin, which comes last.
+
+    Raises:
+        RefusedPluginError: its name, or a name of what it offers, is taken.
+    """
+    plugins = dict(others.plugins)
+    _add(plugin, plugins)
+    refused = {name: why for name, why in others.refused.items() if name != plugin.name}
     return _registry(plugins, refused)
 
 
@@ -109,16 +136,24 @@ def _distribution(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else ""
 
 
-def _load(entry: EntryPoint) -> Plugin:
+def load(entry: EntryPoint) -> Plugin:
+    """The plugin of an entry point, on its own.
+
+    Raises:
+        RefusedPluginError: it cannot be used; the cause is what its own code raised.
+    """
     try:
         module = entry.load()
     except (Exception, SystemExit) as error:
-        raise PluginError(f"its import failed: {_failure(error)}") from error
+        raise RefusedPluginError(
+            "import-failed", f"its import failed: {_failure(error)}"
+        ) from error
     api = getattr(module, "tallystick_api", None)
     if type(api) is not int or api != spec.API_VERSION:
-        raise PluginError(
+        raise RefusedPluginError(
+            "api-version",
             f"found tallystick_api = {api!r} in {entry.value}, expected {spec.API_VERSION}: "
-            "install a version of the plugin for this engine"
+            "install a version of the plugin for this engine",
         )
     return _offered(entry, module)
 
@@ -128,7 +163,9 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
         if not hasattr(getattr(module, name, None), f"{spec.PROJECT}_impl") and hasattr(
             module, name
         ):
-            raise PluginError(f"found its {name} without @hookimpl, expected it marked")
+            raise RefusedPluginError(
+                _HOOK, f"found its {name} without @hookimpl, expected it marked"
+            )
     manager = pluggy.PluginManager(spec.PROJECT)
     manager.add_hookspecs(spec)
     try:
@@ -146,7 +183,7 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
     except PluginError:
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"one of its hooks failed: {_failure(error)}") from error
+        raise RefusedPluginError(_HOOK, f"one of its hooks failed: {_failure(error)}") from error
 
 
 def _failure(error: BaseException) -> str:
@@ -157,16 +194,19 @@ def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...
     offers = [offer for answer in answers for offer in answer]
     for offer in offers:
         if not isinstance(offer, expected):
-            raise PluginError(f"found {offer!r} in a hook's answer, expected {expected.__name__}")
+            raise RefusedPluginError(
+                _HOOK, f"found {offer!r} in a hook's answer, expected {expected.__name__}"
+            )
     return tuple(offers)
 
 
 def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
     if plugin.name in plugins:
         other = plugins[plugin.name].distribution
-        raise PluginError(
+        raise RefusedPluginError(
+            _TAKEN,
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
-            "name, and only the first is used: uninstall one"
+            "name, and only the first is used: uninstall one",
         )
     for kind in ("formulas", "skill_types", "requirements"):
         names = [offer.name for offer in getattr(plugin, kind)]
@@ -175,7 +215,8 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
         clash = [f"{name} (of the plugin {taken[name]})" for name in names if name in taken]
         if twice or clash:
             what = kind.replace("_", " ")
-            raise PluginError(f"its {what} have names that are taken: {', '.join(twice + clash)}")
+            names_taken = ", ".join(twice + clash)
+            raise RefusedPluginError(_TAKEN, f"its {what} have names that are taken: {names_taken}")
     plugins[plugin.name] = plugin
 
 

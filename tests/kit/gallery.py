@@ -1,0 +1,263 @@
+"""A gallery of broken plugins: each a whole project, with one thing wrong and names of its own.
+
+An exhibit is the good plugin of ``broken`` with one piece replaced. All of them can be installed
+side by side, so that what each of them does to the others shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import attrs
+from broken import FORMULAS, PACKAGE, PLUGIN, RULES, SCHEMA, broken, true_digests
+
+_SHARED = ("acme-parcels", "acme_parcels", "acme", "parcels", "parcel")
+"""The names in the good plugin, which every exhibit has its own for."""
+_DIVIDED = "cases((most == 0, 0), otherwise=clip(grams / most))"
+
+
+@attrs.frozen
+class Exhibit:
+    """One broken plugin.
+
+    Attributes:
+        name: of the plugin, of its rule set and of the namespace of its formulas.
+        codes: of everything that the kit finds.
+        pieces: what is replaced, as keywords of ``broken``.
+        released: the formulas as they were released, if they were others.
+        refused: part of the reason why the registry refuses it; empty where it is in use.
+        is_alone: whether its import reaches the output of the others, so that it is shown alone.
+        entry: the name of its entry point, if it is another than its own.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    pieces: Mapping[str, Any]
+    released: str = ""
+    refused: str = ""
+    is_alone: bool = False
+    entry: str = ""
+
+    @property
+    def plugin(self) -> str:
+        """The name that the plugin is known by."""
+        return self.entry or self.name
+
+    @property
+    def skill_type(self) -> str:
+        """The name of its skill type."""
+        return self.name.replace("-", "_")
+
+    @property
+    def package(self) -> str:
+        """The name of its Python package."""
+        return f"broken_{self.skill_type}"
+
+    def write(self, folder: Path) -> Path:
+        """Write the project, and the metadata of its installation, and give its folder."""
+        broken(folder, **self.pieces, released={})
+        (folder / PACKAGE).rename(folder / self.package)
+        rules = folder / self.package / "rules" / "parcels"
+        if rules.exists():
+            rules.rename(rules.with_name(self.name))
+        for file in [path for path in folder.rglob("*") if path.is_file()]:
+            file.write_text(self._renamed(file.read_text(encoding="utf-8")), encoding="utf-8")
+        digests = self._released(folder / self.package / "formulas.py")
+        text = json.dumps({"formulas": digests})
+        (folder / self.package / "released.json").write_text(text, encoding="utf-8")
+        self._install(folder)
+        return folder
+
+    def _renamed(self, text: str) -> str:
+        own = (f"broken-{self.name}", self.package, self.name, self.name, self.skill_type)
+        marks = [f"\0{place}\0" for place in range(len(own))]
+        # in two steps, for a name of an exhibit may hold one that is replaced
+        for old, new in (*zip(_SHARED, marks, strict=True), *zip(marks, own, strict=True)):
+            text = text.replace(old, new)
+        text = text.replace(f"{self.skill_type}.schema.json", "parcel.schema.json")
+        return text.replace(f'\n{self.name} = "', f'\n{self.plugin} = "')
+
+    def _released(self, module: Path) -> Mapping[str, str]:
+        if not self.released:
+            return true_digests(module)
+        before = module.with_name("before.py")
+        before.write_text(self._renamed(self.released), encoding="utf-8")
+        digests = true_digests(before)
+        before.unlink()
+        return digests
+
+    def _install(self, folder: Path) -> None:
+        about = folder / f"{self.package}-1.2.3.dist-info"
+        about.mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: broken-{self.name}\nVersion: 1.2.3\n"
+        (about / "METADATA").write_text(metadata)
+        entry = f"[tallystick.plugins]\n{self.plugin} = {self.package}.plugin\n"
+        (about / "entry_points.txt").write_text(entry)
+
+
+def _schema(change: Callable[[dict[str, Any]], object]) -> Mapping[str, Any]:
+    schema = deepcopy(SCHEMA)
+    change(schema["properties"]["submission"])
+    return schema
+
+
+def _formula(before: str, after: str) -> Mapping[str, str]:
+    assert before in FORMULAS, before
+    return {"formulas": FORMULAS.replace(before, after)}
+
+
+def _fact(body: str, imports: str = "") -> Mapping[str, str]:
+    """The pieces of a plugin whose rule set has an axis over an opaque fact."""
+    lines = body.replace("\n", "\n    ")
+    text = (
+        f"{imports}\n{FORMULAS}\n\n"
+        f'@opaque("measured", low=0, high=20)\ndef measured(record):\n    {lines}\n\n\n'
+        '@axis("acme/measure@1")\ndef measure(p):\n    """A share."""\n    return measured / 20\n'
+    )
+    rules = RULES.replace(
+        "[axes.load]", '[axes.measure]\nformula = "acme/measure@1"\n\n[axes.load]'
+    )
+    return {
+        "formulas": text,
+        "rules": rules.replace("load = 0.5 }", "load = 0.4, measure = 0.1 }"),
+    }
+
+
+def _fails(line: str) -> Mapping[str, str]:
+    """The pieces of a plugin whose import comes to a line."""
+    return {"plugin": f"{PLUGIN}\n{line}\n"}
+
+
+_NOTE = 'note = record["submission"]["note"]\n'
+_LOST = '\n\n@axis("acme/lost@1")\ndef lost(p):\n    return clip(number("checks.lost"))\n'
+
+GALLERY = (
+    # what cannot be used at all
+    Exhibit(
+        "import-error",
+        ("import-failed",),
+        _fails("import not_there_at_all"),
+        refused="its import failed: ModuleNotFoundError",
+    ),
+    Exhibit(
+        "system-exit",
+        ("import-failed",),
+        _fails("raise SystemExit(0)"),
+        refused="its import failed: SystemExit",
+    ),
+    Exhibit(
+        "recursion",
+        ("import-failed",),
+        _fails("def again():\n    return again()\n\n\nagain()"),
+        refused="its import failed: RecursionError",
+    ),
+    Exhibit(
+        "memory",
+        ("import-failed",),
+        _fails("raise MemoryError"),
+        refused="its import failed: MemoryError",
+    ),
+    Exhibit(
+        "api-version",
+        ("api-version",),
+        {"plugin": PLUGIN.replace("tallystick_api = 1", "tallystick_api = 99")},
+        refused="found tallystick_api = 99",
+    ),
+    Exhibit(
+        "hook-error",
+        ("hook-failed",),
+        {"plugin": PLUGIN.replace("return formulas_in(formulas)", "return 1 // 0")},
+        refused="one of its hooks failed: ZeroDivisionError",
+    ),
+    Exhibit(
+        "plugin-name", ("name-taken",), {}, entry="skills", refused="both offer a plugin of this"
+    ),
+    Exhibit(
+        "formula-name",
+        ("name-taken",),
+        {"formulas": FORMULAS.replace("acme/load@1", "skills/shell-coverage@1")},
+        refused="its formulas have names that are taken: skills/shell-coverage@1 (of the plugin",
+    ),
+    Exhibit(
+        "float-in-formula",
+        ("float-in-formula",),
+        _formula("most == 0", "most == 0.5"),
+        refused="its import failed: FormulaError",
+    ),
+    # schemas
+    Exhibit(
+        "open-schema",
+        ("schema-open",),
+        {"schema": _schema(lambda part: part.pop("additionalProperties"))},
+    ),
+    Exhibit(
+        "unbounded-schema",
+        ("schema-unbounded",),
+        {"schema": _schema(lambda part: part["properties"]["stops"].pop("maximum"))},
+    ),
+    Exhibit("unreachable-fact", ("fact-unreachable",), {"formulas": FORMULAS + _LOST}),
+    # formulas
+    Exhibit("out-of-range", ("axis-out-of-range",), _formula("clip(grams / most)", "grams / most")),
+    Exhibit("zero-division", ("division-by-zero",), _formula(_DIVIDED, "clip(grams / most)")),
+    Exhibit(
+        "changed-formula",
+        ("formula-changed",),
+        _formula("(most == 0, 0)", "(most == 0, 1)"),
+        released=FORMULAS,
+    ),
+    # facts that are code
+    Exhibit("float-fact", ("opaque-not-integer",), _fact("return 0.5")),
+    Exhibit(
+        "clock",
+        ("opaque-clock",),
+        _fact("return int(time.time() > 10**9)", "import time"),
+    ),
+    Exhibit(
+        "randomness",
+        ("opaque-randomness",),
+        # seeded by the record, so that no result changes: a draw is refused all the same
+        _fact('return random.Random(record["task_id"]).randint(0, 20)', "import random"),
+    ),
+    Exhibit(
+        "network",
+        ("opaque-network",),
+        _fact("with socket.socket() as made:\n    return made.type % 9", "import socket"),
+    ),
+    Exhibit(
+        "file",
+        ("opaque-file",),
+        _fact("with open(__file__) as own:\n    return len(own.readline()) % 9"),
+    ),
+    Exhibit(
+        "environment",
+        ("opaque-environment",),
+        _fact('return len(os.environ.get("NOWHERE", ""))', "import os"),
+    ),
+    Exhibit("raising", ("opaque-raises",), _fact('return len(record["submission"]["places"]) % 9')),
+    Exhibit(
+        "quadratic",
+        ("opaque-slow",),
+        _fact(f"{_NOTE}return sum(x == y for x in note for y in note) % 9"),
+    ),
+    Exhibit(
+        "endless",
+        ("opaque-slow",),
+        _fact(f"{_NOTE}while True:\n    note += 'a'[:0]"),
+    ),
+    Exhibit(
+        "set-order",
+        ("opaque-unstable",),
+        _fact('return hash(record["submission"]["note"]) % 21'),
+    ),
+    Exhibit(
+        "time-zone",
+        ("opaque-unstable",),
+        _fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
+    ),
+    Exhibit("prints", ("import-side-effect",), _fails("print('hello')"), is_alone=True),
+    Exhibit("crash", ("crashed",), _fact("os._exit(3)", "import os")),
+)
