@@ -135,8 +135,30 @@ class Emission:
 
 
 @attrs.frozen
+class Silence:
+    """A code of the linter that the rule set silences, with the reason.
+
+    Attributes:
+        code: of the check.
+        reason: why what it finds is right as it is; never empty.
+        path: the only place, with what is below; empty is everywhere.
+    """
+
+    code: str
+    reason: str
+    path: str = ""
+
+
+@attrs.frozen
+class Lint:
+    """What the linter leaves out. It changes no score, and the digest does not cover it."""
+
+    silence: tuple[Silence, ...] = ()
+
+
+@attrs.frozen
 class RuleSet:
-    """One rule set; a section that the file leaves out is None, or empty for ``windows``."""
+    """One rule set; a section that is left out is None, or empty for ``lint`` and ``windows``."""
 
     rule_set: Header
     axes: Mapping[str, Axis]
@@ -147,6 +169,7 @@ class RuleSet:
     epochs: Epochs | None = None
     groups: Groups | None = None
     aggregation: Aggregation | None = None
+    lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
 
     @property

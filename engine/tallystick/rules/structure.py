@@ -41,7 +41,10 @@ def structure(data: Mapping[str, Any]) -> RuleSet:
 
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
-    """The tables that say the rule set, as JSON: decimals as text, defaults left out."""
+    """The tables that say what scores, as JSON: decimals as text, defaults left out.
+
+    What the linter leaves out is left out too: it changes no score.
+    """
     document: dict[str, Any] = _converter().unstructure(rule_set)
     return document
 
@@ -57,6 +60,7 @@ def _converter() -> cattrs.Converter:
     _rename_threshold(converter)
     for cls in _WITH_PARAMETERS:
         _spread_parameters(converter, cls)
+    _omit_lint(converter)
     return converter
 
 
@@ -99,6 +103,14 @@ def _rename_threshold(converter: cattrs.Converter) -> None:
     converter.register_unstructure_hook(
         Level,
         make_dict_unstructure_fn(Level, converter, _cattrs_omit_if_default=True, threshold=named),
+    )
+
+
+def _omit_lint(converter: cattrs.Converter) -> None:
+    unlinted = override(omit=True)
+    converter.register_unstructure_hook(
+        RuleSet,
+        make_dict_unstructure_fn(RuleSet, converter, _cattrs_omit_if_default=True, lint=unlinted),
     )
 
 

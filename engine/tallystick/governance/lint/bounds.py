@@ -1,0 +1,109 @@
+"""Rule sets that do not load, and the proofs that fail when they are bound.
+
+What loads is proved: these codes are of what loading finds, with its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from tallystick.errors import FormulaError, Problem, RuleSetError
+from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.plugins.registry import Registry
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.scorer import Scorer, bind
+
+UNLOADED = "does-not-load"
+_RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
+_STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}
+"""How binding begins to say what it cannot prove."""
+_THRESHOLD = "tiers.thresholds."
+
+
+def unloaded(problems: tuple[Problem, ...]) -> tuple[Finding, ...]:
+    """The findings of a file that cannot be read as a rule set."""
+    return tuple(_finding(UNLOADED, problem, {}) for problem in problems)
+
+
+def unbound(loaded: LoadedRuleSet, registry: Registry, first: RuleSetError) -> tuple[Finding, ...]:
+    """The findings of a rule set whose formulas cannot be proved, of each type by itself.
+
+    Args:
+        loaded: the rule set.
+        registry: the plugins.
+        first: why it cannot be bound: binding ends at the first formula that fails.
+    """
+    found = _by_problem(first)
+    for name, rules in loaded.rule_set.skill_types.items():
+        alone = attrs.evolve(loaded.rule_set, skill_types={name: rules})
+        try:
+            bind(attrs.evolve(loaded, rule_set=alone), registry)
+        except RuleSetError as error:
+            found |= _by_problem(error)
+    return tuple(found.values())
+
+
+def _by_problem(error: RuleSetError) -> dict[Problem, Finding]:
+    return {problem: _unproved(problem, error.__cause__) for problem in error.problems}
+
+
+def _unproved(problem: Problem, cause: BaseException | None) -> Finding:
+    if isinstance(cause, FormulaError):
+        said = str(cause)
+        codes = (code for start, code in _STARTS.items() if said.startswith(start))
+        return _finding(next(codes, UNLOADED), problem, {"formula": problem.value, "proof": said})
+    code = _ORDER if problem.path.startswith(_THRESHOLD) else UNLOADED
+    return _finding(code, problem, {})
+
+
+def _finding(code: str, problem: Problem, figures: dict[str, str]) -> Finding:
+    found = f"found {problem.value}, " if problem.value else ""
+    message = f"{found}expected {problem.expected}"
+    remedy = _REMEDIES[code]
+    return Finding(
+        code, "error", problem.file, problem.line, problem.path, message, figures, remedy
+    )
+
+
+def _nothing(scorer: Scorer) -> Iterator[Found]:
+    """What is bound has been proved."""
+    del scorer
+    yield from ()
+
+
+CHECKS = (
+    Check(
+        UNLOADED,
+        "error",
+        "a file that is no rule set, or not a sound one",
+        "The file is judged as by `rules check`; what is wrong with it is told with the words of "
+        "loading. No other check can be made then.",
+        "do what is expected there",
+        _nothing,
+    ),
+    Check(
+        _RANGE,
+        "error",
+        "a formula that can leave its declared range",
+        "When a rule set is bound, the bounds of every axis, composite, factor, threshold and "
+        "emission are proved for every record that the schema and the requirements allow. Here "
+        "the proof fails: a value may be outside the range. It is asked of each skill type by "
+        "itself, and the first formula of a type that fails is told.",
+        "use clip() in the formula, or change its parameters",
+        _nothing,
+    ),
+    Check(
+        _ZERO,
+        "error",
+        "a formula that can divide by zero",
+        "As for out-of-range: a divisor is not proved to be other than 0 where it is reached.",
+        "put the zero in an earlier case of the formula, or require it of the record",
+        _nothing,
+    ),
+)
+"""The codes of what loading finds."""
+
+_REMEDIES = {check.code: check.remedy for check in CHECKS}
+_REMEDIES[_ORDER] = "order the levels by their thresholds and their multipliers"

@@ -1,0 +1,115 @@
+"""Linting a rule set: every check asked, every finding with its place in the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import attrs
+
+from tallystick.errors import RuleSetError
+from tallystick.governance.lint.bounds import unbound, unloaded
+from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.governance.lint.silence import Silenced, apart, mistakes
+from tallystick.plugins.registry import Registry, installed
+from tallystick.rules.findings import dotted
+from tallystick.rules.loading import load
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.resolution import find
+from tallystick.scoring.scorer import Scorer, bind
+
+
+@attrs.frozen
+class Report:
+    """What the linter has to say, in the order of the file.
+
+    Attributes:
+        findings: what is told.
+        silenced: what the rule set silences, with its reasons.
+        loaded: whether it loads; of one that does not, only that is known.
+    """
+
+    findings: tuple[Finding, ...]
+    silenced: tuple[Silenced, ...] = ()
+    loaded: bool = True
+
+    def of(
+        self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
+    ) -> Report:
+        """What some checks find, by their codes; why a rule set does not load is always told."""
+        if not self.loaded:
+            return self
+        return attrs.evolve(
+            self,
+            findings=tuple(f for f in self.findings if _is_asked(f, selected, ignored)),
+            silenced=tuple(s for s in self.silenced if _is_asked(s.finding, selected, ignored)),
+        )
+
+
+def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Finding, ...]:
+    """The findings that a rule set does not silence, in the order of the file.
+
+    Args:
+        reference: ``name@version``, a path, or a digest, as for loading.
+        registry: the plugins to use; by default the installed ones.
+
+    Raises:
+        RuleSetError: there is no such file, or it cannot be read; what does not load is a finding.
+    """
+    return report(reference, registry).findings
+
+
+def report(reference: str | Path, registry: Registry | None = None) -> Report:
+    """As ``lint``, with what is silenced."""
+    known = registry or installed()
+    try:
+        loaded = load(str(reference), known)
+    except RuleSetError as error:
+        if not _is_readable(str(reference), known):
+            raise
+        return Report(_in_order(list(unloaded(error.problems))), loaded=False)
+    try:
+        scorer = bind(loaded, known)
+    except RuleSetError as error:
+        return Report(_in_order(list(unbound(loaded, known, error))), loaded=False)
+    return report_of(scorer)
+
+
+def report_of(scorer: Scorer) -> Report:
+    """What the linter has to say of a rule set that is loaded."""
+    silences = scorer.rule_set.lint.silence
+    loaded = scorer.loaded
+    found = [_placed(c, each, loaded) for c in CHECKS.values() for each in c.find(scorer)]
+    found += [_placed(c, each, loaded) for c, each in mistakes(silences, CHECKS, found)]
+    told, silenced = apart(_in_order(found), silences)
+    return Report(tuple(told), tuple(silenced))
+
+
+def _is_asked(
+    finding: Finding, selected: Collection[str] | None, ignored: Collection[str] | None
+) -> bool:
+    return (selected is None or finding.code in selected) and finding.code not in (ignored or ())
+
+
+def _placed(check: Check, found: Found, loaded: LoadedRuleSet) -> Finding:
+    return Finding(
+        code=check.code,
+        severity=found.severity or check.severity,
+        file=str(loaded.path),
+        line=loaded.positions.line(found.path),
+        path=dotted(found.path),
+        message=found.message,
+        evidence=found.evidence,
+        remedy=check.remedy,
+    )
+
+
+def _in_order(findings: list[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda f: (f.line, f.path, f.code, f.message)))
+
+
+def _is_readable(reference: str, registry: Registry) -> bool:
+    path = find(reference, registry).path
+    return path.is_file() and os.access(path, os.R_OK)

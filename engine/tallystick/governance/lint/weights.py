@@ -1,0 +1,58 @@
+"""Weights that weigh nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.reach import values_of
+from tallystick.numbers.nano import to_text
+from tallystick.scoring.scorer import Scorer
+
+
+def _zero(scorer: Scorer) -> Iterator[Found]:
+    for name, rules in scorer.rule_set.skill_types.items():
+        for axis, weight in rules.weights.items():
+            if not weight:
+                yield Found(
+                    ("skill_types", name, "weights", axis),
+                    f"{axis} weighs 0 in {name}: it takes no part in the composite",
+                    {"skill_type": name, "axis": axis},
+                )
+
+
+def _constant(scorer: Scorer) -> Iterator[Found]:
+    for name, bound in scorer.types.items():
+        weights = scorer.rule_set.skill_types[name].weights
+        for axis in bound.axes:
+            values = values_of(bound, axis)
+            if values.low == values.high and weights.get(axis.name):
+                value = to_text(values.low)
+                yield Found(
+                    ("skill_types", name, "weights", axis.name),
+                    f"{axis.name} is {value} for every record of {name}, and weighs "
+                    f"{weights[axis.name]}",
+                    {"skill_type": name, "axis": axis.name, "value": value},
+                )
+
+
+CHECKS = (
+    Check(
+        "weight-zero",
+        "warning",
+        "an axis that is listed with a weight of 0",
+        "A weight of 0 takes no part, also in a geometric mean where the axis is 0.",
+        "list the axis in `axes` if something reads it, else leave it out",
+        _zero,
+    ),
+    Check(
+        "axis-constant",
+        "error",
+        "a weighed axis that is the same for every record",
+        "All combinations of its facts, or its proved range, allow one value only. So it tells "
+        "nobody from anybody, and its weight scales the others.",
+        "weigh what differs, or change the parameters of the axis",
+        _constant,
+    ),
+)
+"""The checks of weights."""

@@ -1,0 +1,99 @@
+"""What makes a composite nothing, and what it is worth to do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+from tallystick.formula.domain import Domain
+from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.reach import composite_range, values_of
+from tallystick.governance.lint.scene import Scene
+from tallystick.numbers.nano import to_text
+from tallystick.scoring.binding import reads_answer
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scorer import Scorer
+
+_TASKS = 256
+"""So many different tasks are tried."""
+
+
+def _zeroing(scorer: Scorer) -> Iterator[Found]:
+    for bound in scorer.types.values():
+        axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
+        found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
+        if found and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
+            yield Found(
+                _path(bound),
+                f"a zero of any of {', '.join(found)} makes the composite of {bound.name} 0, "
+                "whatever the other axes are",
+                {"skill_type": bound.name, "axes": found},
+            )
+
+
+def _free(scorer: Scorer) -> Iterator[Found]:
+    for bound in scorer.types.values():
+        scene = Scene(bound)
+        scored = [(scene.quality(facts), facts) for facts in _idle(scene)]
+        least, facts = min(scored, default=(0, ()))
+        if least > 0:
+            yield Found(
+                _path(bound),
+                f"a record of {bound.name} in which every fact of the answer is at its lowest "
+                f"scores {to_text(least)}",
+                {
+                    "skill_type": bound.name,
+                    "quality": to_text(least),
+                    "axes": {n: to_text(v) for n, v in scene.axes(facts).items()},
+                    "facts": scene.shown(facts),
+                },
+            )
+
+
+def _idle(scene: Scene) -> Iterator[Sequence[int]]:
+    """Facts of records whose answer is nothing, over many tasks."""
+    options = [
+        (d.low,) if reads_answer(fact) else _ends(d)
+        for fact, d in zip(scene.bound.facts, scene.domains, strict=True)
+        if fact.digest in scene.read
+    ]
+    places = [p for p, fact in enumerate(scene.bound.facts) if fact.digest in scene.read]
+    for chosen in islice(product(*options), _TASKS):
+        facts = [domain.low for domain in scene.domains]
+        for place, value in zip(places, chosen, strict=True):
+            facts[place] = value
+        if scene.allows(facts):
+            yield facts
+
+
+def _ends(domain: Domain) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((domain.low, domain.high, min(domain.low + 1, domain.high))))
+
+
+def _path(bound: BoundType) -> tuple[str, ...]:
+    return ("skill_types", bound.name, "weights" if bound.composite.weights else "composite")
+
+
+CHECKS = (
+    Check(
+        "axis-zeroes-everything",
+        "warning",
+        "an axis whose zero zeroes the composite",
+        "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
+        "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
+        "before its gates, is 0 whatever the other axes are. A type of one axis is left out.",
+        "give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason",
+        _zeroing,
+    ),
+    Check(
+        "free-points",
+        "warning",
+        "a composite above 0 for an answer in which nothing was done",
+        "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
+        "The composite is computed for many tasks that the requirements allow, and the lowest is "
+        "shown; where it is above 0, doing nothing is paid for each of them.",
+        "let the axes that are full for nothing be 0 until something was done",
+        _free,
+    ),
+)
+"""The checks of zeros (E25 and E49 of docs/errata.md)."""

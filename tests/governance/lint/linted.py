@@ -1,0 +1,67 @@
+"""Rule sets to lint: the shipped ones, changed in places, and small ones of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import attrs
+
+from tallystick.formula.formula import Formula
+from tallystick.governance.lint.check import Finding
+from tallystick.governance.lint.linting import Report, report
+from tallystick.plugins.registry import Registry, installed
+
+RULES = Path(__file__).resolve().parents[3] / "rules"
+
+SOUND = """\
+[rule_set]
+name = "sound"
+version = "1.0.0"
+format = 1
+
+[axes.success]
+formula = "workflow/success@2"
+
+[axes.reliability]
+formula = "workflow/reliability@2"
+unplanned_retry = 0.1
+timeout = 0.2
+hard_failure = 0.5
+
+[skill_types.workflow]
+composite = "arithmetic"
+weights = { success = 0.6, reliability = 0.4 }
+"""
+"""A rule set of which nothing is found."""
+
+
+def shipped(reference: str, *changes: tuple[str, str]) -> str:
+    """The text of a shipped rule set, in which each first text is replaced by the second."""
+    name, _, version = reference.partition("@")
+    return changed((RULES / name / f"{version}.toml").read_text(encoding="utf-8"), *changes)
+
+
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def registry_with(*formulas: Formula) -> Registry:
+    """The installed plugins and some formulas beside them."""
+    known: Mapping[str, Formula] = {formula.name: formula for formula in formulas}
+    return attrs.evolve(installed(), formulas={**installed().formulas, **known})
+
+
+def report_on(text: str, registry: Registry | None = None) -> Report:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.toml"
+        path.write_text(text, encoding="utf-8")
+        return report(path, registry)
+
+
+def found_in(text: str, code: str, registry: Registry | None = None) -> list[Finding]:
+    return [each for each in report_on(text, registry).findings if each.code == code]

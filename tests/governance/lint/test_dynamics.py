@@ -1,0 +1,143 @@
+"""Where reputation rules lead: the figures of the linter against sums in fractions."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import tallystick
+from tallystick.governance.lint import dynamics, events
+from tallystick.governance.lint.check import Found
+
+ROOT = Path(__file__).resolve().parents[3]
+CHECKS = {check.code: check for check in (*dynamics.CHECKS, *events.CHECKS)}
+
+Load = Callable[..., tallystick.Scorer]
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Load:
+    """Loads a shipped rule set with some text replaced."""
+
+    def load(version: str, *pairs: tuple[str, str]) -> tallystick.Scorer:
+        text = (ROOT / "rules" / "skills" / f"{version}.toml").read_text()
+        for old, new in pairs:
+            assert old in text, old
+            text = text.replace(old, new)
+        path = tmp_path / "changed.toml"
+        path.write_text(text)
+        return tallystick.load(str(path))
+
+    return load
+
+
+def found(code: str, scorer: tallystick.Scorer) -> list[Found]:
+    return list(CHECKS[code].find(scorer))
+
+
+def codes(scorer: tallystick.Scorer) -> set[str]:
+    return {code for code in CHECKS if found(code, scorer)}
+
+
+def rounded(value: Fraction) -> Fraction:
+    """To nine places, half to even, without the engine."""
+    return Fraction(round(value * 10**9), 10**9)
+
+
+def fall(start: str, keep: str, apply: str, delta: str, floor: str) -> list[Fraction]:
+    """The reputations of a miner whose every record adds the same, epoch by epoch."""
+    values = [Fraction(start)]
+    while True:
+        moved = Fraction(keep) * values[-1] + Fraction(apply) * Fraction(delta)
+        following = max(Fraction(floor), min(Fraction(1), rounded(moved)))
+        if following == values[-1]:
+            return values
+        values.append(following)
+
+
+def test_the_best_miner_falls_below_the_filter_at_epoch_10_and_to_the_floor_at_27() -> None:
+    (one,) = found("reputation-decays", tallystick.load("skills@1.0.0"))
+    assert one.path == ("reputation", "damping")
+    assert "at epoch 10 (0.187365652) and reaches the floor at epoch 27" in one.message
+    expected = fall("0.5", "0.9", "0.1", "0.02", "0.05")
+    best = one.evidence["best"]
+    assert best["events"] == ["consensus_pass"]
+    assert Fraction(best["reputation_then"]) == expected[10] == Fraction("0.187365652")
+    assert expected[9] >= Fraction("0.2") > expected[10]
+    assert (best["epochs_until_below_filter"], best["epochs_until_floor"]) == (10, 27)
+    assert (len(expected) - 1, Fraction(best["rests_at"])) == (27, Fraction("0.05"))
+
+
+def test_even_every_reward_at_once_leaves_no_pool() -> None:
+    (one,) = found("pool-extinction", tallystick.load("skills@1.0.0"))
+    expected = fall("0.5", "0.9", "0.1", "0.04", "0.05")
+    rewarded = one.evidence["every_reward"]
+    assert rewarded["events"] == ["consensus_pass", "rerun_pass"]
+    assert Fraction(rewarded["reputation_then"]) == expected[11] < Fraction("0.2") <= expected[10]
+    assert "from epoch 11 on" in one.message
+
+
+def test_the_corrected_line_keeps_what_has_a_reason_alone() -> None:
+    assert codes(tallystick.load("skills@1.0.0")) == {
+        "reputation-decays",
+        "pool-extinction",
+        "floor-below-filter",
+        "newcomers-outrank-veterans",
+        "reputation-horizon",
+        "event-unrewarded",
+        "event-never-matters",
+    }
+    assert codes(tallystick.load("skills@1.1.0")) == {
+        "reputation-horizon",
+        "event-unrewarded",
+        "event-never-matters",
+    }
+    assert codes(tallystick.load("workflow@1.0.0")) == set()
+
+
+def test_the_horizon_of_the_corrected_line() -> None:
+    (one,) = found("reputation-horizon", tallystick.load("skills@1.1.0"))
+    best, worst = one.evidence["best"], one.evidence["worst"]
+    assert (best["rests_at"], best["epochs_to_rest"]) == ("1.000000000", 250)
+    value, epochs = Fraction(1), 0
+    while value >= Fraction("0.2"):
+        value, epochs = rounded(value * Fraction("0.95")), epochs + 1
+    assert (worst["epochs_until_below_filter"], epochs) == (32, 32)
+    assert Fraction(worst["reputation_then"]) == value
+
+
+def test_a_reward_that_holds_the_filter_is_no_decay(changed: Load) -> None:
+    better = changed("1.0.0", ("add = 0.02 ", "add = 0.25 "))
+    assert not {"reputation-decays", "pool-extinction"} & codes(better)
+    assert "newcomers-outrank-veterans" in codes(better)
+    weaker = changed("1.0.0", ("add = 0.02 ", "add = 0.12 "))
+    assert "reputation-decays" in codes(weaker)
+    assert "pool-extinction" not in codes(weaker)
+
+
+def test_a_floor_at_the_filter_or_a_slot_for_those_below_is_no_trap(changed: Load) -> None:
+    assert "floor-below-filter" in codes(changed("1.0.0", ("floor = 0.05", "floor = 0.19")))
+    assert "floor-below-filter" not in codes(changed("1.0.0", ("floor = 0.05", "floor = 0.20")))
+    off = ("enabled = true                          # E31", "enabled = false # E31")
+    assert "floor-below-filter" in codes(changed("1.1.0", off))
+
+
+def test_a_penalty_that_is_too_weak_is_seen(changed: Load) -> None:
+    pairs = [(f"multiply = {value} ", "multiply = 1.0 ") for value in ("0.95", "0.5", "0.7", "0.6")]
+    assert "bad-behaviour-stays" in codes(changed("1.1.0", *pairs))
+
+
+def test_no_reward_and_a_gap_between_bands_are_seen(changed: Load) -> None:
+    assert "nothing-rewards" in codes(changed("1.1.0", ("add = 0.02 ", "add = 0.0 ")))
+    gap = changed("1.1.0", ("at_least = 0.4, below = 0.7", "at_least = 0.5, below = 0.7"))
+    (one,) = found("bands-leave-a-gap", gap)
+    assert one.evidence == {"from": "0.400000000", "to": "0.500000000"}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_every_check_says_what_it_means(check: dynamics.Check) -> None:
+    for text in (check.summary, check.remedy):
+        assert text
+        assert not text.endswith(".")
+    assert check.documentation.endswith(".")

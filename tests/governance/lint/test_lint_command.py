@@ -1,0 +1,123 @@
+"""`tallystick rules lint`, as its users run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.command import message_of, run
+from linted import SOUND, changed, shipped
+
+from tallystick.governance.lint.catalogue import CHECKS
+
+KEYS = {"code", "severity", "file", "line", "path", "message", "evidence", "remedy"}
+SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nreason = "kept"\n'
+USAGE = "name a rule set"
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    return written(tmp_path, SOUND)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "rules.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_sound_rule_set_has_nothing_to_tell(sound: Path) -> None:
+    found = run("rules", "lint", sound)
+    assert (found.status, found.out, found.err) == (0, "nothing found\n", "")
+
+
+def test_text_has_place_severity_code_figures_and_remedy() -> None:
+    found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible")
+    first, *rest = found.out.splitlines()
+    place, said = first.split(": warning cap-infeasible: ")
+    assert place.endswith("rules/workflow/1.0.0.toml:47")
+    assert said.startswith("a cap of 0.150000000 cannot hold under 7 miners")
+    assert "    miners: 7" in rest
+    assert rest[-2].startswith("    remedy: ")
+    assert rest[-1] == "1 warning"
+    assert found.status == 0
+
+
+def test_json_has_exactly_the_keys_of_the_interface() -> None:
+    found = run("rules", "lint", "skills@1.0.0", "--json").json()
+    assert found.keys() == {"findings", "silenced"}
+    assert found["silenced"] == []
+    assert all(each.keys() == KEYS for each in found["findings"])
+    assert {each["severity"] for each in found["findings"]} <= {"error", "warning", "note"}
+
+
+def test_select_and_ignore_keep_and_leave_out_codes() -> None:
+    def codes(*options: str) -> set[str]:
+        found = run("rules", "lint", "workflow@1.0.0", "--json", *options).json()
+        return {each["code"] for each in found["findings"]}
+
+    every = codes()
+    assert {"cliff", "free-points", "cap-infeasible"} <= every
+    assert codes("--select", "cliff, free-points") == {"cliff", "free-points"}
+    assert codes("--ignore", "cliff") == every - {"cliff"}
+    assert codes("--select", "cliff,free-points", "--ignore", "cliff") == {"free-points"}
+
+
+def test_silenced_findings_are_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, shipped("workflow@1.0.0") + SILENCE)
+    assert run("rules", "lint", path).out.splitlines()[-1] == "2 warnings; 3 silenced"
+    found = run("rules", "lint", path, "--json").json()
+    assert [each["reason"] for each in found["silenced"]] == ["kept"] * 3
+    assert all(each.keys() == KEYS | {"reason"} for each in found["silenced"])
+
+
+def test_an_error_gives_the_exit_status_one(tmp_path: Path) -> None:
+    text = changed(shipped("workflow@1.1.0"), ("share = 0.15", "share = 0"))
+    found = run("rules", "lint", written(tmp_path, text))
+    assert found.status == 1
+    assert "error cap-infeasible" in found.out
+
+
+@pytest.mark.parametrize("options", [(), ("--select", "cliff"), ("--ignore", "does-not-load")])
+def test_what_does_not_load_is_always_told(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = written(tmp_path, changed(SOUND, ("success = 0.6", "success = 0.7")))
+    found = run("rules", "lint", path, *options)
+    assert found.status == 1
+    assert found.out.startswith(f"{path}:17: error does-not-load: found a sum of 1.1")
+
+
+@pytest.mark.parametrize("code", list(CHECKS))
+def test_every_check_is_documented(code: str) -> None:
+    found = run("rules", "lint", "--explain", code)
+    assert found.status == 0
+    said = " ".join(found.out.split())
+    check = CHECKS[code]
+    assert said.startswith(f"{code} ({check.severity}) {check.summary}")
+    assert said.endswith(f"remedy: {check.remedy}")
+    assert check.documentation in said
+
+
+def test_all_checks_can_be_explained_at_once() -> None:
+    out = run("rules", "lint", "--explain", "all").out
+    assert [line.partition(" ")[0] for line in out.splitlines() if line[:1].strip()] == list(CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), USAGE),
+        (("--explain", "clif"), "did you mean 'cliff'?"),
+        (("workflow@1.0.0", "--select", "cliff,clif"), "--select: found 'clif'"),
+        (("workflow@1.0.0", "--ignore", ""), "--ignore: found ''"),
+    ],
+)
+def test_wrong_use_has_the_exit_status_two(arguments: tuple[str, ...], said: str) -> None:
+    found = run("rules", "lint", *arguments)
+    assert found.status == 2
+    assert said in found.err
+
+
+def test_a_file_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
+    assert "a rule-set file that can be read" in message_of(
+        run("rules", "lint", tmp_path / "x.toml")
+    )

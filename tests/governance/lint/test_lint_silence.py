@@ -1,0 +1,77 @@
+"""A rule set silences a code with a written reason; its digest stays the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from linted import SOUND, changed, report_on, shipped
+
+from tallystick.plugins.registry import installed
+from tallystick.rules.digest import canonical_form
+from tallystick.rules.reading import read_text
+
+PATH = Path("rules.toml")
+REASON = "as published, and kept so"
+
+
+def silence(code: str, path: str = "", reason: str = REASON) -> str:
+    place = f'path = "{path}"\n' if path else ""
+    return f'\n[[lint.silence]]\ncode = "{code}"\n{place}reason = "{reason}"\n'
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    return [(each.code, each.path) for each in report_on(text).findings]
+
+
+def silenced(text: str) -> list[tuple[str, str, str]]:
+    found = report_on(text).silenced
+    return [(each.finding.code, each.finding.path, each.reason) for each in found]
+
+
+def test_a_silence_everywhere_leaves_out_every_finding_of_its_code() -> None:
+    text = shipped("workflow@1.0.0")
+    cliffs = [each for each in told(text) if each[0] == "cliff"]
+    assert len(cliffs) == 3
+    quiet = text + silence("cliff")
+    assert told(quiet) == [each for each in told(text) if each[0] != "cliff"]
+    assert silenced(quiet) == [(*each, REASON) for each in cliffs]
+
+
+@pytest.mark.parametrize("path", ["axes.latency", "axes"])
+def test_a_silence_with_a_path_is_for_that_place_and_below(path: str) -> None:
+    quiet = shipped("workflow@1.0.0") + silence("cliff", path)
+    assert ("cliff", "axes.latency", REASON) in silenced(quiet)
+    assert (("cliff", "axes.cost") in told(quiet)) is (path != "axes")
+
+
+def test_a_path_that_only_begins_alike_is_another_place() -> None:
+    quiet = shipped("workflow@1.0.0") + silence("cliff", "axes.lat")
+    assert silenced(quiet) == []
+    assert ("silence-unneeded", "lint.silence[0]") in told(quiet)
+
+
+def test_a_silence_of_an_unknown_code_and_one_of_nothing_are_told() -> None:
+    assert told(SOUND + silence("cliffs") + silence("cliff")) == [
+        ("silence-unknown", "lint.silence[0].code"),
+        ("silence-unneeded", "lint.silence[1]"),
+    ]
+
+
+@pytest.mark.parametrize("reason", ["", "  "])
+def test_a_silence_needs_a_reason(reason: str) -> None:
+    (found,) = report_on(SOUND + silence("cliff", reason=reason)).findings
+    assert (found.code, found.path) == ("does-not-load", "lint.silence[0].reason")
+    assert "why" in found.message
+    missing = changed(SOUND + silence("cliff"), (f'reason = "{REASON}"', ""))
+    assert [each.path for each in report_on(missing).findings] == ["lint.silence[0].reason"]
+
+
+def test_a_silence_is_no_part_of_the_digest() -> None:
+    registry = installed()
+    plain = read_text(SOUND, PATH, registry)
+    quiet = read_text(SOUND + silence("cliff", "axes"), PATH, registry)
+    assert quiet.rule_set.lint.silence[0].reason == REASON
+    assert quiet.digest == plain.digest
+    forms = [canonical_form(each.rule_set, registry) for each in (plain, quiet)]
+    assert forms[0] == forms[1]
