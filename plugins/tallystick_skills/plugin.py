@@ -17,6 +17,7 @@ from tallystick_skills import (
     thresholds,
 )
 from tallystick_skills.generation import GENERATORS
+from tallystick_skills.properties import directions_of, properties_of
 from tallystick_skills.record import timing_window
 
 tallystick_api = 1
@@ -52,6 +53,8 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             requirements=(timing_window,),
             examples=_HERE / "examples.jsonl",
             generator=GENERATORS[name],
+            directions=directions_of(name),
+            properties=properties_of(name),
         )
         for name, summary in _TYPES.items()
     ]

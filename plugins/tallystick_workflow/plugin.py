@@ -6,6 +6,7 @@ from pathlib import Path
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
 from tallystick_workflow import axes
 from tallystick_workflow.generation import GENERATOR
+from tallystick_workflow.properties import DIRECTIONS, PROPERTIES
 
 tallystick_api = 1
 
@@ -29,6 +30,8 @@ def tallystick_skill_types() -> Sequence[SkillType]:
             requirements=(axes.completed_within_total,),
             examples=_HERE / "examples.jsonl",
             generator=GENERATOR,
+            directions=DIRECTIONS,
+            properties=PROPERTIES,
         )
     ]
 

@@ -1,0 +1,303 @@
+"""The solver's reader: a tree, or its lowered form, as terms of z3.
+
+A formula becomes a real term over unknowns: one for each fact, one for each published value. What
+is unsatisfiable over real unknowns has no record either, so that a proof may forget that facts are
+whole numbers; ``exact`` unknowns remember it. A published value is bound to its exact one by
+``rounded`` and ``same_order``, which hold of rounding half-even to nano.
+
+Needs the extra ``prove``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import reduce
+from typing import TypeAlias
+
+import attrs
+
+from tallystick.errors import FormulaError, TallystickError
+from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import scale_of
+from tallystick.formula.polynomial import Polynomial
+from tallystick.formula.program import Cell, Input, Piece, Program
+from tallystick.formula.tree import Kind, Node, arms_of, value_of
+from tallystick.numbers.nano import NANO
+
+try:
+    import z3
+except ModuleNotFoundError as error:
+    raise TallystickError(
+        "found no z3, the solver that proofs need: pip install 'tallystick[prove]'"
+    ) from error
+
+Term: TypeAlias = z3.ArithRef
+"""A real term."""
+Truth: TypeAlias = z3.BoolRef
+"""A condition."""
+Unknowns: TypeAlias = Mapping[str, z3.ExprRef]
+"""Facts by digest, or published values by name, each over its scale; truths are conditions."""
+
+_FEW = 8
+"""So many values are listed one by one."""
+
+
+@attrs.frozen(eq=False)
+class Unknown:
+    """One fact or published value that the solver chooses.
+
+    Attributes:
+        value: what a tree reads: a condition for a truth, else a real, divided by its scale.
+        within: what holds of it.
+    """
+
+    value: Term | Truth
+    within: tuple[Truth, ...]
+
+
+@attrs.frozen(eq=False)
+class Division:
+    """A divisor of a tree, and where it is reached."""
+
+    reached: Truth
+    divisor: Term
+
+
+@attrs.frozen(eq=False)
+class LoweredArm:
+    """One arm of a lowered formula: its ratio, and where it is the one that counts."""
+
+    reached: Truth
+    numerator: Term
+    denominator: Term
+
+
+def number(value: Fraction | int) -> Term:
+    """An exact number as a term."""
+    exact = Fraction(value)
+    return z3.Q(exact.numerator, exact.denominator)
+
+
+def as_number(value: Term | Truth) -> Term:
+    """A truth as 1 or 0; a number as it is."""
+    return z3.If(value, number(1), number(0)) if z3.is_bool(value) else value
+
+
+def unknown_fact(name: str, fact: Node, domain: Domain, *, exact: bool = False) -> Unknown:
+    """A fact that can be any value of its domain."""
+    if fact.kind is Kind.TRUTH:
+        return Unknown(z3.Bool(name), ())
+    return _unknown(name, domain, scale_of(fact), exact=exact)
+
+
+def unknown_published(name: str, domain: Domain, *, exact: bool = False) -> Unknown:
+    """A published value that can be any of its domain, in nano."""
+    return _unknown(name, domain, NANO, exact=exact)
+
+
+def _unknown(name: str, domain: Domain, scale: int, *, exact: bool) -> Unknown:
+    if domain.high - domain.low <= _FEW * domain.unit:
+        value = z3.Real(name)
+        several = range(domain.low, domain.high + 1, domain.unit)
+        return Unknown(value, (z3.Or([value == number(Fraction(n, scale)) for n in several]),))
+    if exact:
+        whole = z3.Int(name)
+        inside = (whole >= -(-domain.low // domain.unit), whole <= domain.high // domain.unit)
+        return Unknown(z3.ToReal(whole) * number(Fraction(domain.unit, scale)), inside)
+    value = z3.Real(name)
+    low, high = (number(Fraction(end, scale)) for end in (domain.low, domain.high))
+    if scale == 1:  # whole numbers have a gap beside the smallest, which is often 0
+        next_one = number(domain.low + domain.unit)
+        return Unknown(value, (z3.Or(value == low, value >= next_one), value <= high))
+    return Unknown(value, (value >= low, value <= high))
+
+
+def integer_of(model: z3.ModelRef, value: Term | Truth, scale: int) -> int | None:
+    """The integer of an unknown in a model, or None where the model has none."""
+    found = model.eval(value, model_completion=True)
+    if z3.is_bool(value):
+        return int(z3.is_true(found))
+    if not z3.is_rational_value(found):
+        return None
+    scaled = Fraction(found.numerator_as_long(), found.denominator_as_long()) * scale
+    return scaled.numerator if scaled.denominator == 1 else None
+
+
+def rounded(exact: Term, published: Term, marks: Iterable[Fraction] = ()) -> list[Truth]:
+    """What holds between an exact value and the published one: 2 · |n − 10⁹ · x| ≤ 1.
+
+    Args:
+        exact: the exact value.
+        published: the published one, in units of one.
+        marks: numbers that rounding cannot cross; those that are no nano are left out.
+    """
+    half = number(Fraction(1, 2 * NANO))
+    near = [published - exact <= half, exact - published <= half]
+    for mark in {m for m in marks if NANO % m.denominator == 0}:
+        near += [z3.Implies(exact <= number(mark), published <= number(mark))]
+        near += [z3.Implies(exact >= number(mark), published >= number(mark))]
+    return near
+
+
+def same_order(one: tuple[Term, Term], other: tuple[Term, Term]) -> list[Truth]:
+    """Rounding keeps the order of two values, each given as (exact, published)."""
+    (x, n), (y, m) = one, other
+    return [z3.Implies(x <= y, n <= m), z3.Implies(y <= x, m <= n)]
+
+
+class Reader:
+    """Reads trees whose parameters are bound.
+
+    Attributes:
+        divisions: every division that was read so far.
+    """
+
+    def __init__(self, facts: Unknowns, published: Unknowns) -> None:
+        """Read over these unknowns."""
+        self._facts, self._published = facts, published
+        self._reached: Truth = z3.BoolVal(True)
+        self.divisions: list[Division] = []
+
+    def value(self, node: Node) -> Term:
+        """The exact value of a tree; a condition counts as 1 or 0."""
+        if node.kind is Kind.TRUTH:
+            return as_number(self.truth(node))
+        match node.op:
+            case "const":
+                return number(value_of(node))
+            case "fact":
+                return self._facts[node.digest]
+            case "published":
+                return self._published[str(node.data[0])]
+            case "label" | "rank":
+                return self.value(node.args[0])
+            case "cases":
+                return self._cases(node)
+        return self._arithmetic(node)
+
+    def truth(self, node: Node) -> Truth:
+        """A condition of a tree."""
+        match node.op:
+            case "fact":
+                return self._facts[node.digest]
+            case "label":
+                return self.truth(node.args[0])
+            case "not":
+                return z3.Not(self.truth(node.args[0]))
+            case "and" | "or":
+                first = self.truth(node.args[0])
+                both = node.op == "and"
+                with self._where(first if both else z3.Not(first)):
+                    second = self.truth(node.args[1])
+                return z3.And(first, second) if both else z3.Or(first, second)
+        left, right = map(self.value, node.args)
+        if node.op == "lt":
+            return left < right
+        return left <= right if node.op == "le" else left == right
+
+    def _arithmetic(self, node: Node) -> Term:
+        operands = [self.value(argument) for argument in node.args]
+        match node.op, operands:
+            case "add", (x, y):
+                return x + y
+            case "sub", (x, y):
+                return x - y
+            case "mul", (x, y):
+                return x * y
+            case "div", (x, y):
+                self.divisions.append(Division(self._reached, y))
+                return x / y
+            case "min", (x, y):
+                return z3.If(x <= y, x, y)
+            case "max", (x, y):
+                return z3.If(x <= y, y, x)
+            case "abs", (x,):
+                return z3.If(x < 0, -x, x)
+        raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
+
+    def _cases(self, node: Node) -> Term:
+        arms, otherwise = arms_of(node)
+        return self._arm(arms, otherwise)
+
+    def _arm(self, arms: list[tuple[Node, Node]], otherwise: Node) -> Term:
+        if not arms:
+            return self.value(otherwise)
+        (condition, node), *rest = arms
+        asked = self.truth(condition)
+        with self._where(asked):
+            value = self.value(node)
+        with self._where(z3.Not(asked)):
+            return z3.If(asked, value, self._arm(rest, otherwise))
+
+    @contextmanager
+    def _where(self, condition: Truth) -> Iterator[None]:
+        before = self._reached
+        self._reached = z3.And(before, condition)
+        try:
+            yield
+        finally:
+            self._reached = before
+
+
+def lowered_arms(program: Program, facts: Unknowns, published: Unknowns) -> list[LoweredArm]:
+    """The arms of a lowered formula over the same unknowns as its tree."""
+    reading = _LoweredReading(program, facts, published)
+    return list(reading.arms(program.pieces))
+
+
+class _LoweredReading:
+    def __init__(self, program: Program, facts: Unknowns, published: Unknowns) -> None:
+        self.program, self.facts, self.published = program, facts, published
+        self.done: dict[int, Term] = {}
+
+    def arms(self, pieces: Iterable[Piece]) -> Iterator[LoweredArm]:
+        before: Truth = z3.BoolVal(True)
+        for piece in pieces:
+            here = self.condition(piece.when)
+            ratio = (self.polynomial(piece.numerator), self.polynomial(piece.denominator))
+            yield LoweredArm(z3.And(before, here), *ratio)
+            before = z3.And(before, z3.Not(here))
+
+    def atom(self, index: int) -> Term:
+        if index not in self.done:
+            what = self.program.atoms[index]
+            self.done[index] = self.given(what) if isinstance(what, Input) else self.cell(what)
+        return self.done[index]
+
+    def given(self, what: Input) -> Term:
+        if what.node.op == "published":
+            return self.published[str(what.node.data[0])] * number(Fraction(NANO, what.unit))
+        return as_number(self.facts[what.node.digest]) * scale_of(what.node)
+
+    def cell(self, cell: Cell) -> Term:
+        values = [self.polynomial(part) for part in cell.values]
+        found = values[-1]
+        for piece, value in reversed(list(zip(cell.pieces, values, strict=True))[:-1]):
+            found = z3.If(self.condition(piece.when), value, found)
+        return found
+
+    def polynomial(self, polynomial: Polynomial) -> Term:
+        terms = [
+            reduce(lambda product, index: product * self.atom(index), monomial, number(times))
+            for monomial, times in polynomial.items()
+        ]
+        return z3.Sum([number(0), *terms])
+
+    def condition(self, condition: Condition) -> Truth:
+        match condition:
+            case Always(holds):
+                return z3.BoolVal(holds)
+            case Opposite(inner):
+                return z3.Not(self.condition(inner))
+            case Both(first, second):
+                return z3.And(self.condition(first), self.condition(second))
+            case Either(first, second):
+                return z3.Or(self.condition(first), self.condition(second))
+            case Compare(polynomial, relation):
+                value = self.polynomial(polynomial)
+                if relation == "<":
+                    return value < 0
+                return value <= 0 if relation == "<=" else value == 0

@@ -1,0 +1,82 @@
+"""A question about the scores of every record of a type, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+import attrs
+
+from tallystick.formula.tree import Node
+from tallystick.plugins.property import Direction
+
+Claim = Literal[
+    "in_range", "at_least", "at_most", "below", "other_not_less", "other_not_more", "same"
+]
+"""What is claimed of a value: of one record, or of it and another one."""
+
+PAIRED: frozenset[Claim] = frozenset({"other_not_less", "other_not_more", "same"})
+"""The claims about two records."""
+
+QUALITY = "quality"
+"""The name of the composite after its gates."""
+
+
+@attrs.frozen(eq=False)
+class Question:
+    """Whether a claim holds for every record, or for every two records that differ as told.
+
+    Attributes:
+        name: the name of what is claimed.
+        value: the name of an axis or a factor, or ``quality``.
+        claim: what is claimed of the value.
+        summary: the claim in one sentence, for people.
+        about: what tells questions of one property and value apart, for people; may be empty.
+        bound: what the value is compared with.
+        where: which records it is about; for a direction, the other one too.
+        instead: the condition of the other record.
+        varies: the digests of the facts in which the other may differ; None is all of them.
+        direction: the fact that is better in the other record.
+        repeats: the list of which the other record has an item more than once.
+        raises: the axis that alone is higher in the other record.
+        obstacle: why records that break the claim cannot be built; then there is only a proof.
+    """
+
+    name: str
+    value: str
+    claim: Claim
+    summary: str = ""
+    about: str = ""
+    bound: Fraction | None = None
+    where: Node | None = None
+    instead: Node | None = None
+    varies: frozenset[str] | None = frozenset()
+    direction: Direction | None = None
+    repeats: str | None = None
+    raises: str | None = None
+    obstacle: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether it is about two records."""
+        return self.claim in PAIRED
+
+    @property
+    def conditions(self) -> tuple[Node, ...]:
+        """The conditions that it puts on records."""
+        return tuple(c for c in (self.where, self.instead) if c is not None)
+
+    def broken(self, value: Any, other: Any, bound: Any) -> Any:  # noqa: ANN401  # numbers or terms
+        """Whether a value, with that of the other record, breaks the claim."""
+        return _BROKEN[self.claim](value, other, bound)
+
+
+_BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
+    "at_least": lambda value, _, bound: value < bound,
+    "at_most": lambda value, _, bound: value > bound,
+    "below": lambda value, _, bound: value >= bound,
+    "other_not_less": lambda value, other, _: other < value,
+    "other_not_more": lambda value, other, _: other > value,
+    "same": lambda value, other, _: other != value,
+}

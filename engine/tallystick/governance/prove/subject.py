@@ -1,0 +1,127 @@
+"""The subject of questions: one skill type of a rule set, with every fact that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.tree import Node, leaves, value_of
+from tallystick.governance.prove.witness import bases
+from tallystick.numbers.nano import NANO
+from tallystick.plugins.skill_type import SkillType
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.value import Value
+
+_BASES = 3
+"""How many records are tried as the start of a counterexample."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subject:
+    """One skill type.
+
+    Attributes:
+        scorer: the rule set; its type takes the facts of questions, too.
+        name: the skill type.
+        read: the digests of the facts that formulas and requirements read.
+    """
+
+    scorer: Scorer
+    name: str
+    read: frozenset[str]
+
+    @property
+    def bound(self) -> BoundType:
+        """The bound type."""
+        return self.scorer.types[self.name]
+
+    @property
+    def skill_type(self) -> SkillType:
+        """What the plugin offers for the type."""
+        return self.scorer.registry.skill_types[self.name]
+
+    @cached_property
+    def facts(self) -> Mapping[str, Node]:
+        """Every fact by its digest."""
+        return {fact.digest: fact for fact in self.bound.facts}
+
+    @cached_property
+    def domains(self) -> Mapping[str, Domain]:
+        """The range of every fact."""
+        return {digest: domain_of(fact, self.bound.schema) for digest, fact in self.facts.items()}
+
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
+        """The axes, each after those that it reads, then the factors."""
+        return {value.name: value for value in (*self.bound.axes, *self.bound.factors)}
+
+    @cached_property
+    def marks(self) -> frozenset[Fraction]:
+        """The numbers that formulas and gates may compare published values with."""
+        trees = [value.compiled.tree for value in self.values.values()]
+        formula = self.bound.composite.formula
+        trees += [] if formula is None else [formula.tree]
+        found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
+        gates = {Fraction(gate.below, NANO) for gate in self.bound.composite.gates}
+        bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
+        return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
+
+    @cached_property
+    def bases(self) -> tuple[Mapping[str, Any], ...]:
+        """Valid records to start a counterexample from."""
+        return tuple(islice(bases(self.scorer, self.name), _BASES))
+
+    def trees(self, name: str) -> tuple[Node, ...]:
+        """The trees of a value: its formula, and where it applies."""
+        value = self.values[name]
+        applies = () if value.applies is None else (value.applies.tree,)
+        return (value.compiled.tree, *applies)
+
+    def needed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Some values and those that they read, each after what it reads."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name in self.values and name not in found:
+                found.add(name)
+                pending += self.values[name].formula.published
+        return tuple(name for name in self.values if name in found)
+
+    def facts_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The digests of the facts that some values read, also through other values."""
+        trees = (tree for name in self.needed(names) for tree in self.trees(name))
+        return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
+
+
+def subject_of(scorer: Scorer, name: str) -> Subject:
+    """A skill type with the facts of what its author promises.
+
+    Raises:
+        FormulaError: a promise reads a fact that the records of the type do not have.
+    """
+    bound = scorer.types[name]
+    read = frozenset(fact.digest for fact in bound.facts)
+    promised = {fact.digest: fact for fact in _promised(scorer.registry.skill_types[name])}
+    further = tuple(fact for digest, fact in promised.items() if digest not in read)
+    for fact in further:
+        domain_of(fact, bound.schema)
+    wider = attrs.evolve(bound, facts=(*bound.facts, *further))
+    return Subject(attrs.evolve(scorer, types={**scorer.types, name: wider}), name, read)
+
+
+def _promised(skill_type: SkillType) -> Iterator[Node]:
+    for direction in skill_type.directions:
+        yield direction.fact
+        yield from () if direction.where is None else leaves(direction.where, "fact")
+    for promise in skill_type.properties:
+        yield from promise.changes
+        for condition in (promise.where, promise.instead):
+            yield from () if condition is None else leaves(condition, "fact")

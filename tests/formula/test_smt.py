@@ -1,0 +1,225 @@
+"""The solver's reader says what the exact reader computes, and sees a lowering that is wrong."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import attrs
+import pytest
+import z3
+from formula.agreement import lowered
+from formula.random_trees import Case, guarded_case, many, product_case, signed_case, tight_case
+
+import tallystick
+from tallystick.formula.domain import Domain, domain_of, relations
+from tallystick.formula.exact import evaluate
+from tallystick.formula.facts import flag, integer, number, scale_of
+from tallystick.formula.formula import Requirement
+from tallystick.formula.place import Schema
+from tallystick.formula.program import Program
+from tallystick.formula.smt import (
+    Reader,
+    Unknowns,
+    as_number,
+    integer_of,
+    lowered_arms,
+    rounded,
+    same_order,
+    unknown_fact,
+    unknown_published,
+)
+from tallystick.formula.smt import number as term
+from tallystick.formula.tree import Kind, Node, cases
+from tallystick.numbers.nano import NANO, publish
+
+RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+A, B, X = integer("a"), integer("b"), number("x")
+
+
+@attrs.frozen(eq=False)
+class Compiled:
+    """A bound tree with its lowered form and what its records are like."""
+
+    tree: Node
+    program: Program
+    facts: tuple[Node, ...]
+    published: dict[str, Domain]
+    requirements: tuple[Requirement, ...]
+    schema: Schema
+
+
+def shipped(reference: str) -> Iterator[Compiled]:
+    """Every axis, factor, composite formula, emission and requirement of every type."""
+    scorer = tallystick.load(reference)
+    for bound in scorer.types.values():
+        read = {value.name: value.domain for value in (*bound.axes, *bound.factors)}
+        read |= dict.fromkeys(("quality", "tier_multiplier"), Domain(0, 2 * NANO))
+        read |= dict.fromkeys(bound.absent, Domain(NANO, NANO))
+        if bound.base_weight is not None:
+            read["base_weight"] = Domain(bound.base_weight, bound.base_weight)
+        values = (*bound.axes, *bound.factors, bound.emission)
+        required = tuple(requirement for requirement, _ in bound.requirements)
+        found = [(each.compiled, required) for each in values if each is not None]
+        found += [(each.applies, required) for each in bound.factors if each.applies is not None]
+        found += [(condition, ()) for _, condition in bound.requirements]
+        for each, given in found:
+            yield Compiled(each.tree, each.program, bound.facts, read, given, bound.schema)
+
+
+def differences(each: Compiled, program: Program) -> list[str]:
+    """Where a tree and a lowered form can differ, or either divides by zero, as the solver says."""
+    unknown = {f.digest: unknown_fact(f.digest, f, domain_of(f, each.schema)) for f in each.facts}
+    read = {name: unknown_published(name, domain) for name, domain in each.published.items()}
+    facts = {digest: one.value for digest, one in unknown.items()}
+    published = {name: one.value for name, one in read.items()}
+    reader = Reader(facts, published)
+    value = reader.value(each.tree)
+    solver = z3.Solver()
+    for one in (*unknown.values(), *read.values()):
+        solver.add(*one.within)
+    for small, large in relations(each.facts):
+        solver.add(as_number(facts[small.digest]) <= as_number(facts[large.digest]))
+    for requirement in each.requirements:
+        solver.add(Reader(facts, {}).truth(requirement.condition))
+    asked = {f"division {i}": [d.reached, d.divisor == 0] for i, d in enumerate(reader.divisions)}
+    for i, arm in enumerate(lowered_arms(program, facts, published)):
+        asked[f"divisor of arm {i}"] = [arm.reached, arm.denominator <= 0]
+        asked[f"arm {i}"] = [arm.reached, value * arm.denominator != arm.numerator]
+    return [name for name, conditions in asked.items() if solver.check(*conditions) != z3.unsat]
+
+
+@pytest.mark.parametrize("reference", RULE_SETS)
+def test_the_lowering_of_every_shipped_formula_is_proved_to_be_its_tree(reference: str) -> None:
+    found = list(shipped(reference))
+    assert len(found) >= 4
+    assert [each.tree for each in found if differences(each, each.program)] == []
+
+
+def test_a_lowering_that_is_wrong_in_one_number_is_noticed() -> None:
+    noticed = 0
+    for each in shipped("workflow@1.1.0"):
+        for place, piece in enumerate(each.program.pieces):
+            wrong = dict(piece.numerator)
+            wrong[()] = wrong.get((), 0) + 1
+            pieces = list(each.program.pieces)
+            pieces[place] = attrs.evolve(piece, numerator=wrong)
+            assert differences(each, attrs.evolve(each.program, pieces=tuple(pieces)))
+            noticed += 1
+    assert noticed >= 10
+
+
+def exactly(case: Case, facts: dict[str, int], read: dict[str, int]) -> tuple[Unknowns, Unknowns]:
+    """The facts and published values of a row as terms."""
+    given = {
+        f.digest: z3.BoolVal(bool(facts[f.digest]))
+        if f.kind is Kind.TRUTH
+        else term(Fraction(facts[f.digest], scale_of(f)))
+        for f, _ in case.facts
+    }
+    return given, {name: term(Fraction(nano, NANO)) for name, nano in read.items()}
+
+
+def fraction_of(value: z3.ExprRef) -> Fraction:
+    found = z3.simplify(value)
+    return Fraction(found.numerator_as_long(), found.denominator_as_long())
+
+
+@pytest.mark.parametrize("make", [guarded_case, product_case, signed_case, tight_case])
+def test_both_readings_give_the_exact_value_of_random_trees(
+    make: Callable[[random.Random], Case],
+) -> None:
+    checked = 0
+    for case, rows in many(make, 5, 12, rows=3):
+        program = lowered(case)
+        for facts, read in rows:
+            expected = evaluate(case.tree, facts, read)
+            given = exactly(case, dict(facts), dict(read))
+            assert fraction_of(Reader(*given).value(case.tree)) == expected
+            arms = lowered_arms(program, *given)
+            (arm,) = [arm for arm in arms if z3.is_true(z3.simplify(arm.reached))]
+            assert fraction_of(arm.numerator) / fraction_of(arm.denominator) == expected
+            checked += 1
+    assert checked >= 12
+
+
+def test_a_divisor_is_told_with_where_it_is_reached() -> None:
+    tree = cases((A == 0, 1), (B < 3, A / B), otherwise=1 / A)
+    facts = {f.digest: unknown_fact(f.data[1], f, Domain(0, 99)).value for f in (A, B)}
+    reader = Reader(facts, {})
+    reader.value(tree)
+    first, second = reader.divisions
+    solver = z3.Solver()
+    assert solver.check(first.reached, first.divisor == 0) == z3.sat
+    assert solver.model().eval(facts[B.digest]).as_long() == 0
+    assert solver.check(second.reached, second.divisor == 0) == z3.unsat
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("fact", "domain", "inside", "outside"),
+    [
+        (A, Domain(0, 2), (0, 1, 2), (-1, 3)),
+        (A, Domain(5, 1000), (5, 6, 1000), (4, 1001)),
+        (A, Domain(-6, 60, 3), (-6, -3, 60), (-9, 63)),
+        (X, Domain(0, NANO), (0, 1, NANO), (-1, NANO + 1)),
+    ],
+)
+def test_an_unknown_is_every_value_of_its_domain_and_none_beyond(
+    exact: bool,
+    fact: Node,
+    domain: Domain,
+    inside: tuple[int, ...],
+    outside: tuple[int, ...],
+) -> None:
+    unknown = unknown_fact("fact", fact, domain, exact=exact)
+    solver = z3.Solver()
+    solver.add(*unknown.within)
+    for values, status in ((inside, z3.sat), (outside, z3.unsat)):
+        for each in values:
+            assert solver.check(unknown.value == term(Fraction(each, scale_of(fact)))) == status
+    assert solver.check(unknown.value == term(Fraction(inside[1], scale_of(fact)))) == z3.sat
+    assert integer_of(solver.model(), unknown.value, scale_of(fact)) == inside[1]
+
+
+def test_an_exact_unknown_is_whole_and_a_truth_is_one_or_zero() -> None:
+    unknown = unknown_fact("fact", A, Domain(0, 1000), exact=True)
+    solver = z3.Solver()
+    solver.add(*unknown.within)
+    assert solver.check(2 * unknown.value == 5) == z3.unsat
+    truth = unknown_fact("truth", flag("f"), Domain(0, 1)).value
+    assert solver.check(truth) == z3.sat
+    assert integer_of(solver.model(), truth, 1) == 1
+
+
+def holds(conditions: list[z3.BoolRef]) -> bool:
+    return z3.is_true(z3.simplify(z3.And(conditions)))
+
+
+def test_what_is_told_of_rounding_holds_of_publishing_and_of_no_other_nano() -> None:
+    rng = random.Random(7)
+    marks = [Fraction(0), Fraction(1), Fraction(7, 10), Fraction(1, 3)]
+    values = [Fraction(rng.randrange(10**10), rng.randrange(1, 10**10)) for _ in range(40)]
+    values += [Fraction(n, 2 * NANO) for n in (1, 3, 5, 2 * NANO - 1)]
+    pairs = [(each, Fraction(publish(each), NANO)) for each in values]
+    for exact, said in pairs:
+        assert holds(rounded(term(exact), term(said), marks))
+        assert not holds(rounded(term(exact), term(said + Fraction(2, NANO)), marks))
+    for (x, n), (y, m) in zip(pairs, reversed(pairs), strict=True):
+        assert holds(same_order((term(x), term(n)), (term(y), term(m))))
+        wrong = term(m + (1 if y <= x else -1) * abs(n - m) * 2 + (1 if y <= x else -1))
+        assert not holds(same_order((term(x), term(n)), (term(y), wrong)))
+
+
+def test_without_the_solver_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['z3'] = None; import tallystick.formula.smt"
+    done = subprocess.run(  # this interpreter
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.endswith(
+        "TallystickError: found no z3, the solver that proofs need: pip install 'tallystick[prove]'"
+    )

@@ -1,0 +1,109 @@
+"""Whatever the formula: what fails for some record is never proved, and is found if it is plain.
+
+The oracle evaluates every record of a small grid exactly; it knows nothing of a solver.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+from governance.prove.sample import sample, style, words
+
+from tallystick.formula.exact import evaluate
+from tallystick.governance.prove.families import DIRECTION
+from tallystick.governance.prove.proving import prove
+from tallystick.numbers.nano import NANO, publish
+from tallystick.plugins.author import (
+    Formula,
+    Node,
+    Parameters,
+    absolute,
+    axis,
+    cases,
+    clip,
+    maximum,
+    minimum,
+    more_is_better,
+)
+
+STYLES = range(0, NANO + 1, NANO // 8)
+WORDS = (0, 1, 2, 5, 9)
+
+
+def tree(rng: random.Random, depth: int = 3) -> Node:
+    """A small expression over the style and the number of words."""
+    if depth == 0:
+        leaves = (style, words / 8, style * 0 + Fraction(rng.randrange(5), 4), style)
+        return rng.choice(leaves)
+    left, right = tree(rng, depth - 1), tree(rng, depth - 1)
+    match rng.randrange(8):
+        case 0:
+            return left + right
+        case 1:
+            return left - right / 4
+        case 2:
+            return left * right
+        case 3:
+            return minimum(left, right)
+        case 4:
+            return maximum(left, right)
+        case 5:
+            return absolute(left - right)
+        case 6:
+            return cases((words == 0, right), otherwise=left / words)
+    return cases((left < right, left), otherwise=right)
+
+
+def formula(number: int, rng: random.Random) -> Formula:
+    made = clip(tree(rng))
+
+    @axis(f"sample/random-{number}@1")
+    def random_axis(_p: Parameters) -> Node:
+        """A random axis."""
+        return made
+
+    return random_axis
+
+
+def falls(made: Formula) -> bool:
+    """Whether more style lowers the published axis for some record of the grid."""
+    for many in WORDS:
+        values = [
+            publish(evaluate(made.tree, {style.digest: each, words.digest: many}, {}))
+            for each in STYLES
+        ]
+        if any(low > high for (i, low), (j, high) in product(enumerate(values), repeat=2) if i < j):
+            return True
+    return False
+
+
+def outcomes(folder: Path, seed: int, number: int) -> Counter[tuple[bool, str]]:
+    rng, found = random.Random(seed), Counter[tuple[bool, str]]()
+    for i in range(number):
+        made = formula(i, rng)
+        scorer = sample(
+            folder, style=f"random-{i}", further=(made,), directions=(more_is_better(style),)
+        )
+        for answer in prove(scorer, only=DIRECTION, each=2):
+            found[falls(made), answer.status] += 1
+    return found
+
+
+def test_what_fails_on_a_grid_is_refuted_and_most_of_the_rest_is_proved(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, 3, 20)
+    assert found[True, "proved"] == 0
+    assert found[True, "counterexample"] >= 5
+    assert found[False, "proved"] >= 7
+    assert found[True, "undecided"] + found[False, "undecided"] <= 2
+
+
+@pytest.mark.slow
+def test_what_fails_on_a_grid_is_refuted_for_hundreds_of_formulas(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, 11, 400)
+    assert found[True, "proved"] == 0
+    assert found[True, "undecided"] <= 4

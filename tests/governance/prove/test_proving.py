@@ -1,0 +1,301 @@
+"""What is sound is proved; what is not is refuted by records that the engine scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import z3
+from governance.prove.sample import MEAN, sample, shared, style, wanted, words
+
+import tallystick
+from tallystick.errors import TallystickError
+from tallystick.formula.facts import scale_of
+from tallystick.formula.smt import number
+from tallystick.formula.tree import Kind
+from tallystick.governance.prove.answer import Answer
+from tallystick.governance.prove.coherence import coherence
+from tallystick.governance.prove.families import (
+    DIRECTION,
+    FAMILIES,
+    IDENTITY,
+    MONOTONE,
+    RANGE,
+    REPETITION,
+)
+from tallystick.governance.prove.proving import prove
+from tallystick.governance.prove.subject import subject_of
+from tallystick.plugins.author import (
+    Property,
+    always_below,
+    less_is_better,
+    more_is_better,
+    never_above,
+    never_beaten_by,
+    never_below,
+)
+from tallystick.plugins.author import (
+    number as decimal,
+)
+from tallystick.plugins.draw import Draw
+from tallystick.records.history import history_of
+from tallystick.records.random_records import RandomRecords
+from tallystick.records.types import Record
+from tallystick.scoring.scorer import Scorer
+
+RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+SOUND = (more_is_better(shared), more_is_better(style))
+
+
+def statuses(found: Sequence[Answer], name: str) -> set[tuple[str, str]]:
+    return {(each.axis, each.status) for each in found if each.property == name}
+
+
+def the_one(found: Sequence[Answer], name: str) -> Answer:
+    (answer,) = (each for each in found if each.property == name and each.status != "proved")
+    return answer
+
+
+def scores(scorer: Scorer, answer: Answer, record: Mapping[str, Any] | None) -> Decimal:
+    """What the engine gives for the value of an answer."""
+    assert record is not None
+    result = scorer.score(record)
+    if answer.axis == "quality":
+        assert result.quality is not None
+        return result.quality
+    return result.axes[answer.axis]
+
+
+def confirmed(scorer: Scorer, answer: Answer) -> tuple[Decimal, Decimal | None]:
+    """The values of a counterexample as the engine scores its records, which are as told."""
+    assert answer.status == "counterexample"
+    value = scores(scorer, answer, answer.record)
+    assert answer.value is not None
+    assert value == Decimal(answer.value)
+    if answer.other is None:
+        return value, None
+    other = scores(scorer, answer, answer.other)
+    assert answer.other_value is not None
+    assert other == Decimal(answer.other_value)
+    return value, other
+
+
+@pytest.mark.parametrize("kind", ["arithmetic", "geometric"])
+def test_a_sound_rule_set_is_proved_from_end_to_end(tmp_path: Path, kind: str) -> None:
+    scorer = sample(tmp_path, composite=MEAN.format(kind), directions=SOUND)
+    found = prove(scorer)
+    assert {each.status for each in found} == {"proved"}
+    assert {each.property for each in found} == set(FAMILIES)
+    methods = {each.method for each in found if each.property == MONOTONE}
+    assert methods == {"lemma" if kind == "geometric" else "solver"}
+
+
+@pytest.mark.parametrize("kind", ["arithmetic", "geometric"])
+def test_a_gate_to_more_than_lies_beyond_it_is_refuted(tmp_path: Path, kind: str) -> None:
+    gate = 'gates = [{ axis = "style", below = 0.5, composite = 0.9 }]'
+    scorer = sample(tmp_path, composite=MEAN.format(kind) + gate)
+    found = prove(scorer, only=MONOTONE)
+    assert {(each.about, each.status) for each in found} == {
+        ("style", "counterexample"),
+        ("coverage", "proved"),
+    }
+    value, other = confirmed(scorer, the_one(found, MONOTONE))
+    assert value == Decimal("0.9")
+    assert other is not None
+    assert other < value
+
+
+def test_a_gate_to_nothing_is_sound(tmp_path: Path) -> None:
+    gate = 'gates = [{ axis = "style", below = 0.5, composite = 0 }]'
+    for kind in ("arithmetic", "geometric"):
+        scorer = sample(tmp_path, composite=MEAN.format(kind) + gate)
+        assert {each.status for each in prove(scorer, only=MONOTONE)} == {"proved"}
+
+
+def test_a_formula_that_falls_with_an_axis_is_refuted_for_that_axis(tmp_path: Path) -> None:
+    composite = 'composite = "sample/difference@1"\naxes = ["style", "coverage"]'
+    scorer = sample(tmp_path, composite=composite)
+    found = prove(scorer)
+    by_axis = {each.about: each.status for each in found if each.property == MONOTONE}
+    assert by_axis == {"style": "proved", "coverage": "counterexample"}
+    answer = the_one(found, MONOTONE)
+    value, other = confirmed(scorer, answer)
+    assert other is not None
+    assert other < value
+    one, two = (scorer.score(record).axes for record in (answer.record, answer.other))
+    assert one["style"] == two["style"]
+    assert one["coverage"] < two["coverage"]
+    assert statuses(found, RANGE) == {(n, "proved") for n in ("style", "coverage", "quality")}
+
+
+def test_a_better_fact_that_lowers_an_axis_is_refuted_and_only_where_it_does(
+    tmp_path: Path,
+) -> None:
+    modest = {"style": "modest", "parameters": "most = 0.75"}
+    scorer = sample(tmp_path, **modest, directions=SOUND)
+    answer = the_one(prove(scorer), DIRECTION)
+    value, other = confirmed(scorer, answer)
+    assert other == 0 < value
+    assert answer.record is not None
+    assert answer.other is not None
+    assert answer.record["checks"]["style"] <= 0.75 < answer.other["checks"]["style"]
+    assert {**answer.record, "checks": 0} == {**answer.other, "checks": 0}
+    below = more_is_better(style, where=style <= decimal("checks.style") * 0 + 1)
+    assert the_one(prove(sample(tmp_path, **modest, directions=(below,))), DIRECTION)
+    inside = more_is_better(style, where=4 * style <= 3)
+    found = prove(sample(tmp_path, **modest, directions=(inside,)), only=DIRECTION)
+    assert [each.status for each in found] == ["proved"]
+
+
+def test_a_direction_that_is_the_wrong_way_is_refuted(tmp_path: Path) -> None:
+    scorer = sample(tmp_path, directions=(less_is_better(shared), less_is_better(wanted)))
+    found = {each.about: each.status for each in prove(scorer, only=DIRECTION)}
+    assert found == {"less |topics ∩ topics|": "counterexample", "less |distinct topics|": "proved"}
+
+
+def test_repeating_an_item_is_refuted_where_items_are_counted(tmp_path: Path) -> None:
+    scorer = sample(tmp_path, coverage="tally")
+    answer = the_one(prove(scorer), REPETITION)
+    assert (answer.axis, answer.about) == ("coverage", "submission.topics")
+    value, other = confirmed(scorer, answer)
+    assert other is not None
+    assert other > value
+    assert answer.record is not None
+    assert answer.other is not None
+    one, two = (each["submission"]["topics"] for each in (answer.record, answer.other))
+    assert len(two) > len(one)
+    assert set(two) == set(one)
+
+
+def test_a_score_that_depends_on_the_round_is_refuted(tmp_path: Path) -> None:
+    scorer = sample(tmp_path, style="turns")
+    answer = the_one(prove(scorer), IDENTITY)
+    value, other = confirmed(scorer, answer)
+    assert value != other
+    assert answer.record is not None
+    assert answer.other is not None
+    assert {**answer.record, "round": 0} == {**answer.other, "round": 0}
+
+
+def test_what_only_code_knows_is_undecided_and_says_so(tmp_path: Path) -> None:
+    found = prove(sample(tmp_path, style="hidden"))
+    for name in (REPETITION, IDENTITY):
+        answer = the_one(found, name)
+        assert answer.status == "undecided"
+        assert "first topic" in answer.reason
+    assert statuses(found, RANGE) == {("style", "proved"), ("coverage", "proved")}
+
+
+@pytest.mark.parametrize(
+    ("promise", "status"),
+    [
+        (never_below("mine/p", "…", "style", 0, where=words > 0), "proved"),
+        (never_below("mine/p", "…", "style", 1, where=style == 1), "proved"),
+        (never_below("mine/p", "…", "style", 1, where=2 * style >= 1), "counterexample"),
+        (never_above("mine/p", "…", "quality", 0, where=style == 0), "counterexample"),
+        (
+            never_above("mine/p", "…", "quality", 0, where=(style + shared == 0) & (wanted > 0)),
+            "proved",
+        ),
+        (always_below("mine/p", "…", "coverage", 1, where=shared < wanted), "proved"),
+        (always_below("mine/p", "…", "coverage", 1, where=shared <= wanted), "counterexample"),
+        (
+            never_beaten_by(
+                "mine/p", "…", "quality", where=style == 1, instead=style < 1, changes=(style,)
+            ),
+            "proved",
+        ),
+        (
+            never_beaten_by(
+                "mine/p", "…", "quality", where=style < 1, instead=style == 1, changes=(style,)
+            ),
+            "counterexample",
+        ),
+        (
+            never_beaten_by(
+                "mine/p", "…", "style", where=words < 5, instead=words > 5, changes=(words,)
+            ),
+            "proved",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["arithmetic", "geometric"])
+def test_a_plugin_promises_what_it_likes(
+    tmp_path: Path, promise: Property, status: str, kind: str
+) -> None:
+    scorer = sample(tmp_path, composite=MEAN.format(kind), properties=(promise,))
+    (answer,) = prove(scorer, only="mine/p")
+    if kind == "geometric" and promise.value == "quality" and promise.claim == "at_most":
+        status = "proved"  # one axis of 0 makes it 0
+    assert (answer.status, answer.summary) == (status, "…")
+    if status == "counterexample":
+        confirmed(scorer, answer)
+
+
+def test_a_promise_about_an_axis_that_the_rule_set_lacks_is_not_asked(tmp_path: Path) -> None:
+    promise = never_above("mine/p", "…", "brevity", 0, where=words > 5)
+    found = prove(sample(tmp_path, properties=(promise,)))
+    assert "mine/p" not in {each.property for each in found}
+
+
+def test_a_promise_about_facts_that_records_lack_is_refused(tmp_path: Path) -> None:
+    promise = never_above("mine/p", "…", "style", 0, where=decimal("checks.stile") > 0)
+    with pytest.raises(TallystickError, match=r"'checks\.stile'"):
+        prove(sample(tmp_path, properties=(promise,)))
+
+
+def test_a_property_that_nobody_has_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(TallystickError, match="found no property 'x', expected one of axis-in"):
+        prove(sample(tmp_path), only="x")
+
+
+def test_what_is_not_asked_in_time_is_undecided(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    found = prove(sample(tmp_path), overall=0, progress=lambda *each: told.append(each))
+    assert {(each.status, each.reason) for each in found} == {
+        ("undecided", "the 0 s for all questions were over")
+    }
+    assert told == [(i, len(found)) for i in range(1, len(found) + 1)]
+
+
+@pytest.mark.parametrize("reference", RULE_SETS)
+def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
+    scorer, checked = tallystick.load(reference), 0
+    for name in scorer.types:
+        subject = subject_of(scorer, name)
+        made = RandomRecords(subject.bound.schema)
+        lines = [made.record(Draw.of("coherence", i)) for i in range(8)]
+        history = history_of(5, [subject.skill_type], miners=8, validators=1, epochs=1, rounds=2)
+        for line in (*subject.bases, *lines, *history.lines(8)):
+            decode = scorer.decoder.decode if isinstance(line, bytes) else scorer.decoder.convert
+            record = decode(line, 1)  # type: ignore[operator]
+            if isinstance(record, Record):
+                taken = zip(subject.bound.facts, subject.bound.facts_of(record), strict=True)
+                terms = {
+                    fact.digest: z3.BoolVal(bool(value))
+                    if fact.kind is Kind.TRUTH
+                    else number(value) / scale_of(fact)
+                    for fact, value in taken
+                }
+                told = z3.And(list(coherence(subject.bound.facts, terms)))
+                assert z3.is_true(z3.simplify(told)), line
+                checked += 1
+    assert checked >= 10
+
+
+def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
+    subject = subject_of(tallystick.load("workflow@1.1.0"), "workflow")
+    terms = {
+        digest: z3.Bool(digest) if fact.kind is Kind.TRUTH else z3.Real(digest)
+        for digest, fact in subject.facts.items()
+    }
+    named = {(fact.data[0], fact.data[1]): terms[digest] for digest, fact in subject.facts.items()}
+    solver = z3.Solver()
+    solver.add(*coherence(subject.bound.facts, terms))
+    retries = "checks.actual_retries"
+    assert solver.check(named["excess", retries] == 3, named["itemised", retries]) == z3.sat
+    unitemised = z3.Not(named["itemised", retries])
+    assert solver.check(named["excess", retries] == 3, unitemised) == z3.unsat
