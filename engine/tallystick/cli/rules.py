@@ -1,4 +1,4 @@
-"""``tallystick rules``: list, show, check and digest rule sets."""
+"""``tallystick rules``: list, show, check, digest, lint, prove and compare rule sets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tallystick.cli.rules_diff import diff_command
+from tallystick.cli.rules_lint import lint_command
+from tallystick.cli.rules_prove import prove_command
 from tallystick.cli.shown import as_json, error_dict, print_json
 from tallystick.errors import RuleSetError, TallystickError
 
@@ -22,11 +25,20 @@ argument = click.argument("reference", metavar="RULES")
 
 @click.group()
 def rules() -> None:
-    """Rule sets: list, show, check, digest.
+    """Rule sets: list, show, check, digest, lint, prove, diff.
 
     RULES is name@version, a path, or a sha256: digest; the first two can be pinned to a digest
     with @sha256:….
     """
+
+
+rules.add_command(diff_command)
+
+
+rules.add_command(lint_command)
+
+
+rules.add_command(prove_command)
 
 
 @rules.command("list")

@@ -1,0 +1,43 @@
+"""``tallystick rules diff``: what lies between two rule sets, before the vote."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tallystick.cli.shown import as_json, print_json
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@as_json
+@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@click.option(
+    "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
+)
+def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool) -> None:
+    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+
+    The intervals hold every change that a score can have, by bounds. The versioning policy says
+    which part of the version the change has to raise.
+    """
+    from tallystick.governance.difference import telling  # noqa: PLC0415  # heavy
+    from tallystick.governance.difference.difference import difference  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    if as_json and markdown:
+        raise click.UsageError("found --json and --markdown, expected one of them")
+    found = difference(load(old), load(new))
+    if as_json:
+        print_json(telling.as_json(found))
+    else:
+        click.echo(telling.as_markdown(found) if markdown else telling.as_text(found))
+    if check and not found.is_enough:
+        click.echo(
+            f"error: found {found.new} after {found.old}, expected a {found.needed} version: "
+            "raise it as docs/versioning.md says",
+            err=True,
+        )
+        sys.exit(1)

@@ -1,0 +1,112 @@
+"""What two rule sets say differently: values of the file, and formulas behind the names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from tallystick.formula.formula import Formula
+from tallystick.formula.text import lines
+from tallystick.rules.digest import used_formulas
+from tallystick.rules.model import RuleSet
+from tallystick.rules.structure import unstructure
+from tallystick.scoring.scorer import Scorer
+
+Kind = Literal["added", "removed", "changed"]
+
+
+@attrs.frozen
+class Change:
+    """A value that two rule sets give differently.
+
+    Attributes:
+        path: where it is, such as ``skill_types.rag_knowledge.weights.policy``.
+        kind: whether it was added, removed or changed.
+        old: the value as text; None where there was none.
+        new: the value as text; None where there is none any more.
+    """
+
+    path: str
+    kind: Kind
+    old: str | None
+    new: str | None
+
+
+@attrs.frozen
+class FormulaChange:
+    """A formula that one of two rule sets uses, or both use with another meaning.
+
+    Attributes:
+        name: ``namespace/name@version``.
+        kind: whether it was added, removed or changed.
+        old: its lines as people write them; empty where it was not used.
+        new: likewise.
+    """
+
+    name: str
+    kind: Kind
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
+    """Every value that differs, in the order of the paths; names and versions are left out."""
+    before, after = (dict(_flat(_said(each))) for each in (old, new))
+    every = sorted(before.keys() | after.keys())
+    return tuple(
+        Change(path, _kind(path in before, path in after), before.get(path), after.get(path))
+        for path in every
+        if before.get(path) != after.get(path)
+    )
+
+
+def formula_changes(old: Scorer, new: Scorer) -> tuple[FormulaChange, ...]:
+    """Every formula that only one rule set uses, or that means something else, in name order."""
+    before, after = (_formulas(each) for each in (old, new))
+    found = []
+    for name in sorted(before.keys() | after.keys()):
+        first, second = before.get(name), after.get(name)
+        if first is None or second is None or first.digest != second.digest:
+            kind = _kind(first is not None, second is not None)
+            found.append(FormulaChange(name, kind, _lines(first), _lines(second)))
+    return tuple(found)
+
+
+def _formulas(scorer: Scorer) -> Mapping[str, Formula]:
+    return {name: scorer.registry.formulas[name] for name in used_formulas(scorer.rule_set)}
+
+
+def _lines(formula: Formula | None) -> tuple[str, ...]:
+    if formula is None:
+        return ()
+    return tuple(lines(formula.symbol or formula.name, formula.tree))
+
+
+def _kind(was: bool, is_now: bool) -> Kind:
+    return "changed" if was and is_now else "added" if is_now else "removed"
+
+
+def _said(rule_set: RuleSet) -> dict[str, Any]:
+    document = dict(unstructure(rule_set))
+    header = document.pop("rule_set")
+    said = {key: value for key, value in header.items() if key not in ("name", "version")}
+    return {"rule_set": said, **document}
+
+
+def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every value that is no table, with its path; tables of a list go by their name."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield from _flat(inner, f"{path}.{key}".removeprefix("."))
+        case list() if any(isinstance(each, dict) for each in value):
+            for number, each in enumerate(value):
+                yield from _flat(each, f"{path}[{each.get('name', number)}]")
+        case list():
+            yield path, ", ".join(map(str, value))
+        case bool():
+            yield path, str(value).lower()
+        case _:
+            yield path, str(value)

@@ -1,0 +1,110 @@
+"""Intervals of exact numbers, and how far two weighted geometric means can be apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import attrs
+
+from tallystick.numbers.nano import NANO
+
+_DIGITS = 40
+_OUTWARD = Fraction(1, 10**20)
+"""More than what the powers of a bound are off by at so many digits."""
+
+
+@attrs.frozen
+class Interval:
+    """All numbers from ``low`` to ``high``."""
+
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def of(cls, low: Fraction | int, high: Fraction | int) -> Interval:
+        """The interval between two numbers."""
+        return cls(Fraction(low), Fraction(high))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it holds 0 alone."""
+        return not self.low and not self.high
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, factor: Fraction) -> Interval:
+        return Interval(*sorted((self.low * factor, self.high * factor)))
+
+    def within(self, other: Interval) -> Interval:
+        """What both hold; they are known to meet."""
+        return Interval(max(self.low, other.low), min(self.high, other.high))
+
+    def around(self, other: Interval) -> Interval:
+        """The smallest interval that holds both."""
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def widened(self, by: Fraction) -> Interval:
+        """The interval with so much more on either side."""
+        return Interval(self.low - by, self.high + by)
+
+
+ZERO = Interval.of(0, 0)
+NANO_STEP = Fraction(1, NANO)
+
+
+def reweighted(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Interval:
+    """How far a geometric mean of values in [0, 1] moves when its weights change.
+
+    With r the least and R the largest ratio of a new weight to its old one, the new mean lies
+    between G^R and G^r for the old mean G; and u^r − u is largest at u = r^(1/(1−r)).
+    """
+    names = [name for name in {**old, **new} if old.get(name, 0) != new.get(name, 0)]
+    if not names:
+        return ZERO
+    if any(not old.get(name) for name in names):
+        low = Fraction(-1)
+    else:
+        most = max(new.get(name, Fraction(0)) / weight for name, weight in old.items() if weight)
+        low = -_gap(1 / most) if most > 1 else Fraction(0)
+    least = min(new.get(name, Fraction(0)) / weight for name, weight in old.items() if weight)
+    return Interval(low, _gap(least) if least < 1 else Fraction(0))
+
+
+def moved(weights: Mapping[str, Fraction], moves: Mapping[str, Interval]) -> Interval:
+    """How far a geometric mean of values in [0, 1] moves when its values do.
+
+    A power w ≤ 1 of a value moves by at most the power w of what the value moves by.
+    """
+    up = sum((_power(moves[n].high, w) for n, w in weights.items()), Fraction(0))
+    down = sum((_power(-moves[n].low, w) for n, w in weights.items()), Fraction(0))
+    return Interval(-min(down, Fraction(1)), min(up, Fraction(1)))
+
+
+def _gap(ratio: Fraction) -> Fraction:
+    """The largest u^r − u for u in [0, 1] and r in [0, 1], or a little more."""
+    if not ratio:
+        return Fraction(1)
+    at = _power(ratio, 1 / (1 - ratio))
+    return min(Fraction(1), _power(at, ratio) - at + 3 * _OUTWARD)
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    """A power of a number in [0, 1], or a little more; 0 for a number below 0."""
+    if base <= 0 or not exponent:
+        return Fraction(0)
+    if base >= 1:
+        return Fraction(1)
+    with localcontext() as context:
+        context.prec = _DIGITS
+        raised = _decimal(base) ** _decimal(exponent)
+    return min(Fraction(1), Fraction(raised) + _OUTWARD)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
