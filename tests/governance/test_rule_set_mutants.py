@@ -1,0 +1,102 @@
+"""Sound rule sets, broken in many ways: the linter or a proof notices most of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import attrs
+import pytest
+from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED, Mutant, text_of
+
+import tallystick
+from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.linting import Report, report
+from tallystick.governance.prove.proving import prove
+from tallystick.rules.findings import dotted
+
+Found = set[tuple[str, str]]
+"""Codes of the linter with their paths, or properties with the values that they are about."""
+
+_PROVED_UNBOUND = ("out-of-range", "division-by-zero")
+"""Codes of what binding finds: such a rule set does not load, and the linter says why."""
+_EACH = 5.0
+
+
+def named(mutants: tuple[Mutant, ...]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("mutant", mutants, ids=lambda mutant: mutant.name)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mutant.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def said(found: Report) -> Found:
+    return {(finding.code, finding.path) for finding in found.findings}
+
+
+@cache
+def said_of_shipped(reference: str) -> Found:
+    return said(report(reference))
+
+
+def new_in(mutant: Mutant, folder: Path) -> Found:
+    """What the linter says of a mutant and not of the rule set that it was made of."""
+    return said(report(written(folder, mutant.text))) - said_of_shipped(mutant.base)
+
+
+def refuted(mutant: Mutant, folder: Path, only: str | None = None) -> Found:
+    """What a proof finds broken: of one skill type for one property, else of every type."""
+    scorer = tallystick.load(str(written(folder, mutant.text)))
+    if only is not None:
+        kept = {mutant.skill_type: scorer.types[mutant.skill_type]}
+        scorer = attrs.evolve(scorer, types=kept)
+    found = prove(scorer, only=only, each=_EACH, overall=600)
+    return {(each.property, each.axis) for each in found if each.status == "counterexample"}
+
+
+def found_by_check(code: str, path: Path) -> Found:
+    """What one check finds in a rule set that loads."""
+    return {(code, dotted(each.path)) for each in CHECKS[code].find(tallystick.load(str(path)))}
+
+
+@named(NOTICED)
+def test_a_broken_rule_set_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
+    if mutant.by not in CHECKS:
+        assert mutant.by in {name for name, _ in refuted(mutant, tmp_path, mutant.by)}
+    elif mutant.by in _PROVED_UNBOUND:
+        assert mutant.by in {code for code, _ in new_in(mutant, tmp_path)}
+    else:
+        found = found_by_check(mutant.by, written(tmp_path, mutant.text))
+        assert found - said_of_shipped(mutant.base)
+
+
+def test_most_of_them_are_noticed() -> None:
+    names = [mutant.name for mutant in (*NOTICED, *UNNOTICED, *REFUSED, *SOUND)]
+    assert len(set(names)) == len(names)
+    assert len(NOTICED) + len(UNNOTICED) >= 30
+    assert len(NOTICED) >= 25
+    assert len(NOTICED) >= 2 * len(UNNOTICED)
+
+
+@named(REFUSED)
+def test_what_does_not_load_is_told_and_not_counted(mutant: Mutant, tmp_path: Path) -> None:
+    path = written(tmp_path, mutant.text)
+    with pytest.raises(tallystick.RuleSetError):
+        tallystick.load(str(path))
+    found = report(path)
+    assert not found.loaded
+    assert {finding.code for finding in found.findings} <= CHECKS.keys() - {*_PROVED_UNBOUND}
+
+
+@pytest.mark.slow
+@named((*UNNOTICED, *SOUND))
+def test_nothing_notices_what_is_listed_as_unnoticed_or_is_as_sound(
+    mutant: Mutant, tmp_path: Path
+) -> None:
+    assert mutant.text != text_of(mutant.base)
+    assert report(written(tmp_path, mutant.text)).loaded
+    assert new_in(mutant, tmp_path) == set()
+    assert refuted(mutant, tmp_path) == set()
