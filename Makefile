@@ -18,7 +18,7 @@ PYTEST := -m pytest -q --numprocesses=$(PYTEST_WORKERS)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types wheel test-wheel bench clean
+.PHONY: help demo test test-slow lint types docs wheel test-wheel bench clean
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -57,6 +57,9 @@ test-wheel: wheel ## Run the tests against the built wheel.
 		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_skills, tallystick_workflow))'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
 
+docs: $(TEST) ## Build the pages as a site, into build/docs.
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs
+
 bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/geometric_mean.py
 	$(BIN)/python tests/benchmarks/score.py
@@ -64,7 +67,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/state.py
 
 clean: ## Remove what these commands made.
-	rm -rf $(VENV) $(WHEEL_VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(BASE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

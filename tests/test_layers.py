@@ -47,6 +47,7 @@ HEAVY = (
     "rich",
     "sqlalchemy",
     "alembic",
+    "z3",
 )
 
 _MODULE_NAME = re.compile(r"(tallystick(?:\.\w+)+)(?::\w+)?")

@@ -1,34 +1,63 @@
 """Every block of code on a page does what the page says."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from manual.page import Page, pages
-from manual.reader import Reader, forget, prepare
+from manual.reader import SLOW, Reader, forget, prepare
 
 _WITH_BLOCKS = {
+    "docs/conformance.md",
     "docs/errata.md",
+    "docs/formulas.md",
     "docs/numbers.md",
     "docs/plugins.md",
     "docs/records.md",
     "docs/rule-sets.md",
+    "docs/tutorial.md",
+    "docs/versioning.md",
 }
+_SLOW = [name for name in pages() if any(f"\n{slow}" in Page.of(name).text for slow in SLOW)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     prepare(tmp_path, monkeypatch)
+    before = list(sys.path)
     yield tmp_path
     forget(tmp_path)
+    sys.path[:] = before
 
 
 @pytest.mark.parametrize("name", pages())
 def test_every_block_of_a_page_runs(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = Reader(Page.of(name), folder, capsys).read()
+    done = Reader(Page.of(name), folder, capsys, SLOW).read()
     assert done or name not in _WITH_BLOCKS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _SLOW)
+def test_every_block_of_a_page_runs_whole(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Reader(Page.of(name), folder, capsys).read()
+
+
+def test_the_tutorial_is_run_whole() -> None:
+    assert "docs/tutorial.md" in _SLOW
+
+
+def test_a_line_that_is_passed_over_is_not_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Page(Path("page.md"), "```sh\ntallystick no-such\n```\n\n```text\n2\n```\n")
+    assert Reader(page, folder, capsys, ("tallystick no",)).read() == 1
+    with pytest.raises(AssertionError, match=r"page\.md:1: tallystick no-such"):
+        Reader(page, folder, capsys).read()
 
 
 def test_a_wrong_output_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

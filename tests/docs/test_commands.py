@@ -10,24 +10,53 @@ from manual.page import Page, pages
 from tallystick.cli.main import LazyGroup
 
 
-def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[str]:
+def _commands(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
         else:
-            yield " ".join((*path, name))
+            yield " ".join((*path, name)), command
 
 
-@pytest.mark.parametrize("command", list(_commands(LazyGroup(name="tallystick"))))
+_COMMANDS = dict(_commands(LazyGroup(name="tallystick")))
+
+
+def _text_about(command: str) -> str:
+    """The pages that name a command."""
+    texts = (Page.of(name).text for name in pages())
+    return "\n".join(text for text in texts if re.search(rf"\btallystick {command}\b", text))
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
 def test_every_command_is_documented(command: str) -> None:
-    text = "\n".join(Page.of(name).text for name in pages())
-    assert re.search(rf"\btallystick {command}\b", text)
+    assert _text_about(command)
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_option_of_a_command_is_documented(command: str) -> None:
+    text = _text_about(command)
+    options = [p.opts for p in _COMMANDS[command].params if isinstance(p, click.Option)]
+    assert [each for each in options if each != ["--json"] and not _names_one(text, each)] == []
+
+
+def _names_one(text: str, options: list[str]) -> bool:
+    """Whether a text has an option under one of its names."""
+    return any(re.search(rf"(?<![\w-]){name}(?![\w-])", text) for name in options)
+
+
+def test_the_option_that_every_command_takes_is_documented() -> None:
+    for name, command in _COMMANDS.items():
+        assert any(each.opts == ["--json"] for each in command.params), name
+    assert "Every command takes `--json`" in Page.of("docs/records.md").prose
 
 
 def test_there_are_commands_of_every_group() -> None:
-    found = {command.split()[0] for command in _commands(LazyGroup(name="tallystick"))}
+    found = {command.split()[0] for command in _COMMANDS}
     assert found == LazyGroup.homes.keys()
 
 

@@ -33,6 +33,7 @@ EXEMPT = {
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
     ("governance/", "baseline"): _COMPARED,
+    ("governance/difference/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("numbers/_columns/", "0.5"): "half of the last place, where values round",

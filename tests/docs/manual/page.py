@@ -12,7 +12,10 @@ import attrs
 ROOT = Path(__file__).resolve().parents[3]
 """The checkout."""
 
-_OPEN = re.compile(r"```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?")
+_OPEN = re.compile(
+    r"```(?P<language>\w*)"
+    r"(?: title=\"(?P<title>[^\"]+)\"| added-to=\"(?P<added_to>[^\"]+)\")?"
+)
 _HEADING = re.compile(r"#+ (.*)")
 _SPAN = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -26,6 +29,7 @@ class Block:
     Attributes:
         language: the word behind the fence, perhaps none.
         title: the file that the block is, perhaps none.
+        added_to: the file whose end the block is, perhaps none.
         text: what stands between the fences.
         line: the line of the first fence.
         follows: whether only white space stands between the block before and this one.
@@ -33,6 +37,7 @@ class Block:
 
     language: str
     title: str | None
+    added_to: str | None
     text: str
     line: int
     follows: bool
@@ -64,7 +69,7 @@ class Page:
                 if inner == "```":
                     break
                 inside.append(f"{inner}\n")
-            yield Block(opened["language"], opened["title"], "".join(inside), number, follows)
+            yield Block(**opened.groupdict(), text="".join(inside), line=number, follows=follows)
             follows = True
 
     @property

@@ -1,11 +1,13 @@
 """A reader who does what a page says, block by block, in a folder of their own.
 
-- A block with a title is a file: it is written.
+- A block with a title is a file: it is written; one that is added to a file becomes its end.
 - ``python`` is run, in one session for the page.
-- ``sh`` is run when it uses ``tallystick``; what else it has is left to the shell. A comment
-  ``# exit status 1`` says how a command ends. ``pip install -e .`` makes the package of the folder
-  known as an installed one is.
-- ``text`` right behind a block that was run is its output; ``…`` stands for any text.
+- ``sh`` is run when it uses ``tallystick`` or ``pytest``; what else it has is left to the shell. A
+  comment ``# exit status 1`` says how a command ends. ``cd`` leads to another folder for the rest
+  of the page. ``pip install --editable`` makes the package of the folder known as an installed one
+  is.
+- ``text`` right behind a block that was run is its output; ``…`` stands for any text. Where a line
+  of the block was passed over, as it takes long, the output is not compared.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from tallystick.cli.main import main
 from tallystick.plugins.registry import installed
 
 _COMMANDS = ("tallystick", ".venv/bin/tallystick")
+_INSTALL = ["pip", "install", "--editable", ".[test]"]
+SLOW = ("pytest", "tallystick plugins check")
+"""How lines begin that take a second or more."""
 _STATUS = re.compile(r"# exit status (\d)$")
 _ASSIGNMENT = re.compile(r"(\w+)=(\S*)")
 
@@ -42,11 +47,13 @@ class Reader:
         page: the page.
         folder: where files are written and commands run; on the search path of modules.
         capture: what commands print.
+        passed_over: how lines begin that the reader leaves out.
     """
 
     page: Page
     folder: Path
     capture: pytest.CaptureFixture[str]
+    passed_over: tuple[str, ...] = ()
     session: dict[str, Any] = attrs.field(factory=lambda: {"__name__": "__page__"})
     output: str | None = None
 
@@ -63,11 +70,19 @@ class Reader:
     def _do(self, block: Block) -> bool:
         if block.title is not None:
             self._write(self.folder / block.title, block.text)
+            forget(self.folder)
+        elif block.added_to is not None:
+            path = self.folder / block.added_to
+            self._write(path, path.read_text(encoding="utf-8") + block.text)
+            forget(self.folder)
         elif block.language == "python":
             self.output = self._python(block)
             return True
-        elif block.language == "sh" and any(_uses(line) for line in block.text.splitlines()):
-            self.output = "".join(self._command(line, block) for line in block.text.splitlines())
+        elif block.language == "sh" and any(_runs(line) for line in block.text.splitlines()):
+            lines = block.text.splitlines()
+            done = [line for line in lines if not line.startswith(self.passed_over)]
+            printed = "".join([self._command(line, block) for line in done])
+            self.output = printed if done == lines else None
             return True
         return False
 
@@ -98,11 +113,12 @@ class Reader:
             return ""
         if _uses(line):
             status, printed = self._tallystick(words)
-        elif words == ["pip", "install", "-e", "."]:
+        elif words == _INSTALL:
             status, printed = self._install(), ""
+        elif words[0] == "cd":
+            status, printed = self._enter(words[1]), ""
         else:
-            ran = subprocess.run(words, capture_output=True, text=True, check=False)
-            status, printed = ran.returncode, ran.stdout + ran.stderr
+            status, printed = self._program(words)
         expected = int(asked[1]) if asked else 0
         assert status == expected, f"{self.page.path}:{block.line}: {line}\n{printed}"
         return printed
@@ -122,6 +138,21 @@ class Reader:
                 status = int(end.code or 0)
         printed = self.capture.readouterr()
         return status, printed.out + printed.err
+
+    def _program(self, words: list[str]) -> tuple[int, str]:
+        """Run a program of the shell; pytest with the Python and the search path of the reader."""
+        given = dict(os.environ)
+        if words[0] == "pytest":
+            words = [sys.executable, "-m", *words]
+            given["PYTHONPATH"] = str(self.folder)
+        ran = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def _enter(self, name: str) -> int:
+        self.folder /= name
+        os.chdir(self.folder)
+        sys.path.insert(0, str(self.folder))
+        return 0
 
     def _install(self) -> int:
         """Put beside the package what an installer would write of its ``pyproject.toml``."""
@@ -150,7 +181,7 @@ def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Drop what was imported from a folder, and the registry that may hold it."""
+    """Drop what was imported from a folder, and what may hold it."""
     here = str(folder) + os.sep
     found = [
         name
@@ -159,7 +190,12 @@ def forget(folder: Path) -> None:
     ]
     for name in found:
         del sys.modules[name]
+    importlib.invalidate_caches()
     installed.cache_clear()
+
+
+def _runs(line: str) -> bool:
+    return _uses(line) or line.partition(" ")[0] == "pytest"
 
 
 def _uses(line: str) -> bool:

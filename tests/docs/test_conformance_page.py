@@ -1,0 +1,59 @@
+"""``docs/conformance.md`` has every check and every code of the kit, in the words of the kit."""
+
+import re
+
+import attrs
+import click
+import pytest
+from manual.page import Page, pages
+
+from tallystick.cli.plugin_check import check_command
+from tallystick.kit.checks import NAMES
+from tallystick.kit.codes import CODES
+from tallystick.kit.finding import Finding
+from tallystick.kit.report import Report
+from tallystick.kit.target import find
+
+_PAGE = Page.of("docs/conformance.md")
+
+
+def test_every_code_is_documented_in_the_order_of_the_kit() -> None:
+    assert _PAGE.section("Codes").first_cells() == list(CODES)
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
+def test_a_code_means_on_the_page_what_the_kit_says(code: object) -> None:
+    row = "| `{}` | {} | {} |".format(*attrs.astuple(code))
+    assert row in _PAGE.prose
+
+
+def test_every_check_is_documented() -> None:
+    assert _PAGE.section("Checks").first_cells() == list(NAMES)
+
+
+@pytest.mark.parametrize("name", pages())
+def test_a_page_that_says_how_many_checks_there_are_is_right(name: str) -> None:
+    told = re.findall(r"passes: (\d+) checks", Page.of(name).text)
+    assert set(told) <= {str(len(NAMES))}
+
+
+def test_every_option_is_documented() -> None:
+    options = {o for p in check_command.params if isinstance(p, click.Option) for o in p.opts}
+    cells = {cell.partition(" ")[0] for cell in _PAGE.first_cells()}
+    assert options <= cells
+
+
+def test_every_field_of_the_report_is_documented() -> None:
+    names = {field.name for field in attrs.fields(Finding)}
+    assert names | set(Report("x", "1").to_dict()) <= _PAGE.words()
+
+
+def test_the_option_of_pytest_is_documented() -> None:
+    text = _PAGE.text
+    assert "pytest --tallystick-plugin workflow" in text
+    assert "`tallystick-conformance::workflow::proofs`" in text
+    assert "proofs" in NAMES
+
+
+def test_what_the_page_checks_is_installed() -> None:
+    assert find("workflow").name == "workflow"

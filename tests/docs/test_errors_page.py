@@ -1,0 +1,85 @@
+"""``docs/errors.md`` has every exception and every code."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from manual.page import Page
+
+import tallystick
+from tallystick import errors
+from tallystick.kit.codes import CODES as OF_KIT
+from tallystick.plugins.registry import installed
+from tallystick.records.rejects import CODES as OF_RECORDS
+from tallystick.state.admission import CODES as OF_STATES
+
+_PAGE = Page.of("docs/errors.md")
+_ENGINE = Path(tallystick.__file__).parent
+_CLASS = re.compile(r"^class ([A-Z]\w*)\(([A-Z]\w*Error)\):", re.MULTILINE)
+
+
+def parents() -> dict[str, str]:
+    """Every exception below the root, with its parent, as the sources have it."""
+    every = dict(
+        found for path in _ENGINE.rglob("*.py") for found in _CLASS.findall(path.read_text("utf-8"))
+    )
+    return {
+        name: parent for name, parent in every.items() if "TallystickError" in line(name, every)
+    }
+
+
+def line(name: str, every: dict[str, str]) -> Iterator[str]:
+    """An exception and those above it."""
+    while name:
+        yield name
+        name = every.get(name, "")
+
+
+def drawn(text: str) -> dict[str, str]:
+    """The parent of each name of a tree that is drawn with lines."""
+    found, above = dict[str, str](), list[str]()
+    for row in re.findall(r"^ *[│├└─ ]*[A-Z]\w+Error\b", text, re.MULTILINE):
+        name = row.strip("│├└─ ")
+        depth = len(row) - len(row.lstrip("│├└─ "))
+        above = [*above[: depth // 4], name]
+        if len(above) > 1:
+            found[name] = above[-2]
+    return found
+
+
+def test_every_exception_is_documented() -> None:
+    cells = _PAGE.section("Exceptions").first_cells()
+    assert sorted(cells) == sorted(["TallystickError", *parents()])
+
+
+def test_the_tree_is_that_of_the_classes() -> None:
+    tree = next(block.text for block in _PAGE.blocks() if block.language == "text")
+    assert drawn(tree) == parents()
+
+
+def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
+    tree = re.sub(r"^ {4}", "", errors.__doc__ or "", flags=re.MULTILINE)
+    own = {name: parent for name, parent in parents().items() if hasattr(errors, name)}
+    assert drawn(tree) == own
+
+
+@pytest.mark.parametrize(
+    ("section", "codes"),
+    [("Records", OF_RECORDS), ("States", OF_STATES), ("Plugins", OF_KIT)],
+    ids=["records", "states", "plugins"],
+)
+def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
+    assert codes.keys() <= set(_PAGE.section(section).spans())
+
+
+def test_every_code_of_a_shipped_requirement_is_documented() -> None:
+    registry = installed()
+    own = [r for kind in registry.skill_types.values() for r in kind.requirements]
+    asked = {requirement.code for requirement in (*own, *registry.requirements.values())}
+    assert asked <= set(_PAGE.section("Records").spans())
+
+
+@pytest.mark.parametrize("code", OF_STATES)
+def test_a_code_of_a_state_means_on_the_page_what_the_engine_says(code: str) -> None:
+    assert f"| `{code}` | {OF_STATES[code]} | " in _PAGE.prose

@@ -1,0 +1,83 @@
+"""``docs/lint.md`` has every code, and says what the tools say of the shipped rule sets."""
+
+import re
+from functools import cache
+
+from governance.mutants import NOTICED, REFUSED, UNNOTICED
+from governance.promised import PROMISES, findings
+from manual.page import Page
+from manual.table import rows_of
+
+import tallystick
+from tallystick.governance.lint.catalogue import CHECKS
+
+_PAGE = Page.of("docs/lint.md")
+_CORRECTED = ("skills@1.1.0", "workflow@1.1.0")
+_NUMBERS = {8: "eight"}
+_SPAN = re.compile(r"`([^`]+)`")
+
+
+@cache
+def _types(reference: str) -> tuple[str, ...]:
+    return tuple(tallystick.load(reference).rule_set.skill_types)
+
+
+def _of_every_type(reference: str, path: str) -> str:
+    """A path in which ``*`` stands for the skill type, if the rule set has several."""
+    types = _types(reference)
+    names = "|".join(map(re.escape, types))
+    return re.sub(rf"^skill_types\.({names})\.", "skill_types.*.", path) if len(types) > 1 else path
+
+
+def test_every_check_is_documented_in_its_order_with_its_own_words() -> None:
+    expected = [(f"`{c.code}`", c.severity, c.summary, c.remedy) for c in CHECKS.values()]
+    assert rows_of(_PAGE.section("Codes")) == expected
+
+
+def test_every_published_defect_is_documented_with_its_figures() -> None:
+    rows = rows_of(_PAGE.section("What is wrong with the published rules"))
+    found = [(*row[:4], tuple(_SPAN.findall(row[4])), row[5]) for row in rows]
+    assert found == [
+        (
+            each.erratum,
+            f"`{each.reference}`",
+            each.tool,
+            f"`{each.name}`",
+            tuple(each.figures.values()),
+            "corrected" if each.corrected else "kept",
+        )
+        for each in PROMISES
+    ]
+
+
+def test_what_remains_is_exactly_what_the_linter_finds_each_with_a_reason() -> None:
+    rows = rows_of(_PAGE.section("What remains in the corrected rules"))
+    found = {
+        (f"`{reference}`", f"`{each.code}`", f"`{_of_every_type(reference, each.path)}`")
+        for reference in _CORRECTED
+        for each in findings(reference)
+    }
+    assert {row[:3] for row in rows} == found
+    assert len(rows) == len(found)
+    assert all(len(row) == 4 and row[3] for row in rows)
+
+
+def test_a_star_stands_for_every_skill_type() -> None:
+    for reference in _CORRECTED:
+        types = _types(reference)
+        paths = [each.path for each in findings(reference)]
+        starred = [path for path in paths if _of_every_type(reference, path) != path]
+        for path in {_of_every_type(reference, path) for path in starred}:
+            assert {path.replace("*", name) for name in types} <= set(paths)
+
+
+def test_what_nothing_notices_is_listed_with_a_reason_and_counted() -> None:
+    section = _PAGE.section("What neither tool notices")
+    rows = rows_of(section)
+    assert [name for name, _ in rows] == [mutant.name for mutant in UNNOTICED]
+    assert all(reason for _, reason in rows)
+    said = " ".join(section.prose.split())
+    total = len(NOTICED) + len(UNNOTICED)
+    assert f"in {total} ways" in said
+    assert f"notices {len(NOTICED)} of {total}" in said
+    assert f"Another {_NUMBERS[len(REFUSED)]} do not load" in said

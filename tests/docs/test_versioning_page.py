@@ -1,0 +1,41 @@
+"""``docs/versioning.md`` says what the policy does."""
+
+import click
+import pytest
+from manual.page import Page
+
+from tallystick.cli.rules_diff import diff_command
+from tallystick.governance.difference import policy
+from tallystick.governance.difference.policy import Level
+from tallystick.plugins.spec import API_VERSION
+
+_PAGE = Page.of("docs/versioning.md")
+
+
+def row(level: Level) -> str:
+    lines = _PAGE.section("Rule sets").text.splitlines()
+    return next(line for line in lines if line.startswith(f"| {level} |"))
+
+
+@pytest.mark.parametrize("level", [level for level in Level if level])
+def test_every_level_is_documented(level: Level) -> None:
+    assert len(row(level).split("|")) == 5
+
+
+def test_what_no_result_depends_on_is_a_patch() -> None:
+    patch = row(Level.PATCH)
+    for path in policy._TOLD:
+        name = path.rstrip(".")
+        assert f"`{name}`" in patch or (name == "rule_set" and "the summary, the source" in patch)
+
+
+def test_every_option_of_the_difference_is_documented() -> None:
+    options = {o for p in diff_command.params if isinstance(p, click.Option) for o in p.opts}
+    assert options <= set(_PAGE.section("What a new version changes").first_cells())
+
+
+def test_the_interface_has_the_version_that_the_pages_say() -> None:
+    assert API_VERSION == 1
+    for name in ("docs/plugins.md", "docs/tutorial.md"):
+        assert "tallystick_api = 1" in Page.of(name).text
+    assert "`tallystick_api`" in _PAGE.text
