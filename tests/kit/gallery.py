@@ -30,7 +30,6 @@ class Exhibit:
         pieces: what is replaced, as keywords of ``broken``.
         released: the formulas as they were released, if they were others.
         refused: part of the reason why the registry refuses it; empty where it is in use.
-        is_alone: whether its import reaches the output of the others, so that it is shown alone.
         entry: the name of its entry point, if it is another than its own.
     """
 
@@ -39,7 +38,6 @@ class Exhibit:
     pieces: Mapping[str, Any]
     released: str = ""
     refused: str = ""
-    is_alone: bool = False
     entry: str = ""
 
     @property
@@ -258,6 +256,6 @@ GALLERY = (
         ("opaque-unstable",),
         _fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
     ),
-    Exhibit("prints", ("import-side-effect",), _fails("print('hello')"), is_alone=True),
+    Exhibit("prints", ("import-side-effect",), _fails("print('hello')")),
     Exhibit("crash", ("crashed",), _fact("os._exit(3)", "import os")),
 )

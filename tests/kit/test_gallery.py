@@ -27,10 +27,9 @@ from tallystick.kit.subject import Subject
 from tallystick.numbers import nano
 from tallystick.plugins.registry import GROUP, Registry, registry
 
-FEW = ("crash", "formula-name", "open-schema")
-"""One that does not load, one with a bad part, and one that ends its process."""
-INSTALLED = tuple(each for each in GALLERY if not each.is_alone)
-USED = {each.name for each in INSTALLED if not each.refused}
+FEW = ("formula-name", "import-error", "open-schema")
+"""Two that do not load, and one with a bad part; what ends its process has a test of its own."""
+USED = {each.name for each in GALLERY if not each.refused}
 UNPROVED = {"out-of-range", "zero-division"}
 """Plugins in use whose rule set cannot be proved."""
 
@@ -79,7 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tallystick-blend\nVersion: 1\n")
     (about / "entry_points.txt").write_text(f"[{GROUP}]\nblend = tallystick_blend.plugin\n")
-    broken_ones = [str(each.write(folder / each.name)) for each in INSTALLED]
+    broken_ones = [str(each.write(folder / each.name)) for each in GALLERY]
     return [*broken_ones, str(about.parent), str(PROJECT)]
 
 
@@ -110,8 +109,8 @@ def test_every_refused_one_is_listed_with_its_reason(site: list[str]) -> None:
     listed = beside(site, "plugins", "list", "--json")
     assert listed.status == 1
     refused = {each["name"]: each["reason"] for each in listed.json()["refused"]}
-    assert refused.keys() == {each.plugin for each in INSTALLED if each.refused}
-    for each in INSTALLED:
+    assert refused.keys() == {each.plugin for each in GALLERY if each.refused}
+    for each in GALLERY:
         assert each.refused in refused.get(each.plugin, "")
     used = {each["name"] for each in listed.json()["plugins"]}
     assert used == USED | {"blend", "skills", "workflow"}
@@ -129,7 +128,7 @@ def together(site: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Regis
 
 
 def test_rule_sets_of_what_is_refused_or_unproved_fail_and_say_why(together: Registry) -> None:
-    for each in INSTALLED:
+    for each in GALLERY:
         reference = f"{each.name}@1.0.0"
         if each.refused:
             with pytest.raises(RuleSetError, match=f"the plugin {each.plugin} is refused: "):
@@ -139,6 +138,15 @@ def test_rule_sets_of_what_is_refused_or_unproved_fail_and_say_why(together: Reg
                 tallystick.load(reference, registry=together)
         else:
             assert tallystick.load(reference, registry=together).rule_set.reference == reference
+
+
+@pytest.mark.slow
+def test_the_demo_shows_what_can_be_shown(site: list[str]) -> None:
+    done = beside(site, "demo", "--json")
+    assert done.status == 1
+    said = done.json()
+    assert {f"{name}@1.0.0" for name in UNPROVED} <= said["refused"].keys()
+    assert {"skills@1.0.0", "blend@1.0.0"} <= {each["rule_set"] for each in said["rule_sets"]}
 
 
 @pytest.mark.slow
@@ -205,6 +213,7 @@ def test_an_import_that_changes_the_process_is_found(tmp_path: Path) -> None:
 # projects that look odd and are good
 
 
+@pytest.mark.slow
 def test_folders_of_a_project_hide_no_module_of_the_engine(tmp_path: Path) -> None:
     """Not even one that the engine loads late."""
     folder = broken(tmp_path / "ünï cödé : 数")

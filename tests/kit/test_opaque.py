@@ -357,7 +357,7 @@ def test_a_pure_fact_has_no_finding(kind: SkillType, function: Function) -> None
     assert findings(kind, function) == []
 
 
-COSTLY = compares_all, compares_items, searches_back
+COSTLY = compares_all, compares_items, never_ends, searches_back
 """What one of the tests below shows too, or the gallery."""
 
 

@@ -147,6 +147,8 @@ def test_another_version_of_the_interface_is_refused(
         ("raise RuntimeError('no database')", "RuntimeError: no database"),
         ("import acme_is_not_installed", "ModuleNotFoundError: No module named"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("class Odd(BaseException): ...\nraise Odd('odd')", "Odd: odd"),
         ("def broken(:", "SyntaxError"),
         (
             "from tallystick.plugins.author import axis\naxis('a/b@1')(lambda p: 0.5)",
@@ -169,6 +171,29 @@ def test_a_plugin_that_is_not_there_is_refused(good: EntryPoint) -> None:
     found = registry([good, entry("gone", "acme_not_there"), entry("odd", "sys:not_there")])
     assert list(found.refused) == ["gone", "odd"]
     assert "its import failed: AttributeError" in found.refused["odd"]
+
+
+def test_an_entry_point_that_names_no_module_is_refused(good: EntryPoint) -> None:
+    found = registry([good, entry("odd", "not a module!")])
+    assert refusal(found, "odd").startswith("found the entry point 'not a module!', expected a")
+    assert list(found.plugins) == ["good"]
+
+
+def test_what_an_import_prints_is_no_output(
+    monkeypatch: Patch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "tallystick_api = 1\nprint('hello')\n"
+    (tmp_path / "acme_talks.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(registry([entry("talks", "acme_talks")]).plugins) == ["talks"]
+    assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_user_who_interrupts_an_import_is_heard(monkeypatch: Patch, tmp_path: Path) -> None:
+    (tmp_path / "acme_slow.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        registry([entry("slow", "acme_slow")])
 
 
 def test_a_hook_that_is_misspelt_is_refused(monkeypatch: Patch, good: EntryPoint) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.cli.shown import as_json, console, print_json
+from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -20,18 +22,30 @@ if TYPE_CHECKING:
 @click.command()
 @as_json
 def demo(as_json: bool) -> None:
-    """Score the bundled example records under every installed rule set."""
+    """Score the bundled example records under every installed rule set.
+
+    The exit status is 1 if a rule set does not load; the others are shown.
+    """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
     from tallystick.rules.resolution import shipped  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     registry = installed()
-    scorers = [load(name) for name in shipped(registry)]
+    scorers, refused = list["Scorer"](), dict[str, str]()
+    for name in shipped(registry):
+        try:
+            scorers.append(load(name))
+        except RuleSetError as error:
+            refused[name] = str(error)
     if as_json:
-        print_json({"rule_sets": [_plain(scorer, registry) for scorer in scorers]})
+        shown = [_plain(scorer, registry) for scorer in scorers]
+        print_json({"rule_sets": shown, "refused": refused})
     else:
         for scorer in scorers:
             _show(scorer, registry)
+        for name, why in refused.items():
+            click.echo(f"{name}  refused: {why}", err=True)
+    sys.exit(1 if refused else 0)
 
 
 def _results(scorer: Scorer, registry: Registry) -> list[Result]:

@@ -179,7 +179,7 @@ class _Recorder:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ANN401  # as sys has it
         if event == "c_call":
             # the end of the watch is a call too
-            if frame.f_code.co_filename != __file__:
+            if frame.f_globals is not globals():
                 self.note(act_of(argument))
         elif event == "call":
             self.importing += _is_import(frame.f_code)

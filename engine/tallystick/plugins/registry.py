@@ -8,8 +8,10 @@ taken is refused by name with the reason; the rest keep working.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -97,7 +99,10 @@ def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None)
     refused: dict[str, str] = {}
     for entry in _in_order(found, allowed):
         try:
-            _add(load(entry), plugins)
+            # what an import prints must not end up in what a command prints
+            with redirect_stdout(sys.stderr):
+                plugin = load(entry)
+            _add(plugin, plugins)
         except PluginError as error:
             refused.setdefault(entry.name, str(error))
     for name in sorted((allowed or frozenset()) - plugins.keys() - refused.keys()):
@@ -142,9 +147,17 @@ def load(entry: EntryPoint) -> Plugin:
     Raises:
         RefusedPluginError: it cannot be used; the cause is what its own code raised.
     """
+    if not EntryPoint.pattern.match(entry.value):
+        raise RefusedPluginError(
+            "import-failed",
+            f"found the entry point {entry.value!r}, expected a module such as package.plugin: "
+            "mend the plugin's project file",
+        )
     try:
         module = entry.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the others go on, whatever a stranger raises
         raise RefusedPluginError(
             "import-failed", f"its import failed: {_failure(error)}"
         ) from error
@@ -180,9 +193,9 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
             requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
             rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
         )
-    except PluginError:
+    except (PluginError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise RefusedPluginError(_HOOK, f"one of its hooks failed: {_failure(error)}") from error
 
 
