@@ -59,6 +59,7 @@ def test_what_is_not_decided_in_time_is_told_and_is_no_counterexample() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--seconds", "nan"), "found nan, expected a number of seconds"),
         (("--property", "x"), "found no property 'x', expected one of axis-in-range,"),
         (("--save", "no/such/folder"), "cannot be written (no such file or directory)"),
     ],

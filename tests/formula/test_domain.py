@@ -159,6 +159,16 @@ ERRORS: list[tuple[Node, Schema, str]] = [
     (total("x"), record(x={"type": "integer", "minimum": 0}), "found no maximum"),
     (excess("x", "y.*"), record(x=WHOLE, y=mapped(WHOLE)), "expected maps of whole numbers"),
     (excess("x", "y.*"), record(x=mapped(WHOLE), y=mapped(TEXT)), "expected maps of whole numbers"),
+    (
+        excess("x", "y.*"),
+        record(x=either({**WHOLE, "minimum": -3}, WHOLES), y=WHOLES),
+        "expected numbers that are at least 0",
+    ),
+    (
+        excess("x", "y.*"),
+        record(x=either(listed({**WHOLE, "minimum": -3}), WHOLES), y=WHOLES),
+        "expected numbers that are at least 0",
+    ),
     (flag("x"), record(x=WHOLE), "found no boolean at 'x', which flag.. reads"),
     (flag("x.*"), record(x=mapped(TRUTH)), "found many values"),
     (matches("x", "a"), record(x=WHOLE), "found no string at 'x'"),

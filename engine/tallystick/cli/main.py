@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
         "records": ("tallystick.cli.records:records", "Records: generate."),
         "round": ("tallystick.cli.round:round_group", "Rounds of a state: close."),
-        "rules": ("tallystick.cli.rules:rules", "Rule sets: list, show, check, digest, lint, prove, diff."),
+        "rules": ("tallystick.cli.rules:rules", "Rule sets: list, show, check, lint, prove, diff."),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
@@ -83,7 +83,13 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        cli(prog_name="tallystick")
+        sys.exit(cli.main(prog_name="tallystick", standalone_mode=False))
+    except click.exceptions.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except TallystickError as error:
         _complain(error)
         sys.exit(1 if isinstance(error, RefusedError) else 2)

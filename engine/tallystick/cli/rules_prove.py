@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ _STATUSES = ("proved", "counterexample", "undecided")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
+    callback=lambda _context, _option, seconds: _checked(seconds),
     metavar="N",
     help="Stop after so many seconds; what is open then is undecided. By default 60.",
 )
@@ -61,6 +63,12 @@ def prove_command(
     else:
         click.echo("\n".join(_lines(scorer.rule_set.reference, found)))
     sys.exit(1 if any(answer.status == "counterexample" for answer in found) else 0)
+
+
+def _checked(seconds: float | None) -> float | None:
+    if seconds is not None and isnan(seconds):
+        raise click.BadParameter("found nan, expected a number of seconds")
+    return seconds
 
 
 def _save(path: Path, found: Iterable[Answer]) -> None:

@@ -68,7 +68,10 @@ def excess_range(fact: Node, schema: Schema) -> Ends:
     if place.many or not maps or {type_of(a) for a in allowance.alternatives} != {"integer"}:
         raise _refused(fact, path_of(fact), "maps of whole numbers")
     ends = [_part(fact, a, schema) for a in maps]
-    if min(low for low, _ in ends) < 0 or _whole(fact, allowance.alternatives)[0] < 0:
+    # an excess is at most the total, also where that is of a number or of a list
+    summed = [a for a in place.alternatives if a not in maps and _is_summed(fact, a, schema)]
+    lowest = min(low for low, _ in [*ends, *(_part(fact, a, schema) for a in summed)])
+    if lowest < 0 or _whole(fact, allowance.alternatives)[0] < 0:
         raise _refused(fact, path_of(fact), "numbers that are at least 0")
     return 0, max(high for _, high in ends)
 
@@ -107,6 +110,15 @@ def _part(fact: Node, alternative: Schema, schema: Schema) -> Ends:
         raise _refused(fact, path_of(fact), "values that cannot be null")
     low, high = _whole(fact, inner)
     return most * min(low, 0), most * max(high, 0)
+
+
+def _is_summed(fact: Node, alternative: Schema, schema: Schema) -> bool:
+    """Whether a total of the same path would have a range here."""
+    try:
+        _part(fact, alternative, schema)
+    except FormulaError:
+        return False
+    return True
 
 
 def _whole(fact: Node, alternatives: Sequence[Schema]) -> Ends:

@@ -5,17 +5,24 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+from governance.prove.sample import SCHEMA, sample, style
 
 import tallystick
+from tallystick.governance.difference import telling
 from tallystick.governance.difference.difference import Difference, difference
 from tallystick.governance.difference.interval import Interval
 from tallystick.governance.difference.policy import Level, raised
+from tallystick.plugins.author import Node, Parameters, axis, published
+from tallystick.plugins.draw import Draw
 from tallystick.records.history import history_of
+from tallystick.records.random_records import RandomRecords
+from tallystick.records.schema import load_schema
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]
@@ -263,3 +270,90 @@ def test_random_weights_move_no_quality_beyond_its_interval(
             ("success = 0.50, cost = 0.25, latency = 0.15, reliability = 0.10", said),
         )
         check_on_records(old, new, difference(old, new))
+
+
+@axis("sample/half-style@1")
+def half_style(_p: Parameters) -> Node:
+    """Half of what the style is published as."""
+    return published("style") / 2
+
+
+@axis("sample/quarter@1")
+def quarter(_p: Parameters) -> Node:
+    """A quarter of the style."""
+    return style / 4
+
+
+def test_an_axis_that_no_longer_reads_a_moved_one_is_within_its_interval(tmp_path: Path) -> None:
+    further = (half_style, quarter)
+    old = sample(tmp_path, coverage="half-style", further=further)
+    new = sample(tmp_path, style="quarter", coverage="quarter", further=further)
+    (effect,) = difference(old, new).effects
+    for record in essays():
+        first, second = old.score(record), new.score(record)
+        for name, move in effect.axes.items():
+            assert within(move, Fraction(second.axes[name]) - Fraction(first.axes[name]))
+
+
+def essays() -> Iterator[dict[str, Any]]:
+    """The example of the essays with every style of tenths."""
+    made = RandomRecords(load_schema(SCHEMA)).record(Draw.of("essay", 1))
+    assert "missed_deadline" not in made.get("events", ())
+    for tenths in range(11):
+        yield {**made, "checks": {"style": tenths / 10}}
+
+
+def test_an_emission_that_goes_is_told(changed: Callable[..., tallystick.Scorer]) -> None:
+    old = tallystick.load("skills@1.1.0")
+    weight = "base_weight = 0.5                       # terms, base weights\n"
+    found = difference(old, changed("skills@1.1.0", (weight, "")))
+    assert [e.skill_type for e in found.effects if not e.is_none] == ["rag_knowledge"]
+    assert "emission at most: 1.150000000 → none" in telling.as_text(found)
+
+
+def test_a_table_without_values_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+    old = tallystick.load("skills@1.1.0")
+    table = ("[reputation.collusion]\n", "[reputation.events.hail]\n\n[reputation.collusion]\n")
+    with_event = changed("skills@1.1.0", table)
+    found = difference(old, with_event)
+    assert [(c.path, c.kind) for c in found.changes] == [("reputation.events.hail", "added")]
+    assert (found.needed, found.is_enough) == (Level.MINOR, False)
+    assert difference(with_event, old).needed is Level.MAJOR
+    filled = changed("skills@1.1.0", (table[0], table[1].replace("hail]\n", "hail]\nadd = 0.1\n")))
+    (change,) = difference(with_event, filled).changes
+    assert (change.path, change.kind) == ("reputation.events.hail.add", "added")
+
+
+def test_another_order_of_the_tiers_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+    alike = ("factor = 1.5 ", "factor = 1.15 "), ("headroom = 0.5 ", "headroom = 0.15 ")
+    second = 'name = "tier_2_optimised"\nfrom = "optimised"\nmultiplier = 1.4 '
+    third = 'name = "tier_3_novel"\nfrom = "novel"\nmultiplier = 2.0 '
+    swapped = (second, "SECOND"), (third, second), ("SECOND", third)
+    old = changed("skills@1.1.0", *alike)
+    new = changed("skills@1.1.0", *alike, *swapped)
+    assert old.digest != new.digest
+    found = difference(old, new)
+    assert [change.path for change in found.changes] == ["tiers.levels"]
+    assert found.needed is Level.MINOR
+
+
+def test_what_the_linter_leaves_out_needs_a_patch(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    silence = '[[lint.silence]]\ncode = "cliff"\nreason = "so it is"\n\n[axes.success]'
+    found = difference(
+        tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", ("[axes.success]", silence))
+    )
+    assert [c.path for c in found.changes] == ["lint.silence[0].code", "lint.silence[0].reason"]
+    assert found.needed is Level.PATCH
+
+
+def test_a_line_end_in_a_value_breaks_no_table(changed: Callable[..., tallystick.Scorer]) -> None:
+    pair = ('summary = "The workflow', 'summary = "The\\nworkflow')
+    found = difference(tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", pair))
+    (row,) = (
+        line for line in telling.as_markdown(found).splitlines() if "rule_set.summary" in line
+    )
+    assert row.endswith("corrected |")
+    assert "The\\nworkflow" in row
+    assert "→ The\\nworkflow composite" in telling.as_text(found)

@@ -10,11 +10,13 @@ import attrs
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
 from tallystick.rules.digest import used_formulas
-from tallystick.rules.model import RuleSet
+from tallystick.rules.model import RuleSet, Silence
 from tallystick.rules.structure import unstructure
 from tallystick.scoring.scorer import Scorer
 
 Kind = Literal["added", "removed", "changed"]
+_EMPTY = "{}"
+"""How a table without values is told."""
 
 
 @attrs.frozen
@@ -58,8 +60,14 @@ def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
     return tuple(
         Change(path, _kind(path in before, path in after), before.get(path), after.get(path))
         for path in every
-        if before.get(path) != after.get(path)
+        if before.get(path) != after.get(path) and not _is_filled(path, after, before)
     )
+
+
+def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
+    """Whether a table is empty in one rule set and only has other values in the other."""
+    empty = any(side.get(path) == _EMPTY for side in sides)
+    return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
 
 
 def formula_changes(old: Scorer, new: Scorer) -> tuple[FormulaChange, ...]:
@@ -92,16 +100,25 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
     document = dict(unstructure(rule_set))
     header = document.pop("rule_set")
     said = {key: value for key, value in header.items() if key not in ("name", "version")}
-    return {"rule_set": said, **document}
+    silence = [_silence(each) for each in rule_set.lint.silence]
+    return {"rule_set": said, **document, **({"lint": {"silence": silence}} if silence else {})}
+
+
+def _silence(silence: Silence) -> dict[str, str]:
+    return {key: value for key, value in attrs.asdict(silence).items() if value}
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value that is no table, with its path; tables of a list go by their name."""
+    """Every value that is no table, or an empty one, with its path; tables of a list go by name."""
     match value:
+        case dict() if path and not value:
+            yield path, _EMPTY
         case dict():
             for key, inner in value.items():
                 yield from _flat(inner, f"{path}.{key}".removeprefix("."))
         case list() if any(isinstance(each, dict) for each in value):
+            if all("name" in each for each in value):
+                yield path, ", ".join(each["name"] for each in value)
             for number, each in enumerate(value):
                 yield from _flat(each, f"{path}[{each.get('name', number)}]")
         case list():

@@ -51,9 +51,16 @@ class Effect:
 
     @property
     def is_none(self) -> bool:
-        """Whether no score of the type can change."""
-        emission = self.emission is None or self.emission.is_zero
-        return self.quality.is_zero and emission and all(a.is_zero for a in self.axes.values())
+        """Whether no score of the type can change, and none comes or goes."""
+        return (
+            self.quality.is_zero and self._pays_alike and all(a.is_zero for a in self.axes.values())
+        )
+
+    @property
+    def _pays_alike(self) -> bool:
+        if self.emission is None:
+            return self.old_emission is None and self.new_emission is None
+        return self.emission.is_zero
 
 
 def effect(old: BoundType, new: BoundType) -> Effect:
@@ -81,8 +88,8 @@ def _moves(
     old: Value, new: Value, before: BoundType, after: BoundType, axes: Mapping[str, Interval]
 ) -> Interval:
     apart = _interval(new.domain) - _interval(old.domain)
-    reads_alike = all(name in axes and axes[name].is_zero for name in new.formula.published)
-    if not reads_alike:
+    read = {*old.formula.published, *new.formula.published}
+    if any(name not in axes or not axes[name].is_zero for name in read):
         return apart
     if old.compiled.tree.digest == new.compiled.tree.digest:
         return ZERO

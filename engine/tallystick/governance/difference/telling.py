@@ -94,11 +94,11 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def _change_text(change: Change) -> str:
     match change.kind:
         case "added":
-            return f"+ {change.path} = {change.new}"
+            return f"+ {change.path} = {_line(change.new)}"
         case "removed":
-            return f"- {change.path} = {change.old}"
+            return f"- {change.path} = {_line(change.old)}"
         case _:
-            return f"~ {change.path}: {change.old} → {change.new}"
+            return f"~ {change.path}: {_line(change.old)} → {_line(change.new)}"
 
 
 def _formula_text(formula: FormulaChange) -> Iterator[str]:
@@ -117,9 +117,13 @@ def _effect_text(effect: Effect) -> Iterator[str]:
     yield effect.skill_type
     for name, low, high in _moves(effect):
         yield f"    {name}: {low} to {high}"
-    if effect.old_emission is not None and effect.new_emission is not None:
-        old, new = map(_ends, (effect.old_emission, effect.new_emission))
-        yield f"    emission at most: {old[1]} → {new[1]}"
+    if effect.old_emission is not None or effect.new_emission is not None:
+        old, new = map(_most, (effect.old_emission, effect.new_emission))
+        yield f"    emission at most: {old} → {new}"
+
+
+def _most(emission: Interval | None) -> str:
+    return "none" if emission is None else _ends(emission)[1]
 
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
@@ -142,7 +146,12 @@ def _types_markdown(found: Difference) -> list[str]:
 
 
 def _cell(value: str | None) -> str:
-    return _NOTHING if value is None else value.replace("|", "\\|")
+    return _NOTHING if value is None else _line(value).replace("|", "\\|")
+
+
+def _line(value: str | None) -> str:
+    """A value on one line; what would break the line is shown by its code."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value or "")
 
 
 def _ends(interval: Interval) -> tuple[str, str]:

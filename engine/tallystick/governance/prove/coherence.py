@@ -5,7 +5,8 @@ It is more than what formulas are proved with: a counterexample has to be a reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 import z3
 
@@ -14,7 +15,10 @@ from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
 from tallystick.formula.smt import Truth, Unknowns, as_number, number
 from tallystick.formula.tree import Node
 
-_COUNTING = ("count", "distinct")
+_OF_ONE_VALUE = frozenset(
+    {"number", "integer", "choice", "flag", "given", "itemised", "equal", "matches"}
+)
+"""The readers of facts that follow from one value of a record."""
 
 
 def coherence(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
@@ -25,12 +29,54 @@ def coherence(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
         terms: by digest, their unknowns.
     """
     found = {(reader_of(fact), path_of(fact)): terms[fact.digest] for fact in facts}
+    yield from _same_value(facts, terms)
     for small, large in relations(facts):
         yield as_number(terms[small.digest]) <= as_number(terms[large.digest])
     for fact in facts:
         rules = _RULES.get(reader_of(fact))
         if rules is not None:
             yield from rules(fact, terms[fact.digest], found)
+
+
+def with_others_of(changes: Iterable[Node], facts: Mapping[str, Node]) -> tuple[Node, ...]:
+    """Some facts, and those among others that change with them: they read the same value."""
+    changed = {fact.digest: fact for fact in changes}
+    paths = {path_of(fact) for fact in changed.values() if reader_of(fact) in _OF_ONE_VALUE}
+    others = {
+        digest: fact
+        for digest, fact in facts.items()
+        if reader_of(fact) in _OF_ONE_VALUE and paths.intersection((path_of(fact), *_second(fact)))
+    }
+    return (*changed.values(), *(fact for digest, fact in others.items() if digest not in changed))
+
+
+def _second(fact: Node) -> tuple[str, ...]:
+    """The other path of a fact that compares two values."""
+    return (str(arguments_of(fact)[0]),) if reader_of(fact) == "equal" else ()
+
+
+def _same_value(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
+    """Numbers or choices of one path are of one value."""
+    for one, other in combinations(facts, 2):
+        if path_of(one) != path_of(other):
+            continue
+        first, second = terms[one.digest], terms[other.digest]
+        readers = {reader_of(one), reader_of(other)}
+        if readers == {"choice"}:
+            names, others = arguments_of(one), arguments_of(other)
+            both = [(names.index(name), others.index(name)) for name in names if name in others]
+            yield z3.Or([z3.And(first == i, second == j) for i, j in both])
+        elif readers <= {"number", "integer"}:
+            absent = [_is_missing(f, t) for f, t in ((one, first), (other, second))]
+            whole = [
+                a for f, a in zip((one, other), absent, strict=True) if reader_of(f) == "integer"
+            ]
+            yield z3.Or(first == second, z3.And(whole if len(readers) == 2 else absent))
+
+
+def _is_missing(fact: Node, term: z3.ExprRef) -> Truth:
+    """Whether a number has the value for that it is left out, or is none."""
+    return z3.Or([term == number(missing) / scale_of(fact) for missing in arguments_of(fact)])
 
 
 _Found = Mapping[tuple[str, str], "z3.ExprRef"]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.place import place_of, type_of
 from tallystick.formula.text import fact_text, render
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Kind, Node
+from tallystick.governance.prove.coherence import with_others_of
 from tallystick.governance.prove.question import QUALITY, Claim, Question
 from tallystick.governance.prove.repeated import counts_of, repeated_lists
 from tallystick.governance.prove.subject import Subject
@@ -65,12 +66,19 @@ def composites(subject: Subject) -> Iterator[Question]:
 def directions(subject: Subject) -> Iterator[Question]:
     """A better fact, all others the same, lowers no axis and no factor that reads it."""
     for direction in subject.skill_type.directions:
+        varies = _grows_with(subject, direction.fact)
         for name in subject.values:
-            if direction.fact.digest in subject.facts_of([name]):
-                yield _direction(direction, name)
+            if varies & subject.facts_of([name]):
+                yield _direction(direction, name, varies)
 
 
-def _direction(direction: Direction, name: str) -> Question:
+def _grows_with(subject: Subject, fact: Node) -> frozenset[str]:
+    """A fact, and others that are the same number or choice; a truth is on its own."""
+    others = with_others_of((fact,), subject.facts)
+    return frozenset(f.digest for f in others if f is fact or Kind.TRUTH not in (f.kind, fact.kind))
+
+
+def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Question:
     about = f"{direction.better} {fact_text(direction.fact)}"
     if direction.where is not None:
         about += f" where {render(direction.where)}"
@@ -81,7 +89,7 @@ def _direction(direction: Direction, name: str) -> Question:
         _SUMMARIES[DIRECTION],
         about,
         where=direction.where,
-        varies=frozenset({direction.fact.digest}),
+        varies=varies,
         direction=direction,
     )
 
@@ -90,10 +98,10 @@ def promises(subject: Subject) -> Iterator[Question]:
     """What the author of the type promises, of the values that the rule set has."""
     for promise in subject.skill_type.properties:
         if promise.value == QUALITY or promise.value in subject.values:
-            yield _promise(promise)
+            yield _promise(subject, promise)
 
 
-def _promise(promise: Property) -> Question:
+def _promise(subject: Subject, promise: Property) -> Question:
     return Question(
         promise.name,
         promise.value,
@@ -102,7 +110,7 @@ def _promise(promise: Property) -> Question:
         bound=promise.bound,
         where=promise.where,
         instead=promise.instead,
-        varies=frozenset(fact.digest for fact in promise.changes),
+        varies=frozenset(fact.digest for fact in with_others_of(promise.changes, subject.facts)),
     )
 
 

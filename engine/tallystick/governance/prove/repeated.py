@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -44,8 +45,8 @@ def follows(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iter
 
 def is_repetition(path: str, record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether a list of one record is that of another with items repeated."""
-    first, second = (_items(path, each) for each in (record, other))
-    return len(second) > len(first) and set(first) == set(second)
+    first, second = (Counter(_items(path, each)) for each in (record, other))
+    return first.keys() == second.keys() and first < second
 
 
 def _items(path: str, record: Mapping[str, Any]) -> list[bytes]:

@@ -20,6 +20,8 @@ _TRIES = 6
 """How many models are tried as records in each mode of a search."""
 _SHORT = 3
 """A search among few numbers gets the time of a proof, divided by this."""
+_INTERRUPTED = "interrupted from keyboard"
+"""Why the solver knows nothing when it took the signal that was meant for the whole run."""
 _PATIENCE = 3
 """A question gets the time of so many proofs."""
 
@@ -109,7 +111,10 @@ class _Search:
         if left <= 0:
             return z3.unknown
         solver.set("timeout", max(1, round(left * 1000)))
-        return solver.check()
+        status = solver.check()
+        if status == z3.unknown and solver.reason_unknown() == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return status
 
     def _is_exact(self) -> bool:
         """Whether the exact search takes no value for another."""
