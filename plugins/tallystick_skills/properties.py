@@ -1,5 +1,8 @@
 """What the scores of the six types promise: which way facts are better, and what never pays."""
 
+from functools import reduce
+from operator import and_
+
 from tallystick.plugins.author import (
     Direction,
     Node,
@@ -11,12 +14,15 @@ from tallystick.plugins.author import (
     flag,
     given,
     less_is_better,
+    matches,
     more_is_better,
     never_above,
     never_beaten_by,
+    never_below,
+    number,
     overlap,
 )
-from tallystick_skills.record import earliest, ground_truth, latency, verdict
+from tallystick_skills.record import earliest, ground_truth, latency, risk, verdict
 
 _MINE, _EXPECTED = "submission.recommended_policy", "task.expected_policy"
 _MATCHES, _CANARIES = "submission.findings[category=canary_match]", "task.injected_canaries"
@@ -25,6 +31,8 @@ _FLAGGED = "submission.findings[category=tool_poisoning].tool"
 _POISONED = "task.expected_poisoned_tools"
 _EXECUTED, _PREDICTED = "checks.executed_commands", "task.predicted_taint_commands"
 _HASH, _TRUE_HASH = "submission.mcp_manifest_hash", "task.expected_manifest_hash"
+_IS_NAMED = matches(_TRUE_HASH, r"[^:]+:(?s:.*)")
+"""The hash names its algorithm (E15)."""
 _CHECKS = (
     "checks.probe_verified",
     "checks.trace_hashes_consistent",
@@ -33,6 +41,9 @@ _CHECKS = (
 )
 
 _VERIFIED = tuple(flag(path) for path in _CHECKS)
+_SOME_VERIFIED = _VERIFIED[0] | _VERIFIED[1] | _VERIFIED[2] | _VERIFIED[3]
+_NONE_FAILED = reduce(and_, (~given(path) | flag(path) for path in _CHECKS))
+_TRUE_RISK = "task.expected_risk"
 _RIGHT = verdict == ground_truth
 
 _EVERY_DIRECTION = (
@@ -75,6 +86,22 @@ _EVERY_PROPERTY = (
         changes=(verdict,),
     ),
     never_beaten_by(
+        "skills/too-lax",
+        "Where the truth is REVIEW, ALLOW earns no more than BLOCK (E3)",
+        "detection",
+        where=(ground_truth == "REVIEW") & (verdict == "BLOCK"),
+        instead=verdict == "ALLOW",
+        changes=(verdict,),
+    ),
+    never_beaten_by(
+        "skills/true-risk",
+        "With a true verdict no risk score earns more than the expected one (E1)",
+        "detection",
+        where=_RIGHT & given(_TRUE_RISK) & (risk == number(_TRUE_RISK, missing=0)),
+        instead=_RIGHT,
+        changes=(risk,),
+    ),
+    never_beaten_by(
         "skills/blocking-everything",
         "BLOCK earns no more than the true verdict",
         "quality",
@@ -87,7 +114,14 @@ _EVERY_PROPERTY = (
         "Where nothing was verified, evidence earns nothing",
         "evidence",
         0,
-        where=~(_VERIFIED[0] | _VERIFIED[1] | _VERIFIED[2] | _VERIFIED[3]),
+        where=~_SOME_VERIFIED,
+    ),
+    never_below(
+        "skills/absent-checks",
+        "A check that a record does not have costs no evidence (E9)",
+        "evidence",
+        1,
+        where=_SOME_VERIFIED & _NONE_FAILED,
     ),
 )
 
@@ -97,12 +131,22 @@ def _silent(name: str, summary: str, value: str, said: Node, expected: Node) -> 
     return never_above(name, summary, value, 0, where=(said == 0) & (expected > 0))
 
 
-_POLICY = _silent(
-    "skills/silent-policy",
-    "No policy earns nothing where one is expected (E11)",
-    "policy",
-    distinct(_MINE),
-    distinct(_EXPECTED),
+_POLICY = (
+    _silent(
+        "skills/silent-policy",
+        "No policy earns nothing where one is expected (E11)",
+        "policy",
+        distinct(_MINE),
+        distinct(_EXPECTED),
+    ),
+    always_below(
+        "skills/partial-policy",
+        "A policy that leaves out what is expected never earns full marks",
+        "policy",
+        1,
+        # less by a whole one: among all real numbers full marks would come as near as one likes
+        where=overlap(_MINE, _EXPECTED) + 1 <= distinct(_EXPECTED),
+    ),
 )
 
 _DIRECTIONS: dict[str, tuple[Direction, ...]] = {
@@ -146,6 +190,13 @@ _PROPERTIES: dict[str, tuple[Property, ...]] = {
             0,
             where=~given(_HASH),
         ),
+        never_below(
+            "skills/hash-in-other-case",
+            "A true hash earns full marks in upper and in lower case (E15)",
+            "manifest_integrity",
+            1,
+            where=equal(_HASH, _TRUE_HASH, ignore_case=True) & _IS_NAMED,
+        ),
         _silent(
             "skills/silent-on-tools",
             "No flagged tool earns nothing where tools are poisoned",
@@ -171,4 +222,4 @@ def directions_of(skill_type: str) -> tuple[Direction, ...]:
 
 def properties_of(skill_type: str) -> tuple[Property, ...]:
     """What the scores of a type promise."""
-    return (*_EVERY_PROPERTY, _POLICY, *_PROPERTIES.get(skill_type, ()))
+    return (*_EVERY_PROPERTY, *_POLICY, *_PROPERTIES.get(skill_type, ()))

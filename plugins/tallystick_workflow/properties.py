@@ -11,7 +11,7 @@ from tallystick.plugins.author import (
     never_above,
     total,
 )
-from tallystick_workflow.axes import completed, quality, seconds, spent
+from tallystick_workflow.axes import completed, planned, quality, seconds, spent
 
 _RETRIES, _ALLOWED = "checks.actual_retries", "submission.error_handling.*.retry_count"
 
@@ -25,6 +25,13 @@ DIRECTIONS: tuple[Direction, ...] = (
     less_is_better(integer("checks.timeouts")),
     less_is_better(integer("checks.hard_failures")),
 )
+
+
+def _half_done(name: str, saved: str, value: str) -> Property:
+    """A plan that is half done is no saving: the print asks for more of a success (E47)."""
+    summary = f"A plan of which half was done at most earns nothing for {saved} (E47)"
+    return never_above(name, summary, value, 0, where=2 * completed <= planned)
+
 
 PROPERTIES: tuple[Property, ...] = (
     never_above(
@@ -41,4 +48,6 @@ PROPERTIES: tuple[Property, ...] = (
         1,
         where=completed < integer("task.min_steps", missing=0),
     ),
+    _half_done("workflow/half-done-cost", "what it has not spent", "cost"),
+    _half_done("workflow/half-done-latency", "the time it has not used", "latency"),
 )

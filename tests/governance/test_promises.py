@@ -31,6 +31,8 @@ BROKEN = {
         "skills/nearer-verdict-to-allow",
         "skills/nearer-verdict-to-block",
         "skills/flagging-every-tool",
+        "skills/absent-checks",
+        "skills/hash-in-other-case",
         "no-gain-by-duplication",
     ),
     "workflow@1.0.0": ("workflow/idle-earns-nothing", "workflow/short-plan"),
@@ -97,10 +99,29 @@ def is_short_and_paid_in_full(one: Record, _: Record, value: Decimal, __: Decima
     return one["checks"]["steps_completed"] < one["task"]["min_steps"] and value == 1
 
 
+def is_verified_as_far_as_it_applies(one: Record, _: Record, value: Decimal, __: Decimal) -> bool:
+    checks = one["checks"]
+    asked = (
+        "probe_verified",
+        "trace_hashes_consistent",
+        "sandbox_digest_correct",
+        "findings_cited",
+    )
+    found = [checks[each] for each in asked if checks.get(each) is not None]
+    return bool(found) and all(found) and len(found) < len(asked) and value < 1
+
+
+def is_true_in_another_case(one: Record, _: Record, value: Decimal, __: Decimal) -> bool:
+    mine, true = one["submission"]["mcp_manifest_hash"], one["task"]["expected_manifest_hash"]
+    return mine != true and mine.lower() == true.lower() and value == 0
+
+
 CLAIMS: dict[str, Callable[[Record, Record, Decimal, Decimal], bool]] = {
     "skills/wrong-verdict": is_wrong_and_paid_in_full,
     "skills/nearer-verdict-to-allow": is_beaten_by("ALLOW", "BLOCK"),
     "skills/nearer-verdict-to-block": is_beaten_by("BLOCK", "ALLOW"),
+    "skills/absent-checks": is_verified_as_far_as_it_applies,
+    "skills/hash-in-other-case": is_true_in_another_case,
     "skills/flagging-every-tool": flags_what_is_not_poisoned,
     "no-gain-by-duplication": is_one_canary_reported_twice,
     "workflow/idle-earns-nothing": is_idle_and_paid,
@@ -151,8 +172,8 @@ def test_a_counterexample_is_scored_by_the_engine_and_does_what_it_claims(
         assert answer.record is not None
         one, other = answer.record, answer.other or answer.record
         scored = values(scorer, answer, one), values(scorer, answer, other)
-        assert str(scored[0]) == answer.value
-        assert str(scored[1]) == (answer.other_value or answer.value)
+        assert f"{scored[0]:f}" == answer.value
+        assert f"{scored[1]:f}" == (answer.other_value or answer.value)
         assert CLAIMS[name](one, other, *scored)
 
 

@@ -27,6 +27,8 @@ REFUTED = {
     "skills/nearer-verdict-to-allow": dict.fromkeys(SKILLS, "detection"),
     "skills/nearer-verdict-to-block": dict.fromkeys(SKILLS, "detection"),
     "skills/flagging-every-tool": {"mcp_server": "tool_poison_recall"},
+    "skills/absent-checks": dict.fromkeys(SKILLS, "evidence"),
+    "skills/hash-in-other-case": {"mcp_server": "manifest_integrity"},
     "no-gain-by-duplication": {"rag_knowledge": "injection_recall"},
 }
 """What skills@1.0.0 breaks: by property, the types and the axis."""

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import z3
 from governance.prove.sample import MEAN, sample, shared, style, wanted, words
@@ -27,15 +28,22 @@ from tallystick.governance.prove.families import (
     REPETITION,
 )
 from tallystick.governance.prove.proving import prove
+from tallystick.governance.prove.repeated import is_repetition
 from tallystick.governance.prove.subject import subject_of
 from tallystick.plugins.author import (
+    Node,
+    Parameters,
     Property,
     always_below,
+    axis,
+    clip,
+    composite,
     less_is_better,
     more_is_better,
     never_above,
     never_beaten_by,
     never_below,
+    published,
 )
 from tallystick.plugins.author import (
     number as decimal,
@@ -153,7 +161,10 @@ def test_a_better_fact_that_lowers_an_axis_is_refuted_and_only_where_it_does(
 def test_a_direction_that_is_the_wrong_way_is_refuted(tmp_path: Path) -> None:
     scorer = sample(tmp_path, directions=(less_is_better(shared), less_is_better(wanted)))
     found = {each.about: each.status for each in prove(scorer, only=DIRECTION)}
-    assert found == {"less |topics ∩ topics|": "counterexample", "less |distinct topics|": "proved"}
+    assert found == {
+        "less |submission.topics ∩ task.topics|": "counterexample",
+        "less |distinct topics|": "proved",
+    }
 
 
 def test_repeating_an_item_is_refuted_where_items_are_counted(tmp_path: Path) -> None:
@@ -299,3 +310,66 @@ def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
     assert solver.check(named["excess", retries] == 3, named["itemised", retries]) == z3.sat
     unitemised = z3.Not(named["itemised", retries])
     assert solver.check(named["excess", retries] == 3, unitemised) == z3.unsat
+
+
+@composite("sample/fall@1")
+def fall(_p: Parameters) -> Node:
+    """Less of the axis that is called quality is better."""
+    return 1 - published("quality")
+
+
+def test_an_axis_that_is_called_as_the_composite_is_refused(tmp_path: Path) -> None:
+    scorer = sample(tmp_path)
+    text = (tmp_path / "sample.toml").read_text(encoding="utf-8")
+    weights = MEAN.format("arithmetic")
+    changed = text.replace("axes.style", "axes.quality").replace(
+        weights, 'composite = "sample/fall@1"\naxes = ["quality"]\n'
+    )
+    (tmp_path / "quality.toml").write_text(
+        changed.replace("[axes.coverage]\n", "").replace('formula = "sample/coverage@1"\n', ""),
+        encoding="utf-8",
+    )
+    plugins = attrs.evolve(scorer.registry, formulas={**scorer.registry.formulas, fall.name: fall})
+    falling = tallystick.load(str(tmp_path / "quality.toml"), registry=plugins)
+    with pytest.raises(TallystickError, match="found the axis 'quality' of essay, expected a name"):
+        prove(falling)
+
+
+@axis("sample/long@1")
+def long(_p: Parameters) -> Node:
+    """Many words."""
+    return clip(words / 10)
+
+
+def test_a_promise_about_another_fact_of_the_same_value_is_about_the_value(tmp_path: Path) -> None:
+    same = decimal("submission.words")
+    promise = never_beaten_by(
+        "mine/p", "…", "style", where=same < 5, instead=same >= 5, changes=(same,)
+    )
+    further: dict[str, Any] = {"style": "long", "further": (long,)}
+    scorer = sample(tmp_path, **further, properties=(promise,), directions=(less_is_better(same),))
+    for name in ("mine/p", DIRECTION):
+        (answer,) = prove(scorer, only=name)
+        value, other = confirmed(scorer, answer)
+        assert other is not None
+        assert (other > value) == (name == "mine/p")
+
+
+def test_an_interrupted_solver_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(z3.Solver, "check", lambda _solver: z3.unknown)
+    monkeypatch.setattr(z3.Solver, "reason_unknown", lambda _solver: "interrupted from keyboard")
+    with pytest.raises(KeyboardInterrupt):
+        prove(sample(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [("ab", "aab", True), ("ab", "ab", False), ("aab", "abbb", False), ("ab", "aabc", False)],
+)
+def test_a_repetition_has_every_item_at_least_as_often(
+    first: str, second: str, is_one: bool
+) -> None:
+    one, other = ({"submission": {"topics": [*topics]}} for topics in (first, second))
+    assert is_repetition("submission.topics", one, other) is is_one

@@ -12,6 +12,8 @@ from tallystick.scoring.scorer import Scorer
 
 _PATH = ("aggregation", "round", "base_weight")
 _TERM = "base_weight"
+_SEVERAL = 3
+"""Of two types one always weighs at least as much as all others."""
 
 
 def _twice(scorer: Scorer) -> Iterator[Found]:
@@ -41,6 +43,21 @@ def _never(scorer: Scorer) -> Iterator[Found]:
             "the round divides by the base weights, but no emission holds one: heavier types are "
             "paid less",
             {},
+        )
+
+
+def _dominates(scorer: Scorer) -> Iterator[Found]:
+    weights = {name: b.base_weight for name, b in scorer.types.items() if b.base_weight is not None}
+    if len(weights) < _SEVERAL:
+        return
+    name = max(weights, key=weights.__getitem__)
+    others = sum(weights.values()) - weights[name]
+    if weights[name] > others:
+        yield Found(
+            ("skill_types", name, "base_weight"),
+            f"{name} weighs {to_text(weights[name])}, more than all other types together, which "
+            f"weigh {to_text(others)}",
+            {"skill_type": name, "base_weight": to_text(weights[name]), "others": to_text(others)},
         )
 
 
@@ -74,6 +91,15 @@ CHECKS = (
         "emission holds one. Where its formula does not read it, a heavy type is paid less.",
         "write `twice`, or let the emission read the base weight",
         _never,
+    ),
+    Check(
+        "base-weight-dominates",
+        "warning",
+        "one skill type weighs more than all others together",
+        "Base weights say what a record of a type is worth beside one of another. Of three types "
+        "or more, one that outweighs all others together makes them hardly worth the work.",
+        "lower the base weight, or accept it with a reason",
+        _dominates,
     ),
 )
 """The checks of base weights (E36 of docs/errata.md)."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallystick.governance.lint import (
+    arms,
+    bands,
     base_weight,
     bounds,
     caps,
     cliffs,
     dynamics,
+    effects,
     emission,
     events,
     gates,
+    groups,
     silence,
     tiers,
     unused,
@@ -25,6 +29,8 @@ _FAMILIES = (
     bounds.CHECKS,
     weights.CHECKS,
     unused.CHECKS,
+    effects.CHECKS,
+    arms.CHECKS,
     gates.CHECKS,
     cliffs.CHECKS,
     zeros.CHECKS,
@@ -34,6 +40,8 @@ _FAMILIES = (
     caps.CHECKS,
     dynamics.CHECKS,
     events.CHECKS,
+    bands.CHECKS,
+    groups.CHECKS,
     silence.CHECKS,
 )
 

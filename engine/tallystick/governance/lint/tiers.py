@@ -138,6 +138,34 @@ def _level(scorer: Scorer) -> Iterator[Found]:
             )
 
 
+def _empty(scorer: Scorer) -> Iterator[Found]:
+    """Each level that begins where the next one does, at the seeds of some types."""
+    types = defaultdict[int, dict[str, str]](dict)
+    levels: tuple[str, ...] = ()
+    for bound, tiers in _tiered(scorer):
+        levels = tiers.levels
+        edges = [0, *(bound.seeds[name] for name in tiers.cuts)]
+        for place, (begins, ends) in enumerate(pairwise(edges)):
+            if begins == ends:
+                types[place][bound.name] = to_text(ends)
+    for place, edge_of in sorted(types.items()):
+        level, above = levels[place : place + 2]
+        yield Found(
+            ("tiers", "levels", place),
+            f"no quality is {level} for {', '.join(edge_of)}: {above} begins where it would, at "
+            f"{', '.join(dict.fromkeys(edge_of.values()))}",
+            {"level": level, "next_level": above, "begins_at": edge_of},
+        )
+
+
+def _still(scorer: Scorer) -> Iterator[Found]:
+    epochs = scorer.rule_set.epochs
+    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+        if not tracking.new:
+            message = f"the results of an epoch never move the threshold {name}: they weigh 0"
+            yield Found(("epochs", "thresholds", name, "new"), message, {"threshold": name})
+
+
 def _order(scorer: Scorer) -> Iterator[Found]:
     yield from _disordered(scorer)
     yield from _falling(scorer)
@@ -209,6 +237,24 @@ CHECKS = (
         "Two levels with the same multiplier differ by their name alone.",
         "join the two levels, or give the higher one a higher multiplier",
         _level,
+    ),
+    Check(
+        "tier-empty",
+        "warning",
+        "a tier that no quality falls into, as the next begins where it does",
+        "At the seed baseline of a type two thresholds are the same, or the first is 0. A quality "
+        "has the highest level that it reaches, so the level between them is nobody's.",
+        "move the seed baseline off the end of its range, or set the thresholds apart",
+        _empty,
+    ),
+    Check(
+        "threshold-never-moves",
+        "note",
+        "a threshold that follows the best results, which weigh nothing",
+        "A tracked threshold moves by a share of what the best results of an epoch say. With a "
+        "share of 0 it only follows its own floor.",
+        "give `new` a share above 0, or do not track the threshold",
+        _still,
     ),
 )
 """The checks of tiers (E20 of docs/errata.md)."""

@@ -36,6 +36,24 @@ def _constant(scorer: Scorer) -> Iterator[Found]:
                 )
 
 
+def _twice(scorer: Scorer) -> Iterator[Found]:
+    for name, bound in scorer.types.items():
+        weights = scorer.rule_set.skill_types[name].weights
+        first: dict[str, str] = {}
+        for axis in bound.axes:
+            if not weights.get(axis.name):
+                continue
+            other = first.setdefault(axis.compiled.tree.digest, axis.name)
+            if other != axis.name:
+                together = weights[other] + weights[axis.name]
+                yield Found(
+                    ("skill_types", name, "weights", axis.name),
+                    f"{axis.name} and {other} of {name} are the same for every record, and weigh "
+                    f"{together} together",
+                    {"skill_type": name, "axis": axis.name, "other": other},
+                )
+
+
 CHECKS = (
     Check(
         "weight-zero",
@@ -53,6 +71,15 @@ CHECKS = (
         "nobody from anybody, and its weight scales the others.",
         "weigh what differs, or change the parameters of the axis",
         _constant,
+    ),
+    Check(
+        "axis-counted-twice",
+        "warning",
+        "two weighed axes of a type are computed alike",
+        "Two axes have the same formula and the same parameters, so that they are equal for every "
+        "record: one thing counts with both weights, under two names.",
+        "give one of the axes the formula that its name says, or weigh it once",
+        _twice,
     ),
 )
 """The checks of weights."""
