@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from formula.readers import EVERY
 
-from tallystick.formula.facts import choice, integer, reader_of
+from tallystick.formula.facts import choice, count, excess, integer, overlap, reader_of, total
 from tallystick.formula.text import decimal_text, fact_text, leaf_text, lines, render, substituted
 from tallystick.formula.tree import (
     Node,
@@ -103,7 +103,7 @@ def test_brackets_stand_where_the_meaning_needs_them(node: Node, text: str) -> N
         ("distinct", "|distinct b|"),
         ("overlap", "|b ∩ c|"),
         ("total", "Σ b"),
-        ("excess", "Σ max(0, b − *)"),
+        ("excess", "Σ max(0, b − c.*)"),
         ("flag", "b"),
         ("given", "[b given]"),
         ("itemised", "[b itemised]"),
@@ -210,3 +210,23 @@ def test_a_label_that_is_a_whole_case_is_shown_by_name() -> None:
         "α = 0      if none",
         "    share  otherwise",
     ]
+
+
+def test_facts_of_one_name_are_told_apart_by_their_paths() -> None:
+    mine, right = total("submission.grades"), total("checks.grades")
+    assert render(mine - right) == "Σ submission.grades − Σ checks.grades"
+    assert render(mine - A) == "Σ grades − a"
+    assert lines("N", label("gap", mine) / right)[0] == "gap = Σ submission.grades"
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (overlap("mine.ids", "right.ids"), "|mine.ids ∩ right.ids|"),
+        (overlap("mine.ids", "mine.ids"), "|mine.ids ∩ mine.ids|"),
+        (excess("mine.nits", "task.files.*.nits"), "Σ max(0, mine.nits − task.files.*.nits)"),
+        (count("task.files.*"), "|files.*|"),
+    ],
+)
+def test_a_path_is_shown_as_far_as_it_takes_to_know_it(fact: Node, text: str) -> None:
+    assert fact_text(fact) == text

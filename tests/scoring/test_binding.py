@@ -16,6 +16,7 @@ from tallystick.plugins.author import (
     composite,
     emission,
     integer,
+    label,
     number,
     opaque,
     published,
@@ -71,6 +72,11 @@ def constant(_p: Parameters) -> Node:
     return published("risk") * 0 + 1
 
 
+@composite("test/halved@1")
+def halved(_p: Parameters) -> Node:
+    return 1 - label("half of it", published("risk") / 2)
+
+
 @threshold("test/inverse@1", within=(0, 10))
 def inverse(_p: Parameters) -> Node:
     return 1 / published("baseline")
@@ -93,7 +99,7 @@ def one(_p: Parameters) -> Node:
 
 FORMULAS = (
     *(one, risk, division, too_large, absent, wide),
-    *(constant, inverse, shifted, plain),
+    *(constant, halved, inverse, shifted, plain),
 )
 
 
@@ -177,6 +183,19 @@ def test_a_type_whose_formulas_read_no_facts_still_meets_its_requirements(
     record["task"]["deadline_s"] = record["task"]["t_min_s"]
     with pytest.raises(tallystick.RecordError, match="timing-window"):
         scorer.score(record)
+
+
+def test_a_composite_is_explained_with_the_values_of_its_labels(
+    tmp_path: Path, registry: Registry
+) -> None:
+    text = PYTHON.replace('composite = "arithmetic"\nweights = { risk = 1 }', "%s")
+    scorer = load(tmp_path, registry, text % 'composite = "test/halved@1"\naxes = ["risk"]')
+    step = scorer.explain(EXAMPLE).composite
+    assert step is not None
+    assert (step.text, f"{step.quality:f}") == (
+        "1 − half of it, where half of it = 0.475",
+        "0.525000000",
+    )
 
 
 def test_an_emission_needs_no_tiers(tmp_path: Path, registry: Registry) -> None:

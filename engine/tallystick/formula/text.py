@@ -11,16 +11,19 @@ own, so that it reads like the document it comes from::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.tree import Node, arms_of, value_of
+from tallystick.formula.tree import Node, arms_of, leaves, value_of
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
 _PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
 _SIGNS = {"or": "or", "and": "and", "lt": "<", "le": "≤", "eq": "="}
 _SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
+
+_OF_TWO_PATHS = "overlap", "excess", "equal"
 
 Leaf = Callable[[Node], str]
 """How a fact, a parameter or a published value is shown."""
@@ -41,33 +44,50 @@ def decimal_text(value: Fraction) -> str:
     return ("−" if value < 0 else "") + whole
 
 
-def fact_text(fact: Node) -> str:
+def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
     """A fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``.
 
-    A condition that the record decides is in brackets, which count as 1 where it holds.
+    A condition that the record decides is in brackets, which count as 1 where it holds. Two paths
+    with the same last name are shown whole. ``named`` shows a path in another way.
     """
-    name, rest = _last(path_of(fact)), arguments_of(fact)
+    named = named or _naming(fact)
+    name, rest = named(path_of(fact)), arguments_of(fact)
     match reader_of(fact):
         case "count":
             return f"|{name}|"
         case "distinct":
             return f"|distinct {name}|"
         case "overlap":
-            return f"|{name} ∩ {_last(rest[0])}|"
+            return f"|{name} ∩ {named(rest[0])}|"
         case "total":
             return f"Σ {name}"
         case "excess":
-            return f"Σ max(0, {name} − {_last(rest[0])})"
+            return f"Σ max(0, {name} − {named(rest[0])})"
         case "given":
             return f"[{name} given]"
         case "itemised":
             return f"[{name} itemised]"
         case "equal":
-            return f"[{name} = {_last(rest[0])}]"
+            return f"[{name} = {named(rest[0])}]"
         case "matches":
             return f"[{name} fits /{rest[0]}/]"
         case _:
             return name
+
+
+def _naming(fact: Node) -> Callable[[str], str]:
+    two = reader_of(fact) in _OF_TWO_PATHS
+    return str if two and _last(path_of(fact)) == _last(arguments_of(fact)[0]) else _last
+
+
+def told_apart(facts: Iterable[Node]) -> dict[str, str]:
+    """The text of each fact, by digest; facts whose texts are the same by their whole paths."""
+    texts = {fact.digest: (fact, fact_text(fact)) for fact in facts}
+    often = Counter(text for _, text in texts.values())
+    return {
+        digest: fact_text(fact, str) if often[text] > 1 else text
+        for digest, (fact, text) in texts.items()
+    }
 
 
 def leaf_text(node: Node) -> str:
@@ -75,20 +95,26 @@ def leaf_text(node: Node) -> str:
     return fact_text(node) if node.op == "fact" else str(node.data[0])
 
 
-def render(node: Node, leaf: Leaf = leaf_text) -> str:
+def render(node: Node, leaf: Leaf | None = None) -> str:
     """One expression, with labels shown by name below the top."""
+    leaf = leaf or _leaf_of(node)
     top = node.args[0] if node.op == "label" else node
     return _Writer(leaf).write(top, 0)
 
 
-def lines(name: str, node: Node, leaf: Leaf = leaf_text) -> list[str]:
+def lines(name: str, node: Node, leaf: Leaf | None = None) -> list[str]:
     """The formula under a name, after the labels that it uses, each case on a line of its own."""
+    leaf = leaf or _leaf_of(node)
     found: dict[str, Node] = {}
     _collect(node, found)
     found.pop(name, None)
     return [
         line for label, tree in (*found.items(), (name, node)) for line in _case(label, tree, leaf)
     ]
+
+
+def _leaf_of(node: Node) -> Leaf:
+    return substituted(told_apart(leaves(node, "fact")))
 
 
 def _collect(node: Node, found: dict[str, Node]) -> None:
@@ -185,7 +211,8 @@ class _Writer:
 def _last(path: str) -> str:
     head, bracket, tail = path.rpartition("[")
     if not bracket:
-        return path.rsplit(".", maxsplit=1)[-1]
+        names = path.split(".")
+        return ".".join(names[-2:]) if names[-1] == "*" else names[-1]
     return f"{head.split('.')[-1]}[{tail}"
 
 

@@ -11,7 +11,7 @@ import attrs
 
 from tallystick.formula.exact import evaluate
 from tallystick.formula.facts import scale_of
-from tallystick.formula.text import decimal_text, fact_text, lines, render, substituted
+from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, leaves, value_of, walk
 from tallystick.numbers.nano import NANO, publish, to_decimal
 from tallystick.scoring.bound import BoundType
@@ -132,21 +132,20 @@ def explain(
 ) -> Explanation:
     """Fill an explanation that has its result, with every step behind it."""
     axes = scores.axes
+    texts = told_apart(bound.facts)
     steps = {axis.name: _step(axis, facts, axes, axes[axis.name]) for axis in bound.axes}
     factors = _factor_steps(bound, facts, scores)
     return attrs.evolve(
         of,
-        facts=tuple(_fact(f, v) for f, v in zip(bound.facts, facts, strict=True)),
+        facts=tuple(
+            Fact(texts[f.digest], _shown(f, v), v) for f, v in zip(bound.facts, facts, strict=True)
+        ),
         axes=tuple(steps[name] for name in bound.axis_order),
         composite=_composite(bound, axes, scores.quality),
         tier=_tier(bound, scores, thresholds),
         factors=factors,
         emission=_emission(bound, scores),
     )
-
-
-def _fact(fact: Node, integer: int) -> Fact:
-    return Fact(fact_text(fact), _shown(fact, integer), integer)
 
 
 def _shown(fact: Node, integer: int) -> str:
@@ -229,7 +228,11 @@ def _mean_text(bound: BoundType, axes: Mapping[str, int]) -> str:
             n.digest: decimal_text(Fraction(axes[str(n.data[0])], NANO))
             for n in leaves(composite.formula.tree, "published")
         }
-        return render(composite.formula.tree, substituted(values))
+        trace = dict[str, Fraction]()
+        composite.formula.exact((), axes, trace)
+        labels = ", ".join(f"{label} = {decimal_text(found)}" for label, found in trace.items())
+        shown = render(composite.formula.tree, substituted(values))
+        return f"{shown}, where {labels}" if labels else shown
     if composite.weights is None:
         return ""
     sign, join = ("^", " · ") if composite.kind == "geometric" else (" · ", " + ")

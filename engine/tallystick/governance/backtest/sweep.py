@@ -224,7 +224,8 @@ def _keys(path: str) -> KeyPath:
 
 def _unknown(data: Data, path: str) -> TallystickError:
     known = [dotted(each) for each in _numbers(data, ())]
-    known += [f"axes.{axis}.weight" for axis in data["axes"]]
+    weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
+    known += [f"axes.{axis}.weight" for axis in sorted(weighed)]
     return TallystickError(
         f"found the path {path} of a sweep, expected a number of the rule set{nearest(path, known)}"
     )
