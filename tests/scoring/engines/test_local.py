@@ -278,7 +278,7 @@ def test_a_run_that_is_killed_leaves_no_file_and_no_worker_and_can_run_again(
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 1)], ids=["term", "int"]
+    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["term", "int"]
 )
 def test_a_run_that_is_asked_to_end_ends_its_workers(
     large: Path, tmp_path: Path, number: signal.Signals, status: int
