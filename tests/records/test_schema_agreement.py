@@ -32,7 +32,7 @@ from tallystick.records.types import Record, fast_type
 from tallystick.resources import schema_path
 
 TYPES = sorted(installed().skill_types)
-FEW = 600
+FEW = 300
 """Lines of a type in the suite that always runs."""
 MANY = 12_000
 

@@ -43,8 +43,8 @@ from tallystick.state.verification import verify
 __all__ = ["server"]
 
 Places = Callable[[], str]
-_SOME = [pytest.param(20), pytest.param(200, marks=pytest.mark.slow)]
-_FEW = [pytest.param(6), pytest.param(60, marks=pytest.mark.slow)]
+_SOME = [pytest.param(10), pytest.param(200, marks=pytest.mark.slow)]
+_FEW = [pytest.param(3), pytest.param(60, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(params=KINDS)

@@ -189,6 +189,7 @@ def test_candidates_stand_beside_each_other_and_the_first_have_plots(
     assert ("axes.policy.weight = 0.13" in read.text) is swept
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_sixty_four_candidates_over_thousands_of_miners_stay_readable() -> None:
     found = outcome(candidates=64, many=2000, swept=True)

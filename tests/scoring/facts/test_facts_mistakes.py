@@ -230,7 +230,12 @@ def test_facts_are_not_taken_of_facts(facts: Path, tmp_path: Path, workers: str)
 
 @pytest.mark.parametrize(
     ("command", "address"),
-    [("score", "nonsense"), ("facts", "udp://x:1"), ("backtest", "tcp://127.0.0.1:9")],
+    [
+        ("score", "nonsense"),
+        ("facts", "udp://x:1"),
+        # a port that nobody listens at is tried for seconds
+        pytest.param("backtest", "tcp://127.0.0.1:9", marks=pytest.mark.slow),
+    ],
 )
 def test_a_cluster_that_cannot_be_reached_is_one_line(
     facts: Path, tmp_path: Path, command: str, address: str
