@@ -108,6 +108,14 @@ def _formula(before: str, after: str) -> Mapping[str, str]:
     return {"formulas": FORMULAS.replace(before, after)}
 
 
+def _type(extra: str) -> Mapping[str, str]:
+    """The pieces of a plugin whose skill type has one more attribute."""
+    known = "requirements=formulas.REQUIRED)"
+    assert known in PLUGIN
+    plugin = PLUGIN.replace(known, f"{known[:-1]}, {extra})")
+    return {"plugin": plugin.replace("import SkillType", "import Generator, SkillType")}
+
+
 def _fact(body: str, imports: str = "") -> Mapping[str, str]:
     """The pieces of a plugin whose rule set has an axis over an opaque fact."""
     lines = body.replace("\n", "\n    ")
@@ -255,6 +263,16 @@ GALLERY = (
         "time-zone",
         ("opaque-unstable",),
         _fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
+    ),
+    Exhibit(
+        "bad-example",
+        ("example-refused",),
+        _type("examples=_HERE / 'parcel.schema.json'"),
+    ),
+    Exhibit(
+        "bad-generator",
+        ("generator-refused",),
+        _type("generator=Generator(*[lambda *_: {}] * 3)"),
     ),
     Exhibit("prints", ("import-side-effect",), _fails("print('hello')")),
     Exhibit("crash", ("crashed",), _fact("os._exit(3)", "import os")),

@@ -91,6 +91,19 @@ _SCHEMAS = (
     ),
 )
 
+_RECORDS = (
+    Code(
+        "example-refused",
+        "an example is no valid record, or breaks a requirement of its type",
+        "mend the example, or the schema",
+    ),
+    Code(
+        "generator-refused",
+        "the generator of a skill type fails, or makes records that cannot be scored",
+        "let it make what the schema and the requirements of the type let through",
+    ),
+)
+
 _RULE_SETS = (
     Code(
         "rule-set-invalid",
@@ -248,7 +261,17 @@ _KIT = (
 
 CODES: Mapping[str, Code] = {
     each.code: each
-    for group in (_LOADING, _IMPORT, _SCHEMAS, _RULE_SETS, _RELEASES, _SCORES, _OPAQUE, _KIT)
+    for group in (
+        _LOADING,
+        _IMPORT,
+        _SCHEMAS,
+        _RECORDS,
+        _RULE_SETS,
+        _RELEASES,
+        _SCORES,
+        _OPAQUE,
+        _KIT,
+    )
     for each in group
 }
 """Every code by its name, in the order in which the kit looks."""

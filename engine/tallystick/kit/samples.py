@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from fractions import Fraction
 from functools import lru_cache
@@ -139,12 +140,11 @@ def of_type(
         seed: as in ``records``.
 
     Raises:
-        SchemaError: no record was found that meets the requirements, or the generator makes
-            records that the schema refuses.
+        SchemaError: no record was found that meets the requirements.
     """
     asked = skill_type.requirements if requirements is None else requirements
     judge = Judge(load_schema(skill_type.schema), asked)
-    given = [*_examples(skill_type), *_generated(skill_type, seed)]
+    given = [*_examples(skill_type), *_of_generator(skill_type, seed)]
     kept = [record for record in given if judge.unmet(record) == []]
     return tuple(_distinct([*kept, *_made(judge, kept, count, seed)]))
 
@@ -252,19 +252,34 @@ def _distinct(found: Iterable[JSON]) -> list[JSON]:
     return list({line(record): record for record in found}.values())
 
 
-def _examples(skill_type: SkillType) -> list[JSON]:
-    if skill_type.examples is None:
-        return []
-    lines = skill_type.examples.read_text(encoding="utf-8").splitlines()
-    return [json.loads(text) for text in lines if text.strip()]
+def generated(skill_type: SkillType, seed: int) -> list[bytes]:
+    """Some lines of the history of a network that the generator of a type makes; none without one.
 
-
-def _generated(skill_type: SkillType, seed: int) -> list[JSON]:
+    Raises:
+        SchemaError: the schema refuses one of its records; and whatever the generator raises.
+    """
     if skill_type.generator is None:
         return []
     sizes = {"miners": 8, "validators": 2, "epochs": 2, "rounds": 3}
-    made = history_of(seed, [skill_type], **sizes).lines(_OF_A_NETWORK)
-    return [json.loads(text) for text in made]
+    return list(history_of(seed, [skill_type], **sizes).lines(_OF_A_NETWORK))
+
+
+def _examples(skill_type: SkillType) -> Iterator[JSON]:
+    """The examples that are records; what is wrong with others is told by another check."""
+    path = skill_type.examples
+    for text in path.read_bytes().splitlines() if path is not None and path.is_file() else ():
+        with suppress(ValueError):
+            record = json.loads(text)
+            if isinstance(record, dict):
+                yield record
+
+
+def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
+    """What the generator makes; why it makes nothing is told by another check."""
+    try:
+        return [json.loads(line) for line in generated(skill_type, seed)]
+    except Exception:  # noqa: BLE001  # a generator is code of the plugin
+        return []
 
 
 def _is_opaque(requirement: Requirement) -> bool:
