@@ -60,7 +60,7 @@ def test_a_process_that_ends_at_once_keeps_what_was_found_before(tmp_path: Path)
     assert codes(report) == [
         ("releases", "formula-unrecorded"),
         ("releases", "formula-unrecorded"),
-        ("agreement", "crashed"),
+        ("examples", "crashed"),
     ]
     assert "the exit status 3, expected 0: the last words" in report.findings[-1].message
-    assert [each.name for each in report.checked][-1] == "agreement"
+    assert [each.name for each in report.checked][-1] == "examples"
