@@ -275,13 +275,9 @@ def test_one_record_has_one_digest_however_it_is_spelled(
     plain = signal(scorer, row)
     for spelled in spellings(row):
         assert signal(scorer, spelled) == plain
-    from_rows = Intake(scorer).score_rows(pa.RecordBatch.from_pylist([_uniform(row)]))
-    assert [one for _, one in from_rows.signals] == [signal(scorer, _uniform(row))]
-
-
-def _uniform(row: Row) -> Row:
-    """As Parquet can hold it: without empty objects, whose type no column has."""
-    return {key: value for key, value in row.items() if key != "checks" or value}
+    if row.get("checks") != {}:  # the type of an empty object is one that no column has
+        from_rows = Intake(scorer).score_rows(pa.RecordBatch.from_pylist([row]))
+        assert [one for _, one in from_rows.signals] == [plain]
 
 
 def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scorer) -> None:
