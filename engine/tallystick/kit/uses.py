@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from graphlib import TopologicalSorter
 
 from tallystick.formula.tree import bind
 from tallystick.kit.claim import UNIT_VALUES, Claim, Step
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.registry import Registry
-from tallystick.rules.model import Parameters, RuleSet
+from tallystick.rules.model import Parameters, RuleSet, exact
 from tallystick.rules.reading import LoadedRuleSet
 
 _COMPOSITE = ".composite"
@@ -101,7 +100,7 @@ class _Uses:
         order = [n for n in TopologicalSorter(reads).static_order() if n in known]
         return Claim(
             self.registry.formulas[use.formula],
-            _exact(use.parameters),
+            exact(use.parameters),
             steps=tuple(self.step(n, str(known[n].formula), known[n].parameters) for n in order),
             given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
         )
@@ -115,7 +114,7 @@ class _Uses:
     ) -> Claim:
         return Claim(
             self.registry.formulas[formula],
-            _exact(parameters),
+            exact(parameters),
             self.skill_type,
             self.requirements,
             tuple(steps),
@@ -131,7 +130,7 @@ class _Uses:
 
     def step(self, name: str, formula: str, parameters: Parameters) -> Step:
         found = self.registry.formulas[formula]
-        return Step(name, found, bind(found.tree, _exact(parameters)))
+        return Step(name, found, bind(found.tree, exact(parameters)))
 
     def base(self) -> dict[str, tuple[int, ...]]:
         weight = self.rules.base_weight
@@ -143,7 +142,3 @@ class _Uses:
             return {}
         found = {from_decimal(level.multiplier) for level in tiers.levels}
         return {"tier_multiplier": tuple(sorted(found))}
-
-
-def _exact(parameters: Parameters) -> dict[str, Fraction]:
-    return {name: Fraction(value) for name, value in parameters.items()}

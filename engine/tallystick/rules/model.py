@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Literal
 
 import attrs
@@ -17,6 +18,12 @@ from tallystick.rules.sections import Aggregation, Epochs, Groups, Reputation, R
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
+
+
+def exact(parameters: Parameters) -> dict[str, Fraction]:
+    """The same values as formulas take them."""
+    return {name: Fraction(value) for name, value in parameters.items()}
+
 
 BUILT_IN_COMPOSITES = ("geometric", "arithmetic")
 """The composites that weigh axes; any other composite is the name of a formula."""

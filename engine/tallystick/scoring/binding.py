@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from fractions import Fraction
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
@@ -26,7 +25,7 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
-from tallystick.rules.model import BUILT_IN_COMPOSITES, Factor, SkillTypeRules
+from tallystick.rules.model import BUILT_IN_COMPOSITES, Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.reading import LoadedRuleSet
@@ -96,7 +95,7 @@ def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> 
     for name in _in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
-            tree = bind(formula.tree, _exact(named[name][1].parameters))
+            tree = bind(formula.tree, exact(named[name][1].parameters))
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
         found[name] = Value(name, formula, compiled, None, compiled.program.domain)
@@ -220,7 +219,7 @@ class _Binding:
         published: Mapping[str, Domain],
     ) -> Compiled:
         with self._placed(path, formula.name):
-            tree = bind(formula.tree, _exact(parameters))
+            tree = bind(formula.tree, exact(parameters))
             reads_facts = formula.kind in ("axis", "factor")
             compiled = compile_tree(
                 tree,
@@ -326,10 +325,6 @@ def _spanned(values: Iterable[int]) -> Domain:
 def _with_one(domain: Domain) -> Domain:
     """The range of a factor that counts as 1 where it does not apply."""
     return Domain(min(domain.low, NANO), max(domain.high, NANO), gcd(domain.unit, NANO))
-
-
-def _exact(parameters: Mapping[str, Decimal]) -> dict[str, Fraction]:
-    return {name: Fraction(value) for name, value in parameters.items()}
 
 
 def _nano(value: Decimal | None) -> int | None:

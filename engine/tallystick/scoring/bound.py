@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import attrs
 
+from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.place import Schema
 from tallystick.formula.tree import Node
@@ -77,6 +79,11 @@ class BoundType:
     def facts_of(self) -> FactsOf:
         """Takes the facts of one record."""
         return compile_extraction(self.facts, self.schema)
+
+    @cached_property
+    def domains(self) -> Mapping[str, Domain]:
+        """The range of each fact, by digest, in the order of ``facts``."""
+        return {fact.digest: domain_of(fact, self.schema) for fact in self.facts}
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:

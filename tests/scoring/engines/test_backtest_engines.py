@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from distributed import LocalCluster
+from scoring.engines.children import workers_of
 
 from tallystick.errors import EngineError
 from tallystick.governance.backtest import plots
@@ -101,30 +102,15 @@ def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(
     histories: dict[str, Path], candidates: tuple[Candidate, ...], tmp_path: Path
 ) -> None:
     me = os.getpid()
-    before = _children(me)
+    before = workers_of(me)
 
     def kill(_: int) -> None:
-        for pid in _children(me) - before:
+        for pid in workers_of(me) - before:
             os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
         backtest(histories["lines"], candidates, tmp_path / "out", engine=Local(2), progress=kill)
     assert list(tmp_path.iterdir()) == []
-
-
-def _children(pid: int) -> set[int]:
-    """The worker processes that a process has begun."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = {int(child) for task in tasks for child in _said(task / "children").split()}
-    return {child for child in children if b"spawn_main" in _said(Path(f"/proc/{child}/cmdline"))}
-
-
-def _said(path: Path) -> bytes:
-    """What the system says of a thread or a process; nothing once it has ended."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
 
 
 @pytest.mark.parametrize("which", ["local", "cluster"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from scoring.engines.children import workers_of
 from scoring.engines.raising import Raising
 
 import tallystick
@@ -100,21 +101,6 @@ def test_a_pipe_and_a_folder_are_read_by_workers_too(
         assert files(scorer, pipe, tmp_path / "two", "out.csv", 2) == one
 
 
-def workers_of(pid: int) -> list[int]:
-    """The worker processes among the children of a process."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [int(child) for task in tasks for child in said(task / "children").split()]
-    return [child for child in children if b"spawn_main" in said(Path(f"/proc/{child}/cmdline"))]
-
-
-def said(path: Path) -> bytes:
-    """What the system says of a thread or a process; nothing once it has ended."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
-
-
 def once(act: Callable[[], object]) -> Progress:
     """Acts after the first part."""
     told: list[int] = []
@@ -130,16 +116,16 @@ def once(act: Callable[[], object]) -> Progress:
 def test_a_worker_that_is_killed_ends_the_run_and_leaves_nothing(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path
 ) -> None:
-    others = set(workers_of(os.getpid()))
+    others = workers_of(os.getpid())
 
     def kill() -> None:
-        for pid in set(workers_of(os.getpid())) - others:
+        for pid in workers_of(os.getpid()) - others:
             os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
         scorer.score_file(records, tmp_path / "out.csv", engine=Local(2), progress=once(kill))
     assert list(tmp_path.iterdir()) == []
-    assert set(workers_of(os.getpid())) <= others
+    assert workers_of(os.getpid()) <= others
     scorer.score_file(records, tmp_path / "out.csv", engine=Local(2))
 
 
@@ -150,16 +136,16 @@ class StoppedError(Exception):
 def test_workers_end_with_a_run_that_its_caller_stops(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path
 ) -> None:
-    others = set(workers_of(os.getpid()))
+    others = workers_of(os.getpid())
 
     def stop() -> None:
-        assert len(set(workers_of(os.getpid())) - others) == 2
+        assert len(workers_of(os.getpid()) - others) == 2
         raise StoppedError
 
     with pytest.raises(StoppedError):
         scorer.score_file(records, tmp_path / "out.csv", engine=Local(2), progress=once(stop))
     assert list(tmp_path.iterdir()) == []
-    assert set(workers_of(os.getpid())) <= others
+    assert workers_of(os.getpid()) <= others
 
 
 def test_a_file_that_changes_is_refused(
@@ -253,7 +239,7 @@ def lives(pid: int) -> bool:
     return False
 
 
-def gone(pids: list[int]) -> bool:
+def gone(pids: set[int]) -> bool:
     """Whether processes end soon."""
     deadline = time.monotonic() + 10
     while any(lives(pid) for pid in pids):

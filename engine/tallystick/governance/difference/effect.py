@@ -13,7 +13,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
 from tallystick.formula.tree import Node, arms_of, cases
 from tallystick.governance.difference.interval import (
@@ -94,7 +94,7 @@ def _moves(
     if old.compiled.tree.digest == new.compiled.tree.digest:
         return ZERO
     published = {v.name: v.domain for v in (*before.axes, *after.axes)}
-    facts = {f.digest: domain_of(f, b.schema) for b in (before, after) for f in b.facts}
+    facts = {**before.domains, **after.domains}
     required = [r.condition for bound in (before, after) for r, _ in bound.requirements]
     exact = _bounds(new.compiled.tree, old.compiled.tree, facts, published, required)
     return apart if exact is None else exact.widened(NANO_STEP).within(apart)

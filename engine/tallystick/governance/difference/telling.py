@@ -156,11 +156,7 @@ def _line(value: str | None) -> str:
 
 def _ends(interval: Interval) -> tuple[str, str]:
     """The ends as text of nine places, rounded outwards."""
-    return _signed(floor(interval.low * NANO)), _signed(ceil(interval.high * NANO))
-
-
-def _signed(nano: int) -> str:
-    return f"-{to_text(-nano)}" if nano < 0 else to_text(nano)
+    return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 
 def _interval_json(interval: Interval | None) -> dict[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import attrs
 
@@ -39,17 +40,18 @@ class _Dynamics:
     worst: Trajectory
 
 
-def _dynamics(scorer: Scorer) -> Iterator[_Dynamics]:
+@lru_cache(maxsize=1)
+def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
     """The dynamics of a rule set, once; none if it has no reputation with events that count."""
     if scorer.rule_set.reputation is None:
-        return
+        return ()
     law = law_of(scorer)
     best, worst = best_and_worst(law)
     if not best:
-        return
+        return ()
     reputation = law.reputation
     initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
-    yield _Dynamics(
+    found = _Dynamics(
         floor=from_decimal(reputation.floor),
         filter=_filter(law),
         initial=initial,
@@ -57,6 +59,7 @@ def _dynamics(scorer: Scorer) -> Iterator[_Dynamics]:
         rewarded=trajectory(law, initial, rewards(law) or best),
         worst=trajectory(law, ceiling, worst),
     )
+    return (found,)
 
 
 def _filter(law: Law) -> int:

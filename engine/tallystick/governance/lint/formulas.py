@@ -9,7 +9,7 @@ from functools import cached_property
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
 from tallystick.rules.positions import KeyPath
@@ -32,11 +32,6 @@ class Setting:
     bound: BoundType
 
     @cached_property
-    def facts(self) -> Mapping[str, Domain]:
-        """The range of each fact, by digest."""
-        return {fact.digest: domain_of(fact, self.bound.schema) for fact in self.bound.facts}
-
-    @cached_property
     def published(self) -> Mapping[str, Domain]:
         """The range of each value that axes, composites and factors may read, by name."""
         found = {axis.name: axis.domain for axis in self.bound.axes}
@@ -51,7 +46,7 @@ class Setting:
         """A tree whose parameters are bound, proved; None where that cannot be."""
         asked = [requirement.condition for requirement, _ in self.bound.requirements]
         try:
-            return compile_tree(tree, self.facts, self.published, asked)
+            return compile_tree(tree, self.bound.domains, self.published, asked)
         except FormulaError:
             return None
 

@@ -11,7 +11,7 @@ from math import prod
 
 import attrs
 
-from tallystick.formula.domain import Domain, domain_of, relations
+from tallystick.formula.domain import Domain, relations
 from tallystick.formula.tree import Node, leaves, names
 from tallystick.numbers.nano import publish
 from tallystick.scoring.bound import BoundType
@@ -50,7 +50,7 @@ def values_of(bound: BoundType, axis: Value) -> Values:
     """What an axis of a type can be."""
     domain, tree = axis.domain, axis.compiled.tree
     facts = leaves(tree, "fact")
-    ranges = [domain_of(fact, bound.schema) for fact in facts]
+    ranges = [bound.domains[fact.digest] for fact in facts]
     if names(tree, "published") or prod(r.high - r.low + 1 for r in ranges) > MOST:
         return Values(domain.low, domain.high, None)
     found = {axis.compiled.nano(given, {}) for given in _combinations(bound, facts, ranges)}

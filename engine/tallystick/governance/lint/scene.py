@@ -11,7 +11,7 @@ from functools import cached_property
 
 import attrs
 
-from tallystick.formula.domain import Domain, domain_of, relations
+from tallystick.formula.domain import Domain, relations
 from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
@@ -34,7 +34,7 @@ class Scene:
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
         """The range of each fact."""
-        return tuple(domain_of(fact, self.bound.schema) for fact in self.bound.facts)
+        return tuple(self.bound.domains.values())
 
     @cached_property
     def read(self) -> frozenset[str]:

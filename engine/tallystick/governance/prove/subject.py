@@ -54,10 +54,10 @@ class Subject:
         """Every fact by its digest."""
         return {fact.digest: fact for fact in self.bound.facts}
 
-    @cached_property
+    @property
     def domains(self) -> Mapping[str, Domain]:
-        """The range of every fact."""
-        return {digest: domain_of(fact, self.bound.schema) for digest, fact in self.facts.items()}
+        """The range of every fact, by digest."""
+        return self.bound.domains
 
     @cached_property
     def values(self) -> Mapping[str, Value]:
