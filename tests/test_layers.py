@@ -139,9 +139,15 @@ def test_every_part_of_the_engine_has_its_layer() -> None:
     [
         ("tallystick.numbers.nano", "from tallystick.formula.tree import Node"),
         ("tallystick.numbers.nano", "from tallystick import formula"),
-        ("tallystick.rules.model", "import tallystick.records.types"),
-        ("tallystick.records.types", "def late():\n    from tallystick.rules.model import RuleSet"),
-        ("tallystick.records.types", "if TYPE_CHECKING:\n    import tallystick.scoring.scorer"),
+        ("tallystick.rules.model", "import tallystick.records.struct_builder"),
+        (
+            "tallystick.records.struct_builder",
+            "def late():\n    from tallystick.rules.model import RuleSet",
+        ),
+        (
+            "tallystick.records.struct_builder",
+            "if TYPE_CHECKING:\n    import tallystick.scoring.scorer",
+        ),
         ("tallystick.scoring.scorer", "import_module('tallystick.cli.main')"),
         ("tallystick.scoring.scorer", "HOME = 'tallystick.cli.main:cli'"),
         ("tallystick.cli.main", "import tallystick_skills.detection"),

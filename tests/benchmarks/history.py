@@ -30,7 +30,7 @@ from paths import OPEN, PARTS, SAMPLE, Inputs, Part, Way, types
 from tallystick.plugins.registry import installed
 from tallystick.records.history import history_of
 from tallystick.scoring.facts.batch import shifted
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsWriter, read
 from tallystick.scoring.facts.files import extract_file
 
@@ -124,7 +124,7 @@ def prepare(folder: Path, jsonl: Sequence[int], facts: Sequence[int]) -> None:
 
 def tiled(tile: Inputs, inputs: Inputs) -> None:
     """Facts over and over, with lines that go on."""
-    catalogues = catalogue_of(installed())
+    catalogues = catalog_of(installed())
     batches = list(read(tile.facts, catalogues))
     with inputs.facts.open("wb") as file:
         writer = FactsWriter(file, catalogues)

@@ -18,9 +18,9 @@ from tallystick.governance.backtest.history import reader_of
 from tallystick.governance.backtest.run import backtest, outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
-from tallystick.scoring.engines.cluster import Cluster
-from tallystick.scoring.engines.local import Local
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.cluster import Cluster
+from tallystick.scoring.executors.local import Local
+from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.files import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of

@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 from sqlalchemy.engine import make_url
 from subnet import TYPES, record, written
 
-from tallystick.state import journal
+from tallystick.state import event_log
+from tallystick.state.event import StateEvent
 from tallystick.state.ledger import Ledger
-from tallystick.state.signal import Signal
 from tallystick.state.verification import verify
 
 RULES = "skills@1.0.0"
@@ -52,13 +52,13 @@ BASELINES = dict(zip(TYPES, (0.35, 0.40, 0.50, 0.48, 0.45, 0.40), strict=True))
 Seconds = dict[str, float]
 
 
-def signals(epoch: int) -> Iterator[Signal]:
+def signals(epoch: int) -> Iterator[StateEvent]:
     """Seeded signals without end: of each task, one from every validator."""
     rng = random.Random(epoch)
     for task in count():
         hotkey, skill_type = f"hk-{task % MINERS}", TYPES[task // MINERS % len(TYPES)]
         for validator in range(VALIDATORS):
-            yield Signal(
+            yield StateEvent(
                 validator=f"val-{validator}",
                 hotkey=hotkey,
                 skill_type=skill_type,
@@ -86,27 +86,27 @@ def records(number: int) -> Iterator[dict[str, Any]]:
 def begun(where: str) -> Ledger:
     """A state with every miner."""
     ledger = Ledger.create(where, RULES)
-    with writing(ledger) as open_journal:
+    with writing(ledger) as open_event_log:
         for uid in range(MINERS):
-            open_journal.register(f"hk-{uid}", uid, TYPES)
+            open_event_log.register(f"hk-{uid}", uid, TYPES)
     return ledger
 
 
 @contextmanager
-def writing(ledger: Ledger) -> Iterator[journal.Journal]:
-    """The journal of one transaction."""
+def writing(ledger: Ledger) -> Iterator[event_log.EventLog]:
+    """The event_log of one transaction."""
     with ledger.store.writing() as transaction:
-        opened = journal.Journal(transaction, ledger.law)
+        opened = event_log.EventLog(transaction, ledger.law)
         yield opened
         opened.finish()
 
 
 def fed(where: str, epoch: int, number: int) -> None:
     """Record so many signals, past the reading of files."""
-    with Ledger.open(where) as ledger, writing(ledger) as open_journal:
+    with Ledger.open(where) as ledger, writing(ledger) as open_event_log:
         remaining = islice(signals(epoch), number)
         while batch := list(islice(remaining, 10_000)):
-            open_journal.record(batch)
+            open_event_log.record(batch)
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -135,8 +135,8 @@ def closing(where: str) -> Seconds:
 
 
 def watched(name: str) -> list[float]:
-    """When a function of the journal, from now on, was called and when it was done."""
-    function, times = getattr(journal, name), list[float]()
+    """When a function of the event_log, from now on, was called and when it was done."""
+    function, times = getattr(event_log, name), list[float]()
 
     def watching(*arguments: Any) -> object:  # noqa: ANN401  # whatever the function takes
         times.append(time.perf_counter())
@@ -144,7 +144,7 @@ def watched(name: str) -> list[float]:
         times.append(time.perf_counter())
         return found
 
-    setattr(journal, name, watching)
+    setattr(event_log, name, watching)
     return times
 
 
@@ -153,8 +153,8 @@ def loading(where: str, epoch: int) -> Seconds:
     with Ledger.open(where) as ledger:
 
         def load() -> None:
-            with ledger.asking() as inquiry:
-                assert inquiry.pinned(epoch)
+            with ledger.queries() as queries:
+                assert queries.pinned(epoch)
 
         return {"snapshot": timed(load)}
 
@@ -222,8 +222,8 @@ def around(folder: Path, number: int) -> Seconds:
 
 def digest(ledger: Ledger) -> str:
     """Over everything that the records led to."""
-    with ledger.asking() as inquiry:
-        return inquiry.digest()
+    with ledger.queries() as queries:
+        return queries.digest()
 
 
 @contextmanager

@@ -8,11 +8,11 @@ import pytest
 from manual.page import Page, pages
 
 from tallystick.cli.plugin_check import check_command
-from tallystick.kit.checks import NAMES
-from tallystick.kit.codes import CODES
-from tallystick.kit.finding import Finding
-from tallystick.kit.report import Report
-from tallystick.kit.target import find
+from tallystick.conformance.checks import NAMES
+from tallystick.conformance.codes import CODES
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.report import Report
+from tallystick.conformance.target import find
 
 _PAGE = Page.of("docs/conformance.md")
 

@@ -12,7 +12,7 @@ from manual.table import rows_of
 import tallystick
 from tallystick.cli.rules_prove import prove_command
 from tallystick.governance.prove.answer import Answer
-from tallystick.governance.prove.families import FAMILIES, questions
+from tallystick.governance.prove.built_in_properties import FAMILIES, questions
 from tallystick.governance.prove.proving import EACH, OVERALL
 from tallystick.governance.prove.subject import subject_of
 

@@ -5,8 +5,8 @@ import pytest
 from manual.page import Page
 
 from tallystick.cli.rules_diff import diff_command
-from tallystick.governance.difference import policy
-from tallystick.governance.difference.policy import Level
+from tallystick.governance.diff import policy
+from tallystick.governance.diff.policy import Level
 from tallystick.plugins.spec import API_VERSION
 
 _PAGE = Page.of("docs/versioning.md")

@@ -10,7 +10,7 @@ from typing import Any
 from tallystick.formula.tree import Node
 from tallystick.records.decoding import Decoder
 from tallystick.records.extraction import compile_extraction, compile_packed, is_double
-from tallystick.records.types import Record
+from tallystick.records.struct_builder import Record
 
 Schema = dict[str, Any]
 

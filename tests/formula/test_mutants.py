@@ -15,10 +15,10 @@ from formula.random_trees import LISTED, MINE, SHARED, Case, guarded_case, produ
 
 from tallystick.errors import FormulaError
 from tallystick.formula import columns, exact, integers, lowering, program
+from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.columns import Column, Columns
 from tallystick.formula.condition import Both, Condition, Either
 from tallystick.formula.domain import Domain, relations
-from tallystick.formula.knowledge import Knowledge
 from tallystick.formula.program import Piece, Program
 from tallystick.formula.tree import Node, arms_of, cases
 
@@ -139,7 +139,7 @@ def takes_decimals_for_whole_numbers(patch: Patch) -> None:
 def forgets_to_clip_from_above(patch: Patch) -> None:
     whole = lowering._Lowering._choice
 
-    def choice(self: lowering._Lowering, node: Node, known: Knowledge) -> list[Piece]:
+    def choice(self: lowering._Lowering, node: Node, known: BranchRanges) -> list[Piece]:
         if node.op == "min":
             return self.pieces(node.args[0], known)
         return whole(self, node, known)
@@ -163,23 +163,23 @@ def turns_the_relations_around(patch: Patch) -> None:
 
 
 def is_off_by_one_below(patch: Patch) -> None:
-    whole = Knowledge.at_most
-    patch.setattr(Knowledge, "at_most", lambda self, p, bound: whole(self, p, bound - 1))
+    whole = BranchRanges.at_most
+    patch.setattr(BranchRanges, "at_most", lambda self, p, bound: whole(self, p, bound - 1))
 
 
 def is_off_by_one_above(patch: Patch) -> None:
-    whole = Knowledge.at_most
-    patch.setattr(Knowledge, "at_most", lambda self, p, bound: whole(self, p, bound + 1))
+    whole = BranchRanges.at_most
+    patch.setattr(BranchRanges, "at_most", lambda self, p, bound: whole(self, p, bound + 1))
 
 
 def forgets_the_guards_before(patch: Patch) -> None:
-    whole = Knowledge.assume
+    whole = BranchRanges.assume
 
-    def assume(self: Knowledge, condition: Condition, *, holds: bool = True) -> None:
+    def assume(self: BranchRanges, condition: Condition, *, holds: bool = True) -> None:
         if holds:
             whole(self, condition)
 
-    patch.setattr(Knowledge, "assume", assume)
+    patch.setattr(BranchRanges, "assume", assume)
 
 
 def claims_too_coarse_a_unit(patch: Patch) -> None:

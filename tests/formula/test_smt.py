@@ -19,8 +19,8 @@ from tallystick.formula.domain import Domain, domain_of, relations
 from tallystick.formula.exact import evaluate
 from tallystick.formula.facts import flag, integer, number, scale_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.place import Schema
 from tallystick.formula.program import Program
+from tallystick.formula.schema_path import Schema
 from tallystick.formula.smt import (
     Reader,
     Unknowns,

@@ -33,7 +33,7 @@ EXEMPT = {
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
     ("governance/", "baseline"): _COMPARED,
-    ("governance/difference/policy.py", "detection"): "a key of the rule-set format",
+    ("governance/diff/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("numbers/_columns/", "0.5"): "half of the last place, where values round",
@@ -44,7 +44,7 @@ STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
 """Numbers that every program has."""
 BESIDE_DATA = ("rules/", "scoring/", "state/")
 """Where whole numbers are compared too: elsewhere they are places, bits and lengths."""
-PLUMBING = ("state/store/", "scoring/engines/", "scoring/facts/", "scoring/pieces.py")
+PLUMBING = ("state/store/", "scoring/executors/", "scoring/facts/", "scoring/pieces.py")
 """What lies there but has time-outs, pages and positions of its own."""
 
 

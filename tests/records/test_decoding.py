@@ -23,7 +23,7 @@ from tallystick.records import decoding
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.lines import MAX_LINE_BYTES, LineReader
 from tallystick.records.rejects import CODES, Reject
-from tallystick.records.types import Record, fast_type
+from tallystick.records.struct_builder import Record, fast_type
 from tallystick.resources import schema_path
 
 DECODER = Decoder(SCHEMAS)

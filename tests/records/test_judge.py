@@ -5,7 +5,7 @@ import pytest
 from records.making import SCHEMAS, make
 
 from tallystick.errors import RecordError
-from tallystick.records.judge import Judge
+from tallystick.records.validator import Judge
 
 BASE = {"type": "object", "properties": {}, "additionalProperties": False}
 

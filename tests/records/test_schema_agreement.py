@@ -28,7 +28,7 @@ from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.lines import MAX_LINE_BYTES
 from tallystick.records.random_records import RandomRecords
 from tallystick.records.rejects import CODES, Reject
-from tallystick.records.types import Record, fast_type
+from tallystick.records.struct_builder import Record, fast_type
 from tallystick.resources import schema_path
 
 TYPES = sorted(installed().skill_types)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallystick.records.types import Record, attribute_name, fast_type, missed_type, shape_type
+from tallystick.records.struct_builder import (
+    Record,
+    attribute_name,
+    fast_type,
+    missed_type,
+    shape_type,
+)
 
 UNIT = {"type": "number", "minimum": 0, "maximum": 1}
 BOUNDS = (-1, 0, 0.5, 1, 3)

@@ -13,7 +13,7 @@ from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.errors import InputError, OutputError
-from tallystick.scoring.engines.local import Local
+from tallystick.scoring.executors.local import Local
 
 Scorers = dict[str, tallystick.Scorer]
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.resources import schema_path
-from tallystick.scoring.pinned import Pinned
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -34,8 +34,8 @@ def example(epoch: int = 12) -> dict[str, Any]:
     return record | {"epoch": epoch}
 
 
-def pinned(digest: str = FIRST, **nano: int) -> Pinned:
-    return Pinned({PYTHON: nano}, digest)
+def pinned(digest: str = FIRST, **nano: int) -> ThresholdSnapshot:
+    return ThresholdSnapshot({PYTHON: nano}, digest)
 
 
 def records(count: int, epochs: int) -> list[bytes]:
@@ -45,14 +45,14 @@ def records(count: int, epochs: int) -> list[bytes]:
     return [json.dumps(record | {"epoch": random.randrange(epochs)}).encode() for record in whole]
 
 
-def snapshots() -> dict[int, Pinned]:
+def snapshots() -> dict[int, ThresholdSnapshot]:
     """Of some epochs, of some types in each; epochs 1 and 3 pin the same."""
     same = {name: {"baseline": 250_000_000, "novel": 500_000_001} for name in SKILLS}
     return {
-        0: Pinned({name: {"baseline": 100_000_000} for name in SKILLS[:3]}, FIRST),
-        1: Pinned(same, FIRST),
-        3: Pinned(same, SECOND),
-        9: Pinned(same, SECOND),
+        0: ThresholdSnapshot({name: {"baseline": 100_000_000} for name in SKILLS[:3]}, FIRST),
+        1: ThresholdSnapshot(same, FIRST),
+        3: ThresholdSnapshot(same, SECOND),
+        9: ThresholdSnapshot(same, SECOND),
     }
 
 
@@ -101,7 +101,7 @@ def test_an_epoch_without_a_snapshot_is_scored_by_the_seeds(scorers: Scorers) ->
 
 def test_a_type_that_a_snapshot_leaves_out_is_scored_by_the_thresholds(scorers: Scorers) -> None:
     scorer = scorers["skills@1.0.0"].with_thresholds({PYTHON: {"baseline": "0.9"}})
-    moved = scorer.with_snapshots({12: Pinned({"declarative": {"baseline": 0}}, FIRST)})
+    moved = scorer.with_snapshots({12: ThresholdSnapshot({"declarative": {"baseline": 0}}, FIRST)})
     assert moved.score(example()).tier == "below_reference"
 
 
@@ -184,14 +184,14 @@ def test_each_record_scores_as_if_its_snapshot_were_the_only_one(
     assert found.snapshots == set(epochs) & set(baselines)
 
 
-class Recorder(dict[int, Pinned]):
+class Recorder(dict[int, ThresholdSnapshot]):
     """Snapshots that note which of them are read."""
 
-    def __init__(self, snapshots: dict[int, Pinned]) -> None:
+    def __init__(self, snapshots: dict[int, ThresholdSnapshot]) -> None:
         super().__init__(snapshots)
         self.read: list[int] = []
 
-    def __getitem__(self, epoch: int) -> Pinned:
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
         found = super().__getitem__(epoch)
         self.read.append(epoch)
         return found
@@ -232,15 +232,19 @@ def test_a_snapshot_of_another_rule_set_is_refused(
     scorers: Scorers, thresholds: dict[str, dict[str, int]], message: str
 ) -> None:
     with pytest.raises(tallystick.TallystickError, match=message):
-        scorers["skills@1.0.0"].with_snapshots({12: Pinned(thresholds, FIRST)}).score(example())
+        scorers["skills@1.0.0"].with_snapshots({12: ThresholdSnapshot(thresholds, FIRST)}).score(
+            example()
+        )
 
 
 def test_a_type_without_tiers_pins_nothing(scorers: Scorers) -> None:
     data = [line.strip() for line in lines(3, 50, ["workflow"])]
-    wrong = scorers["workflow@1.0.0"].with_snapshots({0: Pinned({"workflow": {}}, FIRST)})
+    wrong = scorers["workflow@1.0.0"].with_snapshots(
+        {0: ThresholdSnapshot({"workflow": {}}, FIRST)}
+    )
     with pytest.raises(tallystick.TallystickError, match="no tiers for workflow"):
         wrong.score_lines(data)
-    scorer = scorers["workflow@1.0.0"].with_snapshots({0: Pinned({}, FIRST)})
+    scorer = scorers["workflow@1.0.0"].with_snapshots({0: ThresholdSnapshot({}, FIRST)})
     plain = scorers["workflow@1.0.0"].score_lines(data)
     assert list(scorer.score_lines(data).results()) == list(plain.results())
 

@@ -142,8 +142,8 @@ def feed(ledger: Ledger, epoch: Epoch, folder: Path) -> None:
 
 
 def digest_of(ledger: Ledger) -> str:
-    with ledger.asking() as inquiry:
-        return inquiry.digest()
+    with ledger.queries() as queries:
+        return queries.digest()
 
 
 def snapshots_of(ledger: Ledger) -> list[str]:

@@ -3,16 +3,16 @@
 import pytest
 
 import tallystick
-from tallystick.state.law import Law, law_of
+from tallystick.state.rules import StateRules, state_rules_of
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 
 
 @pytest.fixture(scope="session")
-def laws() -> dict[str, Law]:
-    return {name: law_of(tallystick.load(name)) for name in RULE_SETS}
+def laws() -> dict[str, StateRules]:
+    return {name: state_rules_of(tallystick.load(name)) for name in RULE_SETS}
 
 
 @pytest.fixture(scope="session")
-def law(laws: dict[str, Law]) -> Law:
+def law(laws: dict[str, StateRules]) -> StateRules:
     return laws["skills@1.0.0"]

@@ -26,9 +26,9 @@ from state.subnet import event, record, written
 import tallystick
 from tallystick.cli.main import main
 from tallystick.state.chain import check
-from tallystick.state.inquiry import Inquiry
-from tallystick.state.law import Law, law_of
 from tallystick.state.ledger import Ledger
+from tallystick.state.queries import StateQueries
+from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.store.store import Store
 from tallystick.state.transfer import import_state
 
@@ -80,13 +80,13 @@ def standing(where: str) -> Standing:
         assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
         snapshots = tuple(digest for _, digest, _ in transaction.snapshots())
         assert len(snapshots) == head.epoch + 1 == head.state.epoch + 1
-        digest = Inquiry(transaction, _law()).digest()
+        digest = StateQueries(transaction, _law()).digest()
         return Standing(head.epoch, head.entries, head.hash, digest, snapshots)
 
 
 @cache
-def _law() -> Law:
-    return law_of(tallystick.load(RULES))
+def _law() -> StateRules:
+    return state_rules_of(tallystick.load(RULES))
 
 
 def files(folder: Path, lines: int = 400) -> list[Path]:
@@ -257,9 +257,9 @@ def look(where: str, pipe: Connection) -> None:
     epoch = 0
     with Ledger.open(where) as ledger:
         while epoch < EPOCHS:
-            with ledger.asking() as inquiry:
-                epoch = inquiry.state.epoch
-                moment = epoch, inquiry.head.entries, inquiry.digest()
+            with ledger.queries() as queries:
+                epoch = queries.state.epoch
+                moment = epoch, queries.head.entries, queries.digest()
             pipe.send(moment)
     pipe.send(None)
 

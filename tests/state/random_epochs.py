@@ -4,9 +4,9 @@ import random
 
 import attrs
 
-from tallystick.state.law import Law
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, State
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules
 
 NANO = 10**9
 FLOOR = 50_000_000
@@ -18,17 +18,17 @@ AT_ONCE = (
     *("consensus_pass", "consensus_weak", "consensus_fail", "digest_mismatch", "rerun_fail"),
     *("validity_violation", "missed_deadline", "parse_failure", "early_arrival", "rerun_pass"),
 )
-Signals = list[Signal]
-Pinned = dict[int, State]
+Signals = list[StateEvent]
+ThresholdSnapshot = dict[int, State]
 
 
-def changed(law: Law, section: str, **changes: object) -> Law:
+def changed(law: StateRules, section: str, **changes: object) -> StateRules:
     """The law with a section of its rule set changed."""
     found = attrs.evolve(getattr(law.rule_set, section), **changes)
     return attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, **{section: found}))
 
 
-def random_state(rng: random.Random, law: Law, epoch: int, hotkeys: str = "abcdef") -> State:
+def random_state(rng: random.Random, law: StateRules, epoch: int, hotkeys: str = "abcdef") -> State:
     miners = {
         hotkey: Miner(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
         for uid, hotkey in enumerate(hotkeys)
@@ -37,7 +37,7 @@ def random_state(rng: random.Random, law: Law, epoch: int, hotkeys: str = "abcde
     return State(epoch, miners, {**law.seeds, **tracked})
 
 
-def random_thresholds(rng: random.Random, law: Law, name: str) -> dict[str, int]:
+def random_thresholds(rng: random.Random, law: StateRules, name: str) -> dict[str, int]:
     """As a state can have them: none below its formula at the baseline."""
     tiers, found = law.tiers[name], {each: rng.randint(0, NANO) for each in law.seeds[name]}
     floors = tiers.thresholds({each: found[each] for each in tiers.tracked})
@@ -48,11 +48,11 @@ def random_reputation(rng: random.Random) -> int:
     return rng.choice([FLOOR, rng.randint(FLOOR, NANO), rng.randint(FLOOR, NANO), NANO])
 
 
-def random_record(rng: random.Random, task: int) -> Signal:
+def random_record(rng: random.Random, task: int) -> StateEvent:
     about = (rng.choice("vwx"), rng.choice(HOTKEYS), rng.choice(TYPES), f"t{task}", 1)
     events = tuple(sorted(rng.choices(AT_ONCE, k=rng.choice([0, 1, 1, 1, 2, 3]))))
     scored = rng.random() < 0.9
-    return Signal(
+    return StateEvent(
         *about,
         epoch=rng.choice([EPOCH - 1, EPOCH]),
         events=events,
@@ -62,18 +62,18 @@ def random_record(rng: random.Random, task: int) -> Signal:
     )
 
 
-def random_late(rng: random.Random, records: Signals, number: int) -> Signal:
+def random_late(rng: random.Random, records: Signals, number: int) -> StateEvent:
     """An event that came alone: about one of the records, or of a record of an epoch before."""
     about = rng.choice(records) if records and rng.random() < 0.7 else random_record(rng, 99)
     return late(about, rng.choice(ALONE), number)
 
 
-def late(about: Signal, event: str, number: int) -> Signal:
+def late(about: StateEvent, event: str, number: int) -> StateEvent:
     nothing = {"role": None, "quality": None, "missed": False}
     return attrs.evolve(about, id=f"e{number}", events=(event,), **nothing)
 
 
-def random_epoch(seed: int, law: Law) -> tuple[State, Signals, Pinned]:
+def random_epoch(seed: int, law: StateRules) -> tuple[State, Signals, ThresholdSnapshot]:
     rng = random.Random(seed)
     records = [random_record(rng, task) for task in range(rng.choice([0, 3, 12, 30]))]
     alone = [random_late(rng, records, number) for number in range(rng.randrange(6))]

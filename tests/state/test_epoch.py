@@ -12,8 +12,8 @@ from state.random_epochs import (
     FLOOR,
     NANO,
     TYPES,
-    Pinned,
     Signals,
+    ThresholdSnapshot,
     changed,
     late,
     random_epoch,
@@ -23,10 +23,10 @@ from state.random_epochs import (
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.state.epoch import close_epoch, epoch_of
-from tallystick.state.law import Law
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import initial_reputation
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules
 
 SKILLS = ("skills@1.0.0", "skills@1.1.0")
 
@@ -34,13 +34,13 @@ SKILLS = ("skills@1.0.0", "skills@1.1.0")
 # -------------------------------------------------------------------------------- trajectories
 
 
-def trajectory(law: Law, epochs: int) -> list[str]:
+def trajectory(law: StateRules, epochs: int) -> list[str]:
     """The reputation of a miner that passes consensus once an epoch, after each epoch."""
     initial = initial_reputation(law)
     state = State(0, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, law.seeds)
     found = []
     for epoch in range(epochs):
-        passed = Signal("v", "a", TYPES[0], "t", epoch, epoch, ("consensus_pass",))
+        passed = StateEvent("v", "a", TYPES[0], "t", epoch, epoch, ("consensus_pass",))
         state = close_epoch(state, [passed], law, {epoch: state})
         assert state.epoch == epoch + 1
         found.append(to_text(state.miners["a"].reputation[TYPES[0]]))
@@ -48,7 +48,7 @@ def trajectory(law: Law, epochs: int) -> list[str]:
     return found
 
 
-def test_as_printed_a_perfect_miner_falls_to_the_floor(laws: dict[str, Law]) -> None:
+def test_as_printed_a_perfect_miner_falls_to_the_floor(laws: dict[str, StateRules]) -> None:
     found = trajectory(laws["skills@1.0.0"], 40)
     assert next(epoch for epoch, text in enumerate(found, 1) if text < "0.200000000") == 10
     assert found[9] == "0.187365652"
@@ -56,7 +56,7 @@ def test_as_printed_a_perfect_miner_falls_to_the_floor(laws: dict[str, Law]) -> 
     assert set(found[26:]) == {"0.050000000"}
 
 
-def test_as_corrected_a_perfect_miner_rises_to_one(laws: dict[str, Law]) -> None:
+def test_as_corrected_a_perfect_miner_rises_to_one(laws: dict[str, StateRules]) -> None:
     found = trajectory(laws["skills@1.1.0"], 260)
     assert found.index("1.000000000") + 1 == 250
     assert found[0] == "0.502000000"
@@ -72,7 +72,7 @@ SEEDS = st.integers(0, 10**6)
 @given(seed=SEEDS, shuffle=st.randoms())
 @settings(deadline=None)
 def test_the_order_of_signals_does_not_matter(
-    laws: dict[str, Law], seed: int, shuffle: random.Random
+    laws: dict[str, StateRules], seed: int, shuffle: random.Random
 ) -> None:
     for name in SKILLS:
         state, signals, pinned = random_epoch(seed, laws[name])
@@ -85,7 +85,7 @@ def test_the_order_of_signals_does_not_matter(
 @given(seed=SEEDS, rng=st.randoms())
 @settings(deadline=None)
 def test_events_may_come_later_one_by_one(
-    laws: dict[str, Law], seed: int, rng: random.Random
+    laws: dict[str, StateRules], seed: int, rng: random.Random
 ) -> None:
     for name in SKILLS:
         state, signals, pinned = random_epoch(seed, laws[name])
@@ -95,7 +95,7 @@ def test_events_may_come_later_one_by_one(
         assert close_epoch(state, split, laws[name], pinned) == expected
 
 
-def parts(signal: Signal, rng: random.Random) -> Signals:
+def parts(signal: StateEvent, rng: random.Random) -> Signals:
     """A record with some of its events taken out, each of which comes alone."""
     if not signal.is_record:
         return [signal]
@@ -109,7 +109,9 @@ def parts(signal: Signal, rng: random.Random) -> Signals:
 
 @given(seed=SEEDS)
 @settings(deadline=None)
-def test_a_reputation_stays_within_floor_and_ceiling(laws: dict[str, Law], seed: int) -> None:
+def test_a_reputation_stays_within_floor_and_ceiling(
+    laws: dict[str, StateRules], seed: int
+) -> None:
     for name in SKILLS:
         state, signals, pinned = random_epoch(seed, laws[name])
         after = close_epoch(state, signals, laws[name], pinned)
@@ -118,14 +120,14 @@ def test_a_reputation_stays_within_floor_and_ceiling(laws: dict[str, Law], seed:
 
 
 @given(seed=SEEDS)
-def test_an_empty_epoch_changes_nothing_but_its_number(law: Law, seed: int) -> None:
+def test_an_empty_epoch_changes_nothing_but_its_number(law: StateRules, seed: int) -> None:
     state = random_state(random.Random(seed), law, EPOCH)
     assert close_epoch(state, [], law, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
 @given(seed=SEEDS)
 @settings(deadline=None)
-def test_who_has_no_signal_is_left_alone(law: Law, seed: int) -> None:
+def test_who_has_no_signal_is_left_alone(law: StateRules, seed: int) -> None:
     state, signals, pinned = random_epoch(seed, law)
     about = {(each.hotkey, each.skill_type) for each in signals}
     after = close_epoch(state, signals, law, pinned)
@@ -134,17 +136,17 @@ def test_who_has_no_signal_is_left_alone(law: Law, seed: int) -> None:
             assert after.miners[hotkey].reputation[name] == miner.reputation[name]
 
 
-def test_a_closing_leaves_what_it_was_given(law: Law) -> None:
+def test_a_closing_leaves_what_it_was_given(law: StateRules) -> None:
     state, signals, pinned = random_epoch(5, law)
     before = state.to_dict(), [each.to_dict() for each in signals]
     close_epoch(state, iter(signals), law, pinned)
     assert (state.to_dict(), [each.to_dict() for each in signals]) == before
 
 
-def test_nothing_but_reputation_changes_of_a_miner(law: Law) -> None:
+def test_nothing_but_reputation_changes_of_a_miner(law: StateRules) -> None:
     miner = Miner("a", None, TYPES[:1], dict.fromkeys(TYPES, NANO), flags=2)
     state = State(EPOCH, {"a": miner}, law.seeds)
-    signal = Signal("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
+    signal = StateEvent("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
     after = close_epoch(state, [signal], law, {EPOCH: state})
     expected = {TYPES[0]: NANO, TYPES[1]: 860_000_000}
     assert after.miners == {"a": attrs.evolve(miner, reputation=expected)}
@@ -153,44 +155,44 @@ def test_nothing_but_reputation_changes_of_a_miner(law: Law) -> None:
 # ---------------------------------------------------------------------------- records and pins
 
 
-def one_miner(law: Law, nano: int, epoch: int = EPOCH) -> State:
+def one_miner(law: StateRules, nano: int, epoch: int = EPOCH) -> State:
     return State(epoch, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, law.seeds)
 
 
-def after_one(law: Law, signals: Signals, pinned: Pinned | None = None) -> str:
+def after_one(law: StateRules, signals: Signals, pinned: ThresholdSnapshot | None = None) -> str:
     """The reputation that 0.8 becomes."""
     state = one_miner(law, 800_000_000)
     after = close_epoch(state, signals, law, {EPOCH: state, **(pinned or {})})
     return to_text(after.miners["a"].reputation[TYPES[0]])
 
 
-def said(*events: str, task: str = "t", epoch: int = EPOCH, validator: str = "v") -> Signal:
-    return Signal(validator, "a", TYPES[0], task, 1, epoch, events)
+def said(*events: str, task: str = "t", epoch: int = EPOCH, validator: str = "v") -> StateEvent:
+    return StateEvent(validator, "a", TYPES[0], task, 1, epoch, events)
 
 
 def test_a_delta_is_taken_on_the_reputation_that_the_round_was_pinned_to(
-    laws: dict[str, Law],
+    laws: dict[str, StateRules],
 ) -> None:
     law, signals = laws["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
     assert after_one(law, signals, {3: one_miner(law, 400_000_000, 3)}) == "0.780000000"
     assert after_one(law, signals, {3: one_miner(law, 200_000_000, 3)}) == "0.790000000"
 
 
-def test_who_was_not_there_yet_had_the_initial_reputation(laws: dict[str, Law]) -> None:
+def test_who_was_not_there_yet_had_the_initial_reputation(laws: dict[str, StateRules]) -> None:
     law, signals = laws["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
     other_type = Miner("a", 0, TYPES[1:], {TYPES[1]: NANO})
     assert after_one(law, signals, {3: State(3, {}, {})}) == "0.775000000"
     assert after_one(law, signals, {3: State(3, {"a": other_type}, {})}) == "0.775000000"
 
 
-def test_a_late_event_joins_its_record(laws: dict[str, Law]) -> None:
+def test_a_late_event_joins_its_record(laws: dict[str, StateRules]) -> None:
     law, record = laws["skills@1.1.0"], said("consensus_pass")
     together = [record, late(record, "rerun_fail", 1)]
     assert after_one(law, together) == after_one(law, [said("consensus_pass", "rerun_fail")])
     assert after_one(law, together) == "0.778000000"
 
 
-def test_a_late_event_without_a_record_is_a_record(laws: dict[str, Law]) -> None:
+def test_a_late_event_without_a_record_is_a_record(laws: dict[str, StateRules]) -> None:
     law, record = laws["skills@1.1.0"], said("consensus_pass")
     other = [record, late(said(task="u"), "rerun_fail", 1)]
     assert after_one(law, other) == "0.789000000"
@@ -199,7 +201,7 @@ def test_a_late_event_without_a_record_is_a_record(laws: dict[str, Law]) -> None
 
 
 def test_the_same_task_in_another_round_or_epoch_is_another_record(
-    laws: dict[str, Law],
+    laws: dict[str, StateRules],
 ) -> None:
     law, record = laws["skills@1.1.0"], said("consensus_pass")
     pinned = {3: one_miner(law, 800_000_000, 3)}
@@ -208,7 +210,7 @@ def test_the_same_task_in_another_round_or_epoch_is_another_record(
         assert after_one(law, [record, event], pinned) == "0.789000000"
 
 
-def test_a_missed_deadline_is_no_record_of_the_mean(laws: dict[str, Law]) -> None:
+def test_a_missed_deadline_is_no_record_of_the_mean(laws: dict[str, StateRules]) -> None:
     missed = said("missed_deadline", task="u")
     for name, expected in (("skills@1.0.0", "0.722000000"), ("skills@1.1.0", "0.802000000")):
         law, passed = laws[name], said("consensus_pass")
@@ -217,7 +219,7 @@ def test_a_missed_deadline_is_no_record_of_the_mean(laws: dict[str, Law]) -> Non
 
 
 def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
-    laws: dict[str, Law],
+    laws: dict[str, StateRules],
 ) -> None:
     many = [said("consensus_pass", task=str(task)) for task in range(9)]
     one = said("digest_mismatch", validator="w")
@@ -229,7 +231,7 @@ def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
 # ---------------------------------------------------------------------------------------- steps
 
 
-def test_the_steps_of_the_rule_set_are_run_in_its_order(law: Law) -> None:
+def test_the_steps_of_the_rule_set_are_run_in_its_order(law: StateRules) -> None:
     state = one_miner(law, NANO)
     passed = [attrs.evolve(said(), task_id=str(n), role="primary", quality=NANO) for n in range(3)]
     novel = {}
@@ -245,20 +247,20 @@ def test_the_steps_of_the_rule_set_are_run_in_its_order(law: Law) -> None:
     assert novel == {"recompute_baselines": "1.500000000", "recompute_thresholds": "0.825000000"}
 
 
-def test_a_mean_without_its_update_changes_nothing(law: Law) -> None:
+def test_a_mean_without_its_update_changes_nothing(law: StateRules) -> None:
     alone = changed(law, "epochs", steps=("aggregate_deltas", "persist"))
     assert after_one(alone, [said("collusion_flag")]) == "0.800000000"
 
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
-def test_a_rule_set_without_epochs_counts_them(laws: dict[str, Law], name: str) -> None:
+def test_a_rule_set_without_epochs_counts_them(laws: dict[str, StateRules], name: str) -> None:
     law = laws[name]
     state = State(EPOCH, {"a": Miner("a", 0, ("workflow",), {})}, {})
-    signal = Signal("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
+    signal = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
     assert close_epoch(state, [signal], law, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
-def test_a_rule_set_without_reputation_still_tracks_its_thresholds(law: Law) -> None:
+def test_a_rule_set_without_reputation_still_tracks_its_thresholds(law: StateRules) -> None:
     without = attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, reputation=None))
     state = State(EPOCH, {"a": Miner("a", 0, TYPES, {})}, law.seeds)
     after = close_epoch(state, [attrs.evolve(said(), role="auditor", quality=1)], without, {})
@@ -266,7 +268,7 @@ def test_a_rule_set_without_reputation_still_tracks_its_thresholds(law: Law) -> 
     assert after.thresholds[TYPES[0]]["baseline"] == 1
 
 
-def test_a_state_without_thresholds_begins_with_the_seeds(law: Law) -> None:
+def test_a_state_without_thresholds_begins_with_the_seeds(law: StateRules) -> None:
     state = attrs.evolve(one_miner(law, NANO), thresholds={})
     assert close_epoch(state, [], law, {}).thresholds == law.seeds
 
@@ -274,19 +276,19 @@ def test_a_state_without_thresholds_begins_with_the_seeds(law: Law) -> None:
 @pytest.mark.parametrize(
     ("block", "expected"), [(0, 0), (99, 0), (100, 1), (12_345, 123), (10**12, 10**10)]
 )
-def test_a_block_belongs_to_an_epoch(law: Law, block: int, expected: int) -> None:
+def test_a_block_belongs_to_an_epoch(law: StateRules, block: int, expected: int) -> None:
     assert epoch_of(block, law) == expected
 
 
 # --------------------------------------------------------------------------------------- errors
 
 
-def test_a_negative_block_is_refused(law: Law) -> None:
+def test_a_negative_block_is_refused(law: StateRules) -> None:
     with pytest.raises(StateError, match="found the block -1, expected at least 0"):
         epoch_of(-1, law)
 
 
-def test_blocks_need_a_rule_set_with_epochs(laws: dict[str, Law]) -> None:
+def test_blocks_need_a_rule_set_with_epochs(laws: dict[str, StateRules]) -> None:
     with pytest.raises(StateError, match=r"found no \[epochs\] in workflow@1.0.0"):
         epoch_of(1, laws["workflow@1.0.0"])
 
@@ -301,7 +303,7 @@ def test_blocks_need_a_rule_set_with_epochs(laws: dict[str, Law]) -> None:
     ],
 )
 def test_a_signal_that_the_state_cannot_hold_is_refused(
-    law: Law, events: tuple[str, ...], other: dict[str, Any], message: str
+    law: StateRules, events: tuple[str, ...], other: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(StateError, match=message):
         after_one(law, [attrs.evolve(said(*events), **other)])

@@ -14,9 +14,9 @@ from tallystick.rules.sections import Damping
 from tallystick.state import epoch as module
 from tallystick.state import reputation, thresholds
 from tallystick.state.epoch import close_epoch
-from tallystick.state.law import Law
+from tallystick.state.event import StateEvent
 from tallystick.state.model import State
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules
 
 DAMPING = {
     "replace": Damping("replace", Decimal("0.1"), Decimal("0.9")),
@@ -43,13 +43,13 @@ def levels_of(state: State) -> oracle.Levels:
     return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
 
 
-def report(signal: Signal) -> oracle.Report:
+def report(signal: StateEvent) -> oracle.Report:
     about = (signal.validator, signal.hotkey, signal.skill_type, signal.task_id)
     quality = None if signal.quality is None else Fraction(signal.quality, NANO)
     return oracle.Report(*about, signal.round, signal.epoch, signal.events, signal.role, quality)
 
 
-def agrees(law: Law, rules: oracle.Rules, seed: int) -> bool:
+def agrees(law: StateRules, rules: oracle.Rules, seed: int) -> bool:
     """Whether a random epoch ends as the oracle says."""
     state, signals, pinned = random_epoch(seed, law)
     after = close_epoch(state, signals, law, pinned)
@@ -60,13 +60,13 @@ def agrees(law: Law, rules: oracle.Rules, seed: int) -> bool:
     return same and levels_of(after) == oracle.levels(levels_of(state), reports, rules)
 
 
-def in_mode(law: Law, damping: str, mean: str) -> Law:
+def in_mode(law: StateRules, damping: str, mean: str) -> StateRules:
     return changed(law, "reputation", damping=DAMPING[damping], mean=mean)
 
 
 @pytest.mark.parametrize(("name", "damping", "mean"), MODES)
 def test_an_epoch_ends_as_in_the_oracle(
-    laws: dict[str, Law], name: str, damping: str, mean: str
+    laws: dict[str, StateRules], name: str, damping: str, mean: str
 ) -> None:
     law = in_mode(laws[name], damping, mean)
     corrected = oracle.RULES[name].corrected
@@ -76,12 +76,12 @@ def test_an_epoch_ends_as_in_the_oracle(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", oracle.RULES)
-def test_many_epochs_end_as_in_the_oracle(laws: dict[str, Law], name: str) -> None:
+def test_many_epochs_end_as_in_the_oracle(laws: dict[str, StateRules], name: str) -> None:
     law, rules = laws[name], oracle.RULES[name]
     assert [seed for seed in range(500, 30_000) if not agrees(law, rules, seed)] == []
 
 
-def event_mutants(law: Law) -> Iterator[Law]:
+def event_mutants(law: StateRules) -> Iterator[StateRules]:
     """The law with each event a little different."""
     events = law.reputation.events
     for name, event in events.items():
@@ -95,7 +95,7 @@ def event_mutants(law: Law) -> Iterator[Law]:
             yield changed(law, "reputation", events=other)
 
 
-def constant_mutants(law: Law) -> Iterator[Law]:
+def constant_mutants(law: StateRules) -> Iterator[StateRules]:
     """The law with each constant and mode of an epoch a little different."""
     damping, novel = law.reputation.damping, law.epochs.thresholds["novel"]
     means = {"records": "validators", "validators": "records"}
@@ -123,7 +123,7 @@ def constant_mutants(law: Law) -> Iterator[Law]:
 @pytest.mark.parametrize("mutants", [event_mutants, constant_mutants])
 @pytest.mark.parametrize("name", oracle.RULES)
 def test_the_oracle_sees_another_constant(
-    laws: dict[str, Law], name: str, mutants: Callable[[Law], Iterator[Law]]
+    laws: dict[str, StateRules], name: str, mutants: Callable[[StateRules], Iterator[StateRules]]
 ) -> None:
     rules = oracle.RULES[name]
     unseen = [
@@ -138,15 +138,15 @@ def _rounded_down(value: Fraction) -> int:
     return value.numerator * NANO // value.denominator
 
 
-def _whatever_the_epoch(signal: Signal) -> tuple[str | int, ...]:
+def _whatever_the_epoch(signal: StateEvent) -> tuple[str | int, ...]:
     return (*_KEY(signal)[:5], EPOCH)
 
 
-def _without_late_events(signals: tuple[Signal, ...]) -> dict[object, tuple[str, ...]]:
+def _without_late_events(signals: tuple[StateEvent, ...]) -> dict[object, tuple[str, ...]]:
     return {_KEY(each): each.events for each in signals if each.is_record}
 
 
-def _unpinned(_: State, law: Law, *__: str) -> int:
+def _unpinned(_: State, law: StateRules, *__: str) -> int:
     return reputation.initial_reputation(law)
 
 
@@ -167,7 +167,7 @@ _KEY = module._KEY
     ids=["update", "smoothing", "median", "best", "epoch", "late events", "pin"],
 )
 def test_the_oracle_sees_another_step(
-    law: Law, where: object, name: str, mutant: object, monkeypatch: pytest.MonkeyPatch
+    law: StateRules, where: object, name: str, mutant: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(where, name, mutant)
     rules = oracle.RULES["skills@1.0.0"]

@@ -29,8 +29,8 @@ from tallystick.state.groups import (
     is_selectable,
     select_group,
 )
-from tallystick.state.law import Law, law_of
 from tallystick.state.model import Miner, State
+from tallystick.state.rules import StateRules, state_rules_of
 
 TYPE, OTHER = "mcp_server", "declarative"
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
@@ -38,8 +38,8 @@ NANO = 10**9
 
 
 @cache
-def law(name: str = PUBLISHED) -> Law:
-    return law_of(tallystick.load(name))
+def law(name: str = PUBLISHED) -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
 def miner(uid: int, candidate: Candidate) -> Miner:
@@ -144,10 +144,10 @@ def test_a_miner_is_selectable(candidate: Candidate, expected: bool) -> None:
 def test_a_rule_set_without_collusion_ejects_nobody() -> None:
     here = law()
     rules = attrs.evolve(here.rule_set, reputation=attrs.evolve(here.reputation, collusion=None))
-    lenient = attrs.evolve(here, rule_set=rules)
+    may_fail = attrs.evolve(here, rule_set=rules)
     flagged = miner(1, Candidate("a", Fraction(1), flags=99))
     assert is_ejected(here, flagged)
-    assert not is_ejected(lenient, flagged)
+    assert not is_ejected(may_fail, flagged)
 
 
 def test_equal_reputations_go_by_code_points_of_the_hotkey() -> None:

@@ -17,9 +17,9 @@ from oracle.tiers import BASELINES, MULTIPLIERS, thresholds
 from state.chronicle import Epoch, clear, history, register
 from state.subnet import Record, written
 
-from tallystick.state.inquiry import Inquiry
 from tallystick.state.ledger import Ledger
 from tallystick.state.model import State
+from tallystick.state.queries import StateQueries
 
 NANO = 10**9
 SEEDS = range(4)
@@ -131,8 +131,8 @@ def levels_of(state: State) -> dict[str, tuple[Fraction, Fraction]]:
     return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
 
 
-def scores_of(inquiry: Inquiry, rounds: Iterable[int]) -> Scores:
-    found = {number: inquiry.round_scores(number) for number in rounds}
+def scores_of(queries: StateQueries, rounds: Iterable[int]) -> Scores:
+    found = {number: queries.round_scores(number) for number in rounds}
     return {
         number: {hotkey: Fraction(nano, NANO) for hotkey, nano in scores.items()}
         for number, scores in found.items()
@@ -148,13 +148,13 @@ def lived(ledger: Ledger, told: Oracle, number: int, epoch: Epoch, folder: Path)
 
 
 def assert_agrees(ledger: Ledger, told: Oracle, lines: Sequence[Record]) -> None:
-    with ledger.asking() as inquiry:
-        assert fractions_of(inquiry.state) == told.reputations
-        assert levels_of(inquiry.state) == told.levels
-        flags = {hotkey: miner.flags for hotkey, miner in inquiry.state.miners.items()}
+    with ledger.queries() as queries:
+        assert fractions_of(queries.state) == told.reputations
+        assert levels_of(queries.state) == told.levels
+        flags = {hotkey: miner.flags for hotkey, miner in queries.state.miners.items()}
         assert flags == {hotkey: told.flags[hotkey] for hotkey in flags}
         expected = told.round_scores(lines)
-        assert scores_of(inquiry, expected) == expected
+        assert scores_of(queries, expected) == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)

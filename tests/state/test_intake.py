@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import tallystick
 from tallystick.records.rejects import Reject
 from tallystick.resources import schema_path
-from tallystick.scoring.pinned import Pinned
-from tallystick.state.intake import Batch, Intake, signals_of
-from tallystick.state.signal import Signal
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick.state.event import StateEvent
+from tallystick.state.intake import Batch, Intake, events_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -69,7 +69,7 @@ def taken(scorer: tallystick.Scorer, *rows: object) -> Batch:
     return Intake(scorer).score_lines(dumped(*rows))
 
 
-def signal(scorer: tallystick.Scorer, row: object) -> Signal:
+def signal(scorer: tallystick.Scorer, row: object) -> StateEvent:
     """The signal of one good line."""
     found = taken(scorer, row)
     assert not found.rejects
@@ -79,8 +79,8 @@ def signal(scorer: tallystick.Scorer, row: object) -> Signal:
 
 
 def whole(path: Path, scorer: tallystick.Scorer) -> Batch:
-    signals, rejects = list[tuple[int, Signal]](), list[Reject]()
-    for batch in signals_of(path, scorer):
+    signals, rejects = list[tuple[int, StateEvent]](), list[Reject]()
+    for batch in events_of(path, scorer):
         signals += batch.signals
         rejects += batch.rejects
     return Batch(signals, rejects)
@@ -99,11 +99,11 @@ def band(consensus: Decimal | None) -> list[str]:
     return ["consensus_weak" if consensus >= Decimal("0.4") else "consensus_fail"]
 
 
-def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> Signal:
+def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
     """The signal of a record, from its JSON and its result; its digest is checked elsewhere."""
     row, result = json.loads(line), scorer.score(line, line=number)
     events = row.get("events", [])
-    return Signal(
+    return StateEvent(
         validator=row["validator"],
         hotkey=row["miner"]["hotkey"],
         skill_type=row["skill_type"],
@@ -118,7 +118,7 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> Signal:
     )
 
 
-def without_digest(found: Signal) -> Signal:
+def without_digest(found: StateEvent) -> StateEvent:
     return attrs.evolve(found, record=None)
 
 
@@ -126,7 +126,7 @@ def test_the_signals_are_what_scoring_each_record_gives(
     scorer: tallystick.Scorer, tmp_path: Path
 ) -> None:
     thresholds = {name: {"baseline": 200_000_000} for name in SKILLS}
-    pinned = scorer.with_snapshots({epoch: Pinned(thresholds, "") for epoch in (0, 29)})
+    pinned = scorer.with_snapshots({epoch: ThresholdSnapshot(thresholds, "") for epoch in (0, 29)})
     data = [line.strip() for line in lines(5, 1200, SKILLS)]
     path = tmp_path / "records.jsonl"
     path.write_bytes(b"\n".join(data))
@@ -149,7 +149,7 @@ def test_the_signals_are_what_scoring_each_record_gives(
 
 def test_signals_survive_their_canonical_line(scorer: tallystick.Scorer) -> None:
     for _, one in taken(scorer, *(line for line in lines(9, 100, SKILLS)), EVENT).signals:
-        assert Signal.from_dict(json.loads(one.to_line())) == one
+        assert StateEvent.from_dict(json.loads(one.to_line())) == one
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_changed_field_gives_another_digest(scorer: tallystick.Scorer) -> None
 
 def test_a_late_event_is_a_signal(scorer: tallystick.Scorer) -> None:
     found = signal(scorer, EVENT)
-    assert found == Signal(
+    assert found == StateEvent(
         validator="5V",
         hotkey="5M",
         skill_type="mcp_server",
@@ -500,7 +500,7 @@ def test_a_file_that_cannot_be_read_is_told(
     if name.startswith("empty"):
         (tmp_path / name).touch()
     with pytest.raises(tallystick.TallystickError, match=name):
-        list(signals_of(tmp_path / name, scorer))
+        list(events_of(tmp_path / name, scorer))
 
 
 # ---------------------------------------------------------------------------------- the schema

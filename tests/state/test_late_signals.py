@@ -38,8 +38,8 @@ def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
 
 
 def reputation(ledger: Ledger, hotkey: str = "hk-1", skill_type: str = PYTHON) -> int:
-    with ledger.asking() as inquiry:
-        return inquiry.profile(hotkey).reputation[skill_type]
+    with ledger.queries() as queries:
+        return queries.profile(hotkey).reputation[skill_type]
 
 
 def after(ledger: Ledger, folder: Path, *lines: Record) -> int:
@@ -167,8 +167,8 @@ def test_a_round_keeps_its_snapshot_after_the_boundary(ledger: Ledger, tmp_path:
     """
     fed(ledger, tmp_path, *(record(f"t{n}", f"hk-{1 + n % 3}") for n in range(5)))
     ledger.close_epoch()
-    with ledger.asking() as inquiry:
-        assert inquiry.state.thresholds[PYTHON] == {"baseline": 10**9, "novel": 15 * 10**8}
+    with ledger.queries() as queries:
+        assert queries.state.thresholds[PYTHON] == {"baseline": 10**9, "novel": 15 * 10**8}
     old = pinned_scores(ledger, tmp_path, record("t8", round=8, epoch=0, consensus=0.8))
     assert old == {"hk-1": 1_840_000_000}
     new = pinned_scores(ledger, tmp_path, record("t9", round=9, epoch=1, consensus=0.8))
@@ -197,9 +197,9 @@ def test_flags_eject_at_once_and_clearing_returns(ledger: Ledger, tmp_path: Path
     assert group() == ("hk-1", "hk-2", "hk-3")
     fed(ledger, tmp_path, flagged(3), flagged(3))
     assert group() == ("hk-2", "hk-3")
-    with ledger.asking() as inquiry:
-        assert inquiry.profile("hk-1").rank == {PYTHON: None, "mcp_server": None}
-        assert [each.hotkey for each in inquiry.board(PYTHON)] == ["hk-2", "hk-3"]
+    with ledger.queries() as queries:
+        assert queries.profile("hk-1").rank == {PYTHON: None, "mcp_server": None}
+        assert [each.hotkey for each in queries.board(PYTHON)] == ["hk-2", "hk-3"]
     assert ledger.clear("hk-1") == 3
     assert group() == ("hk-1", "hk-2", "hk-3")
     assert ledger.clear("hk-1") == 0
@@ -208,8 +208,8 @@ def test_flags_eject_at_once_and_clearing_returns(ledger: Ledger, tmp_path: Path
 def test_a_flag_in_a_record_counts_as_one_that_came_alone(ledger: Ledger, tmp_path: Path) -> None:
     fed(ledger, tmp_path, record("t1", events=["collusion_flag"]), record("t2"))
     fed(ledger, tmp_path, record("t1", events=["collusion_flag"]))
-    with ledger.asking() as inquiry:
-        assert inquiry.state.miners["hk-1"].flags == 1
+    with ledger.queries() as queries:
+        assert queries.state.miners["hk-1"].flags == 1
 
 
 def test_an_epoch_without_records_moves_no_reputation(ledger: Ledger) -> None:

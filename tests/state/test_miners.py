@@ -20,24 +20,24 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 def entries(ledger: Ledger) -> int:
-    with ledger.asking() as inquiry:
-        return inquiry.head.entries
+    with ledger.queries() as queries:
+        return queries.head.entries
 
 
 def reputation(ledger: Ledger, hotkey: str) -> dict[str, int]:
-    with ledger.asking() as inquiry:
-        return dict(inquiry.profile(hotkey).reputation)
+    with ledger.queries() as queries:
+        return dict(queries.profile(hotkey).reputation)
 
 
 def board(ledger: Ledger, skill_type: str = PYTHON) -> list[tuple[int, str, int | None]]:
-    with ledger.asking() as inquiry:
-        return [(each.rank, each.hotkey, each.uid) for each in inquiry.board(skill_type)]
+    with ledger.queries() as queries:
+        return [(each.rank, each.hotkey, each.uid) for each in queries.board(skill_type)]
 
 
 def passed(ledger: Ledger, folder: Path, *hotkeys: str, round: int = 0) -> None:  # noqa: A002  # as the field
     """A round with a perfect record of each miner, and the end of its epoch."""
-    with ledger.asking() as inquiry:
-        epoch = inquiry.state.epoch
+    with ledger.queries() as queries:
+        epoch = queries.state.epoch
     lines = [record(f"t-{each}", each, round=round, epoch=epoch) for each in hotkeys]
     ledger.close_round(written(folder / "round.jsonl", lines))
     ledger.close_epoch()
@@ -62,9 +62,9 @@ def test_a_fresh_hotkey_takes_the_slot_and_leaves_the_old_behind(
     assert reputation(ledger, "new") == {PYTHON: 500_000_000}
     assert board(ledger) == [(1, "new", 1), (2, "else", 2)]
     assert ledger.select_group(PYTHON, 2, "seed").primaries == ("new", "else")
-    with ledger.asking() as inquiry:
-        assert inquiry.profile("old").rank == {PYTHON: None}
-        assert inquiry.weights().uids == (2,)
+    with ledger.queries() as queries:
+        assert queries.profile("old").rank == {PYTHON: None}
+        assert queries.weights().uids == (2,)
 
 
 def test_who_is_left_behind_comes_back_with_what_it_had(ledger: Ledger, tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger, tmp_path: Path) 
     passed(ledger, tmp_path, "hk-1")
     ledger.register("hk-1", 1, [RAG])
     assert board(ledger) == []
-    with ledger.asking() as inquiry:
-        profile = inquiry.profile("hk-1")
+    with ledger.queries() as queries:
+        profile = queries.profile("hk-1")
     assert profile.reputation == {PYTHON: 452_000_000, RAG: 500_000_000}
     assert profile.rank == {RAG: 1}
     # what was dispatched before is still scored
@@ -150,8 +150,8 @@ def test_hotkeys_are_opaque_text(ledger: Ledger, tmp_path: Path, hotkey: str) ->
     ledger.register(hotkey, 65_535, [PYTHON])
     passed(ledger, tmp_path, hotkey)
     assert reputation(ledger, hotkey) == {PYTHON: 452_000_000}
-    with ledger.asking() as inquiry:
-        assert inquiry.weights().uids == (65_535,)
+    with ledger.queries() as queries:
+        assert queries.weights().uids == (65_535,)
 
 
 def test_a_hotkey_that_is_not_unicode_is_a_mistake_of_the_user(ledger: Ledger) -> None:

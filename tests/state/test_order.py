@@ -11,8 +11,8 @@ import pytest
 from state.chronicle import Epoch, clear, digest_of, feed, history, register, snapshots_of
 from state.subnet import Record, record, written
 
-from tallystick.state.inquiry import Weights
 from tallystick.state.ledger import Ledger
+from tallystick.state.queries import Weights
 
 NAMES = ("skills@1.0.0", "skills@1.1.0")
 Feed = Callable[[Ledger, Epoch, Path], None]
@@ -97,8 +97,8 @@ def lived(where: Path, name: str, told: Sequence[Epoch], fed: Feed) -> Lived:
         for number in rounds:
             again = [x for e in told for x in e.lines if x["round"] == number and not is_late(x)]
             ledger.close_round(written(where / "again.jsonl", again))
-        with ledger.asking() as inquiry:
-            weights = inquiry.weights()
+        with ledger.queries() as queries:
+            weights = queries.weights()
         assert digest_of(ledger) == digests[-1]
         return digests, snapshots_of(ledger), weights
 

@@ -17,7 +17,7 @@ from tallystick.errors import StateError
 from tallystick.numbers import nano
 from tallystick.rules.sections import Band, ReputationEvent
 from tallystick.state import reputation as module
-from tallystick.state.law import Law
+from tallystick.state.rules import StateRules
 
 NANO = 10**9
 EVENTS = (
@@ -32,14 +32,16 @@ def drawn(rng: random.Random) -> tuple[int, list[str]]:
     return rng.randint(50_000_000, NANO), rng.choices(EVENTS, k=rng.randrange(7))
 
 
-def with_reputation(law: Law, **changes: object) -> Law:
+def with_reputation(law: StateRules, **changes: object) -> StateRules:
     rule_set = law.rule_set
     changed = attrs.evolve(law.reputation, **changes)
     return attrs.evolve(law, rule_set=attrs.evolve(rule_set, reputation=changed))
 
 
 @pytest.mark.parametrize("case", cases.load("reputation_record_delta"), ids=lambda case: case.id)
-def test_a_vector_of_one_record_has_its_delta(case: cases.Case, laws: dict[str, Law]) -> None:
+def test_a_vector_of_one_record_has_its_delta(
+    case: cases.Case, laws: dict[str, StateRules]
+) -> None:
     law = laws[case.rule_set]
     for row, expected in case.rows():
         reputation = nano.from_text(row["rep"])
@@ -47,7 +49,9 @@ def test_a_vector_of_one_record_has_its_delta(case: cases.Case, laws: dict[str, 
 
 
 @pytest.mark.parametrize("case", cases.load("epoch_update"), ids=lambda case: case.id)
-def test_a_vector_of_an_epoch_has_its_reputation(case: cases.Case, laws: dict[str, Law]) -> None:
+def test_a_vector_of_an_epoch_has_its_reputation(
+    case: cases.Case, laws: dict[str, StateRules]
+) -> None:
     law = laws[case.rule_set]
     for row, expected in case.rows():
         deltas = [nano.from_text(each) for each in row["deltas"]]
@@ -56,7 +60,9 @@ def test_a_vector_of_an_epoch_has_its_reputation(case: cases.Case, laws: dict[st
 
 
 @pytest.mark.parametrize("case", cases.load("consensus"), ids=lambda case: case.id)
-def test_a_vector_of_a_consensus_has_its_event(case: cases.Case, laws: dict[str, Law]) -> None:
+def test_a_vector_of_a_consensus_has_its_event(
+    case: cases.Case, laws: dict[str, StateRules]
+) -> None:
     for _, expected in case.rows():
         found = module.consensus_event(laws[case.rule_set], nano.from_text(expected["score"]))
         assert found == f"consensus_{expected['band']}"
@@ -73,31 +79,31 @@ def test_a_vector_of_a_consensus_has_its_event(case: cases.Case, laws: dict[str,
         (NANO, "consensus_pass"),
     ],
 )
-def test_an_edge_belongs_to_the_band_above(law: Law, consensus: int, event: str) -> None:
+def test_an_edge_belongs_to_the_band_above(law: StateRules, consensus: int, event: str) -> None:
     assert module.consensus_event(law, consensus) == event
 
 
 @given(st.integers(0, NANO))
-def test_every_consensus_is_one_event(laws: dict[str, Law], consensus: int) -> None:
+def test_every_consensus_is_one_event(laws: dict[str, StateRules], consensus: int) -> None:
     expected = f"consensus_{band(Fraction(consensus, NANO))}"
     assert module.consensus_event(laws["skills@1.1.0"], consensus) == expected
 
 
-def test_a_consensus_outside_every_band_is_no_event(law: Law) -> None:
+def test_a_consensus_outside_every_band_is_no_event(law: StateRules) -> None:
     only = {"agreed": ReputationEvent(consensus=Band(at_least=Decimal("0.7")))}
     narrow = with_reputation(law, events=only)
     assert module.consensus_event(narrow, 700_000_000) == "agreed"
     assert module.consensus_event(narrow, 699_999_999) is None
 
 
-def test_a_rule_set_without_reputation_has_no_events(laws: dict[str, Law]) -> None:
+def test_a_rule_set_without_reputation_has_no_events(laws: dict[str, StateRules]) -> None:
     workflow = laws["workflow@1.0.0"]
     assert module.consensus_event(workflow, NANO) is None
     with pytest.raises(StateError, match=r"found no \[reputation\] in workflow@1.0.0"):
         module.initial_reputation(workflow)
 
 
-def test_a_newcomer_has_half(laws: dict[str, Law]) -> None:
+def test_a_newcomer_has_half(laws: dict[str, StateRules]) -> None:
     assert module.initial_reputation(laws["skills@1.0.0"]) == 500_000_000
     assert module.initial_reputation(laws["skills@1.1.0"]) == 500_000_000
 
@@ -106,12 +112,14 @@ def test_a_newcomer_has_half(laws: dict[str, Law]) -> None:
     ("given", "expected"),
     [(-1, 50_000_000), (50_000_000, 50_000_000), (50_000_001, 50_000_001), (NANO + 1, NANO)],
 )
-def test_a_reputation_is_kept_within_floor_and_ceiling(law: Law, given: int, expected: int) -> None:
+def test_a_reputation_is_kept_within_floor_and_ceiling(
+    law: StateRules, given: int, expected: int
+) -> None:
     assert module.clamped(law, given) == expected
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_record_has_the_delta_of_the_oracle(laws: dict[str, Law], name: str) -> None:
+def test_a_record_has_the_delta_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
     rng, law = random.Random(1), laws[name]
     for _ in range(5_000):
         reputation, events = drawn(rng)
@@ -123,7 +131,7 @@ def test_a_record_has_the_delta_of_the_oracle(laws: dict[str, Law], name: str) -
 
 @given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8), st.randoms())
 def test_the_order_of_events_does_not_matter(
-    laws: dict[str, Law], reputation: int, events: list[str], rng: random.Random
+    laws: dict[str, StateRules], reputation: int, events: list[str], rng: random.Random
 ) -> None:
     law, shuffled = laws["skills@1.1.0"], events.copy()
     rng.shuffle(shuffled)
@@ -134,7 +142,7 @@ def test_the_order_of_events_does_not_matter(
 
 @given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8))
 def test_an_unlisted_event_changes_nothing(
-    laws: dict[str, Law], reputation: int, events: list[str]
+    laws: dict[str, StateRules], reputation: int, events: list[str]
 ) -> None:
     law, more = laws["skills@1.0.0"], [*events, "parse_failure", "listed_nowhere"]
     assert module.effect(law, more) == module.effect(law, events)
@@ -143,12 +151,12 @@ def test_an_unlisted_event_changes_nothing(
     )
 
 
-def test_an_event_that_comes_twice_counts_twice(law: Law) -> None:
+def test_an_event_that_comes_twice_counts_twice(law: StateRules) -> None:
     assert module.record_delta(law, 800_000_000, ["rerun_fail"] * 2) == Fraction("-0.408")
     assert module.record_delta(law, 800_000_000, ["rerun_pass"] * 3) == Fraction("0.06")
 
 
-def test_a_million_events_are_no_burden(law: Law) -> None:
+def test_a_million_events_are_no_burden(law: StateRules) -> None:
     found = module.effect(law, ["collusion_flag"] * 10_000 + ["rerun_pass"] * 1_000_000)
     assert found.added == 20_000
     assert found.factor == Fraction(3, 5) ** 10_000
@@ -168,13 +176,13 @@ def test_a_million_events_are_no_burden(law: Law) -> None:
     ],
 )
 def test_a_missed_deadline_alone_takes_no_part(
-    law: Law, events: tuple[str, ...], takes_part: bool
+    law: StateRules, events: tuple[str, ...], takes_part: bool
 ) -> None:
     assert module.effect(law, events).takes_part is takes_part
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_the_mean_is_that_of_the_oracle(laws: dict[str, Law], name: str) -> None:
+def test_the_mean_is_that_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
     rng = random.Random(2)
     for _ in range(2_000):
         unit = rng.choice([NANO, 10 * NANO, 7])
@@ -184,7 +192,7 @@ def test_the_mean_is_that_of_the_oracle(laws: dict[str, Law], name: str) -> None
         assert module.mean_delta(laws[name], sums, unit) == mean(exact, RULES[name])
 
 
-def test_the_two_means_differ(laws: dict[str, Law]) -> None:
+def test_the_two_means_differ(laws: dict[str, StateRules]) -> None:
     sums = [(3 * NANO, 3), (0, 1)]
     assert module.mean_delta(laws["skills@1.0.0"], sums) == Fraction(3, 4)
     assert module.mean_delta(laws["skills@1.1.0"], sums) == Fraction(1, 2)
@@ -193,14 +201,14 @@ def test_the_two_means_differ(laws: dict[str, Law]) -> None:
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("sums", [[], [(0, 0)]])
 def test_no_records_have_no_mean(
-    laws: dict[str, Law], name: str, sums: list[tuple[int, int]]
+    laws: dict[str, StateRules], name: str, sums: list[tuple[int, int]]
 ) -> None:
     assert module.mean_delta(laws[name], sums) is None
     assert module.damped(laws[name], 123_456_789, None) == 123_456_789
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_reputation_moves_as_in_the_oracle(laws: dict[str, Law], name: str) -> None:
+def test_a_reputation_moves_as_in_the_oracle(laws: dict[str, StateRules], name: str) -> None:
     rng = random.Random(3)
     for _ in range(5_000):
         before = rng.randint(50_000_000, NANO)
@@ -211,7 +219,7 @@ def test_a_reputation_moves_as_in_the_oracle(laws: dict[str, Law], name: str) ->
 
 @given(REPUTATIONS, st.fractions(-3, 3))
 def test_a_moved_reputation_is_within_floor_and_ceiling(
-    laws: dict[str, Law], before: int, by: Fraction
+    laws: dict[str, StateRules], before: int, by: Fraction
 ) -> None:
     for name in RULES:
         assert 50_000_000 <= module.damped(laws[name], before, by) <= NANO
@@ -219,7 +227,7 @@ def test_a_moved_reputation_is_within_floor_and_ceiling(
 
 @given(REPUTATIONS, st.fractions(-1, 1), st.fractions(0, 1))
 def test_a_better_mean_never_leads_lower(
-    laws: dict[str, Law], before: int, by: Fraction, more: Fraction
+    laws: dict[str, StateRules], before: int, by: Fraction, more: Fraction
 ) -> None:
     for name in RULES:
         law = laws[name]
@@ -230,5 +238,5 @@ def test_a_better_mean_never_leads_lower(
     ("before", "expected"),
     [(500_000_005, 450_000_004), (500_000_015, 450_000_014)],
 )
-def test_a_tie_is_published_even(law: Law, before: int, expected: int) -> None:
+def test_a_tie_is_published_even(law: StateRules, before: int, expected: int) -> None:
     assert module.damped(law, before, Fraction(0)) == expected

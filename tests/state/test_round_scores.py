@@ -17,9 +17,9 @@ import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import RoundAggregation
-from tallystick.state.law import Law, law_of
+from tallystick.state.event import StateEvent
 from tallystick.state.round_scores import TaskResult, round_score, round_scores
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules, state_rules_of
 
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 NANO = 10**9
@@ -27,19 +27,19 @@ TYPES = sorted(BASE_WEIGHTS)
 
 
 @cache
-def law(name: str = PUBLISHED) -> Law:
-    return law_of(tallystick.load(name))
+def law(name: str = PUBLISHED) -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
 def record(
     number: int, skill_type: str, emission: Fraction | None, *, hotkey: str = "hk", **more: bool
-) -> Signal:
+) -> StateEvent:
     nano = count(emission) if emission is not None else None
     task = f"task-{number}"
-    return Signal("validator", hotkey, skill_type, task, 4, 1, emission=nano, **more)
+    return StateEvent("validator", hotkey, skill_type, task, 4, 1, emission=nano, **more)
 
 
-def reading(reputations: dict[str, Fraction]) -> Callable[[Signal], int]:
+def reading(reputations: dict[str, Fraction]) -> Callable[[StateEvent], int]:
     return lambda signal: count(reputations[signal.skill_type])
 
 
@@ -176,7 +176,9 @@ def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
 
 
 def test_events_that_came_alone_do_not_count() -> None:
-    alone = Signal("validator", "other", "executable_python", "t", 4, 1, ("rerun_fail",), id="e1")
+    alone = StateEvent(
+        "validator", "other", "executable_python", "t", 4, 1, ("rerun_fail",), id="e1"
+    )
     signals = [record(1, "executable_python", Fraction("0.8")), alone]
     assert round_scores(signals, law(), lambda _: NANO) == {"hk": 800_000_000}
 
@@ -207,7 +209,7 @@ def test_a_record_without_an_emission_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
 def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
-    signals = [Signal("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
+    signals = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
     assert round_scores(signals, law(name), lambda _: NANO) == {}
 
 

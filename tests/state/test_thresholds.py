@@ -11,8 +11,8 @@ from oracle.tiers import BASELINES
 from vectors import cases
 
 from tallystick.numbers import nano
-from tallystick.state.law import Law
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
+from tallystick.state.rules import StateRules
 from tallystick.state.thresholds import next_baselines, next_threshold
 
 NANO = 10**9
@@ -21,11 +21,11 @@ TYPE = "executable_python"
 
 def scored(
     quality: int | None, role: str | None = "primary", hotkey: str = "a", task: int = 0
-) -> Signal:
-    return Signal("v", hotkey, TYPE, f"t{task}", 1, 0, role=role, quality=quality)
+) -> StateEvent:
+    return StateEvent("v", hotkey, TYPE, f"t{task}", 1, 0, role=role, quality=quality)
 
 
-def each_of(*qualities: str) -> list[Signal]:
+def each_of(*qualities: str) -> list[StateEvent]:
     """A primary each."""
     texts = enumerate(qualities)
     return [scored(nano.from_text(text), hotkey=f"m{place}") for place, text in texts]
@@ -35,25 +35,25 @@ def tracked(baseline: str, novel: str) -> dict[str, int]:
     return {"baseline": nano.from_text(baseline), "novel": nano.from_text(novel)}
 
 
-def novel_after(law: Law, old: dict[str, int], signals: list[Signal]) -> str:
+def novel_after(law: StateRules, old: dict[str, int], signals: list[StateEvent]) -> str:
     return nano.to_text(next_threshold(law, TYPE, "novel", old, signals))
 
 
-def baseline_after(law: Law, old: dict[str, int], signals: list[Signal]) -> str:
+def baseline_after(law: StateRules, old: dict[str, int], signals: list[StateEvent]) -> str:
     found = next_baselines(law, TYPE, old, signals)
     assert list(found) == ["baseline"]
     return nano.to_text(found["baseline"])
 
 
 @pytest.mark.parametrize("case", cases.load("novel_threshold"), ids=lambda case: case.id)
-def test_a_vector_has_its_threshold(case: cases.Case, laws: dict[str, Law]) -> None:
+def test_a_vector_has_its_threshold(case: cases.Case, laws: dict[str, StateRules]) -> None:
     for row, expected in case.rows():
         old = tracked(row["base"], row["prev"])
         assert novel_after(laws[case.rule_set], old, each_of(*row["qs"])) == expected
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_thresholds_are_those_of_the_oracle(laws: dict[str, Law], name: str) -> None:
+def test_thresholds_are_those_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
     rng, law, rules = random.Random(4), laws[name], RULES[name]
     for _ in range(3_000):
         signals = [drawn(rng, place) for place in range(rng.randrange(14))]
@@ -69,60 +69,62 @@ def test_thresholds_are_those_of_the_oracle(laws: dict[str, Law], name: str) -> 
         assert Fraction(novel, NANO) == next_novel(was["novel"], expected, reports, rules)
 
 
-def drawn(rng: random.Random, place: int) -> Signal:
+def drawn(rng: random.Random, place: int) -> StateEvent:
     quality = rng.choice([None, rng.randint(0, NANO), rng.randint(0, 4) * NANO // 4])
     role = rng.choice(["primary", "primary", "auditor"]) if quality is not None else None
     return scored(quality, role, hotkey=rng.choice("abcdef"), task=place)
 
 
-def report(signal: Signal) -> Report:
+def report(signal: StateEvent) -> Report:
     about = (signal.validator, signal.hotkey, signal.skill_type, signal.task_id)
     quality = Fraction(signal.quality or 0, NANO)
     return Report(*about, signal.round, signal.epoch, (), signal.role, quality)
 
 
-def test_the_baseline_is_the_median_of_both_roles(law: Law) -> None:
+def test_the_baseline_is_the_median_of_both_roles(law: StateRules) -> None:
     old, signals = tracked("0.5", "0.75"), [*each_of("0.2", "0.4"), scored(NANO, "auditor")]
     assert baseline_after(law, old, signals) == "0.400000000"
 
 
-def test_the_median_of_the_baseline_is_published_even(law: Law) -> None:
+def test_the_median_of_the_baseline_is_published_even(law: StateRules) -> None:
     old = tracked("0.5", "0.75")
     assert baseline_after(law, old, [scored(1), scored(2)]) == "0.000000002"
     assert baseline_after(law, old, [scored(2), scored(3)]) == "0.000000002"
 
 
 @pytest.mark.parametrize("signals", [[], [scored(None, None)], [scored(None, "primary")]])
-def test_an_epoch_without_results_keeps_everything(law: Law, signals: list[Signal]) -> None:
+def test_an_epoch_without_results_keeps_everything(
+    law: StateRules, signals: list[StateEvent]
+) -> None:
     old = tracked("0.123456789", "0.234567891")
     assert baseline_after(law, old, signals) == "0.123456789"
     assert novel_after(law, old, signals) == "0.234567891"
 
 
-def test_a_quality_of_zero_is_a_result(law: Law) -> None:
+def test_a_quality_of_zero_is_a_result(law: StateRules) -> None:
     assert baseline_after(law, tracked("0.5", "0.75"), [scored(0)]) == "0.000000000"
 
 
-def test_the_published_baseline_never_moves(laws: dict[str, Law]) -> None:
+def test_the_published_baseline_never_moves(laws: dict[str, StateRules]) -> None:
     law = laws["skills@1.1.0"]
     for old in ("0.9", "0.1"):
         found = baseline_after(law, tracked(old, "0.75"), each_of("0.3", "0.3", "0.3"))
         assert Fraction(found) == BASELINES[TYPE]
 
 
-def test_a_baseline_that_nothing_tracks_stays(law: Law) -> None:
+def test_a_baseline_that_nothing_tracks_stays(law: StateRules) -> None:
     epochs = attrs.evolve(law.epochs, baseline=None)
     untracked = attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, epochs=epochs))
     assert baseline_after(untracked, tracked("0.2", "0.75"), each_of("0.3")) == "0.200000000"
 
 
-def test_auditors_do_not_raise_the_novel_threshold(law: Law) -> None:
+def test_auditors_do_not_raise_the_novel_threshold(law: StateRules) -> None:
     old, low = tracked("0.2", "0.5"), each_of("0.4", "0.4", "0.4")
     high = [scored(NANO, "auditor", hotkey=f"x{n}") for n in range(5)]
     assert novel_after(law, old, [*low, *high]) == novel_after(law, old, low) == "0.470000000"
 
 
-def test_one_miner_counts_once_where_the_rule_set_says_so(laws: dict[str, Law]) -> None:
+def test_one_miner_counts_once_where_the_rule_set_says_so(laws: dict[str, StateRules]) -> None:
     old = tracked("0.2", "0.5")
     one = [scored(NANO, task=place) for place in range(5)]
     assert novel_after(laws["skills@1.0.0"], old, one) == "0.650000000"
@@ -132,13 +134,13 @@ def test_one_miner_counts_once_where_the_rule_set_says_so(laws: dict[str, Law]) 
     assert novel_after(laws["skills@1.1.0"], old, [*one, *worse, *others]) == "0.590000000"
 
 
-def test_the_floor_is_the_formula_at_the_new_baseline(laws: dict[str, Law]) -> None:
+def test_the_floor_is_the_formula_at_the_new_baseline(laws: dict[str, StateRules]) -> None:
     signals = each_of("0.1", "0.1", "0.1")
     assert novel_after(laws["skills@1.0.0"], tracked("0.8", "0.5"), signals) == "1.200000000"
     assert novel_after(laws["skills@1.1.0"], tracked("0.8", "0.5"), signals) == "0.900000000"
 
 
-def test_the_median_inside_is_not_rounded(law: Law) -> None:
+def test_the_median_inside_is_not_rounded(law: StateRules) -> None:
     shares = {"new": Decimal("0.6"), "old": Decimal("0.4")}
     novel = attrs.evolve(law.epochs.thresholds["novel"], **shares)
     epochs = attrs.evolve(law.epochs, thresholds={"novel": novel})
@@ -149,12 +151,12 @@ def test_the_median_inside_is_not_rounded(law: Law) -> None:
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, "0.400000000"), (3, "0.310000000")])
-def test_fewer_than_the_minimum_keep_the_old(law: Law, count: int, expected: str) -> None:
+def test_fewer_than_the_minimum_keep_the_old(law: StateRules, count: int, expected: str) -> None:
     old = tracked("0.1", "0.4")
     assert novel_after(law, old, each_of(*["0.1"] * count)) == expected
 
 
-def test_only_the_best_five_count(law: Law) -> None:
+def test_only_the_best_five_count(law: StateRules) -> None:
     old, best = tracked("0.1", "0.5"), ["0.9", "0.8", "0.7", "0.6", "0.5"]
     expected = novel_after(law, old, each_of(*best))
     assert novel_after(law, old, each_of("0.4", *best, "0.3", "0.2", "0.1")) == expected

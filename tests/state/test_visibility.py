@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.errors import StateError
-from tallystick.state.law import Law, law_of
+from tallystick.state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
 from tallystick.state.model import Miner, State
-from tallystick.state.visibility import Standing, leaderboard, rank_of, ranks, rounds_dispatched
+from tallystick.state.rules import StateRules, state_rules_of
 
 TYPE = "mcp_server"
 NANO = 10**9
@@ -22,11 +22,11 @@ INSTANT = timedelta(microseconds=1)
 
 
 @cache
-def law(name: str = "skills@1.0.0") -> Law:
-    return law_of(tallystick.load(name))
+def law(name: str = "skills@1.0.0") -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
-def with_visibility(**changes: object) -> Law:
+def with_visibility(**changes: object) -> StateRules:
     here = law()
     visibility = here.reputation.visibility
     assert visibility is not None

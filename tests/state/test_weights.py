@@ -24,15 +24,15 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import Cap
 from tallystick.state import weights
-from tallystick.state.law import Law, law_of
+from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.weights import cap_of, capped, normalised, to_uint16, weights_of
 
 NANO = 10**9
 
 
 @cache
-def law(name: str = "workflow@1.0.0") -> Law:
-    return law_of(tallystick.load(name))
+def law(name: str = "workflow@1.0.0") -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
 def cap(share: str = "0.15") -> Cap:
@@ -195,7 +195,7 @@ def test_a_rule_set_without_a_cap_scales_only(shares: dict[str, int]) -> None:
         assert {name: to_text(nano) for name, nano in weights_of(shares, here).items()} == wanted
 
 
-def without_aggregation() -> Law:
+def without_aggregation() -> StateRules:
     here = law()
     return attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, aggregation=None))
 

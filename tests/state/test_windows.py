@@ -15,7 +15,7 @@ import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import WarmUp, ZeroAverage
-from tallystick.state.law import Law, law_of
+from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.windows import (
     longest_window,
     warmed_up,
@@ -29,11 +29,11 @@ NANO = 10**9
 
 
 @cache
-def law(name: str = "workflow@1.0.0") -> Law:
-    return law_of(tallystick.load(name))
+def law(name: str = "workflow@1.0.0") -> StateRules:
+    return state_rules_of(tallystick.load(name))
 
 
-def with_options(**options: WarmUp | ZeroAverage) -> Law:
+def with_options(**options: WarmUp | ZeroAverage) -> StateRules:
     here = law()
     section = here.rule_set.aggregation
     assert section is not None

@@ -11,8 +11,8 @@ from state.chronicle import digest_of
 from state.subnet import Record, written
 
 from tallystick.errors import StateError
-from tallystick.state.inquiry import Weights
 from tallystick.state.ledger import Ledger
+from tallystick.state.queries import Weights
 
 NANO = 10**9
 
@@ -66,8 +66,8 @@ def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
 
 
 def weights(ledger: Ledger) -> Weights:
-    with ledger.asking() as inquiry:
-        return inquiry.weights()
+    with ledger.queries() as queries:
+        return queries.weights()
 
 
 def nano(*shares: Fraction) -> tuple[int, ...]:
@@ -76,8 +76,8 @@ def nano(*shares: Fraction) -> tuple[int, ...]:
 
 def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
     registered(ledger, 1)
-    with ledger.asking() as inquiry:
-        profile = inquiry.profile("hk-0")
+    with ledger.queries() as queries:
+        profile = queries.profile("hk-0")
     assert (profile.reputation, profile.rank) == ({}, {"workflow": None})
     assert weights(ledger) == Weights((), (), ())
 
@@ -87,12 +87,12 @@ def test_records_of_any_epoch_are_taken_and_epochs_only_count(
 ) -> None:
     registered(ledger, 1)
     fed(ledger, tmp_path, task(1, "hk-0", 1, epoch=2_147_483_647))
-    with ledger.asking() as inquiry:
-        before = inquiry.state
+    with ledger.queries() as queries:
+        before = queries.state
     ledger.close_epoch()
     ledger.close_epoch()
-    with ledger.asking() as inquiry:
-        assert (inquiry.state.epoch, inquiry.state.miners) == (2, before.miners)
+    with ledger.queries() as queries:
+        assert (queries.state.epoch, queries.state.miners) == (2, before.miners)
     assert weights(ledger).uids == (100,)
 
 
@@ -171,7 +171,7 @@ def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger, tmp_pa
     registered(ledger, 1)
     rounds, recorded = ledger.close_round(written(tmp_path / "r.jsonl", [task(3, "hk-0", 1)]))
     assert (recorded.signals, rounds[0].round, rounds[0].scores) == (1, 3, {})
-    with ledger.asking() as inquiry, pytest.raises(StateError, match=r"found no \["):
-        inquiry.board("workflow")
+    with ledger.queries() as queries, pytest.raises(StateError, match=r"found no \["):
+        queries.board("workflow")
     with pytest.raises(StateError, match=r"found no \[groups\]"):
         ledger.select_group("workflow", 1, "seed")

@@ -15,7 +15,7 @@ from tallystick.cli.engine_options import cluster_option, engine_of, workers_opt
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
-    from tallystick.governance.backtest.accumulation import Outcome
+    from tallystick.governance.backtest.comparison_model import Outcome
     from tallystick.governance.backtest.output import Written
     from tallystick.governance.backtest.run import Progress
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tallystick.scoring.engines.work import Engine
+    from tallystick.scoring.executors.work import Engine
 
 workers_option = click.option(
     "--workers",
@@ -31,11 +31,11 @@ def engine_of(workers: int, cluster: str | None) -> Engine | None:
     if cluster is not None:
         if workers > 1:
             raise click.UsageError("found --workers and --cluster, expected one of them")
-        from tallystick.scoring.engines.cluster import Cluster  # noqa: PLC0415  # when asked for
+        from tallystick.scoring.executors.cluster import Cluster  # noqa: PLC0415  # when asked for
 
         return Cluster(cluster)
     if workers > 1:
-        from tallystick.scoring.engines.local import Local  # noqa: PLC0415  # as above
+        from tallystick.scoring.executors.local import Local  # noqa: PLC0415  # as above
 
         return Local(workers)
     return None

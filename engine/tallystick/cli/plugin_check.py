@@ -11,7 +11,7 @@ import click
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
-    from tallystick.kit.report import Report
+    from tallystick.conformance.report import Report
 
 _LONGEST = 400
 """The longest example that is shown in full."""
@@ -33,7 +33,7 @@ def check_command(target: str, record: bool, seconds: float, as_json: bool) -> N
 
     The exit status is 1 if something was found, and 2 if there is no such plugin.
     """
-    from tallystick.kit.process import check  # noqa: PLC0415  # heavy
+    from tallystick.conformance.process import check  # noqa: PLC0415  # heavy
 
     report = check(target, seconds=seconds, record=record)
     if as_json:
@@ -45,7 +45,7 @@ def check_command(target: str, record: bool, seconds: float, as_json: bool) -> N
 
 def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
-    from tallystick.kit.report import lines_of  # noqa: PLC0415  # only when it is used
+    from tallystick.conformance.report import lines_of  # noqa: PLC0415  # only when it is used
 
     for found in report.findings:
         yield from lines_of(found, _LONGEST)

@@ -12,7 +12,7 @@ from tallystick.cli.shown import as_json, print_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.kit.project import Project
+    from tallystick.conformance.project import Project
 
 _NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
 
@@ -34,7 +34,7 @@ def new_command(name: str, skill_type: str | None, output: Path | None, as_json:
     NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
     letters, digits and hyphens.
     """
-    from tallystick.kit.project import files_of, project  # noqa: PLC0415  # heavy
+    from tallystick.conformance.project import files_of, project  # noqa: PLC0415  # heavy
 
     wanted = project(name, skill_type)
     _refuse_taken(wanted)
@@ -51,7 +51,7 @@ def new_command(name: str, skill_type: str | None, output: Path | None, as_json:
 def _refuse_taken(wanted: Project) -> None:
     from importlib.metadata import entry_points, packages_distributions  # noqa: PLC0415  # heavy
 
-    from tallystick.kit.project import refuse_taken  # noqa: PLC0415  # as above
+    from tallystick.conformance.project import refuse_taken  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import GROUP, installed  # noqa: PLC0415  # as above
 
     plugins = {entry.name for entry in entry_points(group=GROUP)}

@@ -23,17 +23,17 @@ def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool)
     The intervals hold every change that a score can have, by bounds. The versioning policy says
     which part of the version the change has to raise.
     """
-    from tallystick.governance.difference import telling  # noqa: PLC0415  # heavy
-    from tallystick.governance.difference.difference import difference  # noqa: PLC0415  # heavy
+    from tallystick.governance.diff import render  # noqa: PLC0415  # heavy
+    from tallystick.governance.diff.difference import difference  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     if as_json and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
     found = difference(load(old), load(new))
     if as_json:
-        print_json(telling.as_json(found))
+        print_json(render.as_json(found))
     else:
-        click.echo(telling.as_markdown(found) if markdown else telling.as_text(found))
+        click.echo(render.as_markdown(found) if markdown else render.as_text(found))
     if check and not found.is_enough:
         click.echo(
             f"error: found {found.new} after {found.old}, expected a {found.needed} version: "

@@ -16,8 +16,8 @@ from tallystick.numbers.nano import to_text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tallystick.state.inquiry import Profile
-    from tallystick.state.visibility import Standing
+    from tallystick.state.leaderboard import Standing
+    from tallystick.state.queries import Profile
 
 
 @click.group()
@@ -54,8 +54,8 @@ def show_command(hotkey: str, where: str, at: datetime | None, as_json: bool) ->
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
-        profile = inquiry.profile(hotkey, at)
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        profile = queries.profile(hotkey, at)
     if as_json:
         print_json(_profile(profile))
     else:
@@ -90,8 +90,8 @@ def board_command(skill_type: str, where: str, as_json: bool) -> None:
     """The leaderboard of a skill type: everyone who can be selected, the best first."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
-        epoch, board = inquiry.state.epoch, inquiry.board(skill_type)
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        epoch, board = queries.state.epoch, queries.board(skill_type)
     if as_json:
         rows = [_standing(each) for each in board]
         print_json({"skill_type": skill_type, "epoch": epoch, "board": rows})
@@ -112,8 +112,8 @@ def digest_command(where: str, as_json: bool) -> None:
     """The digest of the state; the same for all who were fed the same records."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
-        found, epoch = inquiry.digest(), inquiry.state.epoch
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found, epoch = queries.digest(), queries.state.epoch
     if as_json:
         print_json({"digest": found, "epoch": epoch})
     else:

@@ -20,8 +20,8 @@ def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.asking() as inquiry:
-        found = inquiry.weights(immune)
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.weights(immune)
     shares = [to_text(nano) for nano in found.weights]
     if as_json:
         shown = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}

@@ -29,9 +29,9 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite, parts
 from tallystick.formula.integers import compile_integers
-from tallystick.formula.knowledge import Knowledge
 from tallystick.formula.polynomial import Monomial, Polynomial, is_constant
 from tallystick.formula.program import Cell, Piece, Program
 from tallystick.numbers.nano import NANO
@@ -54,7 +54,7 @@ class ColumnProgram:
     def __init__(self, program: Program) -> None:
         """Choose the ways; the generated function is made only if it is needed."""
         self.program = program
-        self.ways = ways_of(program)
+        self.ways = strategies_of(program)
         self._integers = compile_integers(program) if "integers" in self.ways else None
 
     def __call__(self, columns: Sequence[Column], rows: int) -> Column:
@@ -85,7 +85,7 @@ class ColumnProgram:
         _select(pieces, given, lambda i: _quotient(pieces[i], self.ways[i], given), result)
 
 
-def ways_of(program: Program) -> tuple[str, ...]:
+def strategies_of(program: Program) -> tuple[str, ...]:
     """The way of each arm, by the names of this module's docstring."""
     cells = [
         pair for _, cell in program.cells for pair in zip(cell.pieces, cell.values, strict=True)
@@ -96,7 +96,7 @@ def ways_of(program: Program) -> tuple[str, ...]:
     return tuple(_way(piece) if narrow else "integers" for piece in program.pieces)
 
 
-def _fits(condition: Condition, scope: Knowledge) -> bool:
+def _fits(condition: Condition, scope: BranchRanges) -> bool:
     if isinstance(condition, Compare):
         return scope.size(condition.polynomial) < _INT64
     return all(_fits(part, scope) for part in parts(condition))

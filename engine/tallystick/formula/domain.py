@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.many import (
+from tallystick.formula.collection_ranges import (
     bound_of,
     count_range,
     distinct_range,
@@ -17,7 +16,8 @@ from tallystick.formula.many import (
     overlap_range,
     total_range,
 )
-from tallystick.formula.place import Place, Schema, is_map, place_of, type_of
+from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.schema_path import Place, Schema, is_map, place_of, type_of
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 

@@ -19,6 +19,7 @@ from math import gcd, lcm
 import attrs
 
 from tallystick.errors import FormulaError
+from tallystick.formula.branch_ranges import BranchRanges, Interval
 from tallystick.formula.condition import (
     TRUE,
     Always,
@@ -31,7 +32,6 @@ from tallystick.formula.condition import (
 )
 from tallystick.formula.domain import Domain, relations
 from tallystick.formula.facts import scale_of
-from tallystick.formula.knowledge import Interval, Knowledge
 from tallystick.formula.polynomial import (
     ONE,
     ZERO,
@@ -55,7 +55,7 @@ from tallystick.numbers.nano import NANO
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
-Arm = tuple[Callable[[Knowledge], Condition], Callable[[Knowledge], list[Piece]]]
+Arm = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Piece]]]
 """How to ask for the condition of an arm, and how to take its value, where something is known."""
 
 
@@ -100,8 +100,8 @@ class _Lowering:
         atoms = tuple(self.atoms)
         return Program(atoms, reached(pieces, atoms), tuple(pieces), low, high)
 
-    def _known(self, facts: list[Node], requirements: Sequence[Node]) -> Knowledge:
-        known = Knowledge(self.born)
+    def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
+        known = BranchRanges(self.born)
         distinct = list({f.digest: f for f in facts}.values())
         for small, large in relations(distinct):
             gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
@@ -125,7 +125,7 @@ class _Lowering:
         self.born[len(self.atoms) - 1] = interval
         return len(self.atoms) - 1
 
-    def pieces(self, node: Node, known: Knowledge) -> list[Piece]:
+    def pieces(self, node: Node, known: BranchRanges) -> list[Piece]:
         """The arms of a node, where ``known`` holds."""
         if node.op in ("label", "rank"):
             return self.pieces(node.args[0], known)
@@ -138,7 +138,7 @@ class _Lowering:
             return self._choice(node, known)
         return [_piece(*self._single(node, known), known)]
 
-    def _single(self, node: Node, known: Knowledge) -> Ratio:
+    def _single(self, node: Node, known: BranchRanges) -> Ratio:
         match node.op:
             case "const":
                 value = value_of(node)
@@ -157,7 +157,7 @@ class _Lowering:
             return constant(domain.low), constant(NANO)
         return atom(index, domain.unit), constant(NANO)
 
-    def _arithmetic(self, node: Node, known: Knowledge) -> Ratio:
+    def _arithmetic(self, node: Node, known: BranchRanges) -> Ratio:
         left, right = (self.ratio(argument, known) for argument in node.args)
         (n, d), (m, e) = left, right
         if node.op == "mul":
@@ -169,7 +169,7 @@ class _Lowering:
             return add(n, m, sign), d
         return add(multiply(n, e), multiply(m, d), sign), multiply(d, e)
 
-    def _division(self, node: Node, left: Ratio, right: Ratio, known: Knowledge) -> Ratio:
+    def _division(self, node: Node, left: Ratio, right: Ratio, known: BranchRanges) -> Ratio:
         (n, d), (m, e) = left, right
         sign = _sign(m, known)
         if not sign:
@@ -186,13 +186,13 @@ class _Lowering:
         found: list[Arm] = [(self._asks(c), self._takes(v)) for c, v in arms]
         return [*found, _last(self._takes(otherwise))]
 
-    def _asks(self, node: Node) -> Callable[[Knowledge], Condition]:
+    def _asks(self, node: Node) -> Callable[[BranchRanges], Condition]:
         return lambda known: self.condition(node, known)
 
-    def _takes(self, node: Node) -> Callable[[Knowledge], list[Piece]]:
+    def _takes(self, node: Node) -> Callable[[BranchRanges], list[Piece]]:
         return lambda known: self.pieces(node, known)
 
-    def _choice(self, node: Node, known: Knowledge) -> list[Piece]:
+    def _choice(self, node: Node, known: BranchRanges) -> list[Piece]:
         n, d = self.ratio(node.args[0], known)
         if node.op == "abs":
             negative = _given(compare(n, "<"))
@@ -204,7 +204,7 @@ class _Lowering:
             small, large = large, small
         return self.split([(at_most, small), _last(large)], known)
 
-    def split(self, arms: list[Arm], known: Knowledge) -> list[Piece]:
+    def split(self, arms: list[Arm], known: BranchRanges) -> list[Piece]:
         """First match wins: an arm knows its condition and the failure of all before it.
 
         Without an arm that can be reached, there is none.
@@ -225,7 +225,7 @@ class _Lowering:
         return found
 
     def _arm(
-        self, condition: Condition, inner: list[Piece], inside: Knowledge, scope: Knowledge
+        self, condition: Condition, inner: list[Piece], inside: BranchRanges, scope: BranchRanges
     ) -> list[Piece]:
         if condition == TRUE:
             return inner
@@ -233,7 +233,7 @@ class _Lowering:
         known = inner[0].known if len(inner) == 1 else inside
         return [Piece(condition, numerator, denominator, known, scope)]
 
-    def ratio(self, node: Node, known: Knowledge) -> Ratio:
+    def ratio(self, node: Node, known: BranchRanges) -> Ratio:
         """One ratio for a node; a piecewise value becomes a cell."""
         return self._joined(self.pieces(node, known))
 
@@ -262,7 +262,7 @@ class _Lowering:
         interval = _hull([p.known.range(p.numerator) for p in scaled])
         return atom(self.atom(Cell(scaled, "numerator"), interval)), constant(shared)
 
-    def condition(self, node: Node, known: Knowledge) -> Condition:
+    def condition(self, node: Node, known: BranchRanges) -> Condition:
         """A condition of the tree, lowered where ``known`` holds."""
         match node.op:
             case "fact":
@@ -277,7 +277,7 @@ class _Lowering:
         gap = add(multiply(n, e), multiply(m, d), -1)
         return compare(gap, "<" if node.op == "lt" else "<=" if node.op == "le" else "=")
 
-    def _connective(self, node: Node, known: Knowledge) -> Condition:
+    def _connective(self, node: Node, known: BranchRanges) -> Condition:
         both = node.op == "and"
         first = self.condition(node.args[0], known)
         after = known.copy()
@@ -288,26 +288,26 @@ class _Lowering:
         return Both(first, second) if both else Either(first, second)
 
 
-def _given(condition: Condition) -> Callable[[Knowledge], Condition]:
+def _given(condition: Condition) -> Callable[[BranchRanges], Condition]:
     return lambda _: condition
 
 
-def _last(take: Callable[[Knowledge], list[Piece]]) -> Arm:
+def _last(take: Callable[[BranchRanges], list[Piece]]) -> Arm:
     return _given(Always(holds=True)), take
 
 
 def _value(
     numerator: Polynomial, denominator: Polynomial = ONE
-) -> Callable[[Knowledge], list[Piece]]:
+) -> Callable[[BranchRanges], list[Piece]]:
     return lambda known: [_piece(numerator, denominator, known)]
 
 
-def _piece(numerator: Polynomial, denominator: Polynomial, known: Knowledge) -> Piece:
+def _piece(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Piece:
     n, d = _cancelled(numerator, denominator, known)
     return Piece(TRUE, n, d, known, known)
 
 
-def _cancelled(numerator: Polynomial, denominator: Polynomial, known: Knowledge) -> Ratio:
+def _cancelled(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Ratio:
     """Without what both share; the denominator stays positive.
 
     A shared atom divides a divisor proved not to be zero, so it is not zero; it is cancelled where
@@ -327,7 +327,7 @@ def _cancelled(numerator: Polynomial, denominator: Polynomial, known: Knowledge)
     return scale(strip(n, cancelled), sign), scale(strip(d, cancelled), sign)
 
 
-def _sign(polynomial: Polynomial, known: Knowledge) -> int:
+def _sign(polynomial: Polynomial, known: BranchRanges) -> int:
     """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
     low, high = known.range(polynomial)
     if low > 0 or high < 0:

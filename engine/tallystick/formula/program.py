@@ -9,9 +9,9 @@ from typing import Literal
 
 import attrs
 
+from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Compare, Condition, parts
 from tallystick.formula.domain import Domain
-from tallystick.formula.knowledge import Knowledge
 from tallystick.formula.polynomial import Polynomial, add, is_constant
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import publish
@@ -32,8 +32,8 @@ class Piece:
     when: Condition
     numerator: Polynomial
     denominator: Polynomial
-    known: Knowledge
-    scope: Knowledge
+    known: BranchRanges
+    scope: BranchRanges
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The range of the ratio.

@@ -16,14 +16,14 @@ import attrs
 import msgspec
 
 from tallystick.errors import RecordError, SchemaError
-from tallystick.formula.place import ANSWER
-from tallystick.records.judge import Judge
+from tallystick.formula.schema_path import ANSWER
 from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.types import Record, fast_type, missed_type, shape_type
-from tallystick.records.values import check, parse, whole
-from tallystick.records.wording import NOTHING, shown
+from tallystick.records.strict_json import check, parse, whole
+from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
+from tallystick.records.validator import Judge
 
 MISSED = "missed_deadline"
 """The event that lets a record be without submission and checks."""

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import RecordError
+from tallystick.formula.collection_ranges import object_fields
 from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
-from tallystick.formula.many import object_fields
 from tallystick.formula.path import Step, steps
-from tallystick.formula.place import Place, Schema, place_of, type_of
+from tallystick.formula.schema_path import Place, Schema, place_of, type_of
 from tallystick.formula.tree import Node
-from tallystick.records.types import Record, attribute_name
-from tallystick.records.wording import shown
+from tallystick.records.messages import shown
+from tallystick.records.struct_builder import Record, attribute_name
 
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
@@ -55,7 +55,7 @@ def compile_packed(
     schema: Schema,
     *,
     zero: Collection[str] = (),
-    lenient: Collection[str] = (),
+    may_fail: Collection[str] = (),
 ) -> PackedFactsOf:
     """As ``compile_extraction``, with the facts packed; each must fit 64 bits.
 
@@ -63,9 +63,9 @@ def compile_packed(
         facts: what to take.
         schema: of the records.
         zero: digests of facts that are 0 whatever the record.
-        lenient: digests of opaque facts that are one of ``FAILURES`` when they fail.
+        may_fail: digests of opaque facts that are one of ``FAILURES`` when they fail.
     """
-    source = _Source(schema, lenient)
+    source = _Source(schema, may_fail)
     values = ["0" if fact.digest in zero else source.packed(fact) for fact in facts]
     layout = "".join("d" if is_double(fact) else "q" for fact in facts)
     pack = source.constant(struct.Struct(f"={layout}").pack)
@@ -81,8 +81,8 @@ def is_double(fact: Node) -> bool:
 
 
 class _Source:
-    def __init__(self, schema: Schema, lenient: Collection[str] = ()) -> None:
-        self.schema, self.lenient = schema, lenient
+    def __init__(self, schema: Schema, may_fail: Collection[str] = ()) -> None:
+        self.schema, self.may_fail = schema, may_fail
         self.lines: list[str] = []
         self.variables: dict[str, str] = {}
         self.constants: dict[str, object] = {
@@ -254,7 +254,7 @@ class _Source:
         return f"{options}[{self.read(path_of(fact))}]"
 
     def _opaque(self, fact: Node) -> str:
-        guard = _marked if fact.digest in self.lenient else _guarded
+        guard = _marked if fact.digest in self.may_fail else _guarded
         return f"{self.constant(guard(fact))}(r)"
 
 

@@ -22,12 +22,12 @@ from tallystick.plugins.draw import CERTAIN, Draw
 from tallystick.plugins.generator import Generator
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import MISSED
-from tallystick.records.judge import Judge
 from tallystick.records.network import Miner, Network, network_of
 from tallystick.records.random_numbers import Make
 from tallystick.records.random_records import generator_of
 from tallystick.records.random_values import DEPTH, maker
 from tallystick.records.schema import Schema, load_schema
+from tallystick.records.validator import Judge
 from tallystick.resources import schema_path
 
 _GROUPS = (3, 4, 5)

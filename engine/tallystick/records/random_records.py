@@ -13,7 +13,7 @@ import attrs
 import jsonschema_rs
 
 from tallystick.errors import SchemaError
-from tallystick.formula.place import ANSWER
+from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.draw import Draw
 from tallystick.plugins.generator import Generator
 from tallystick.records.decoding import MISSED

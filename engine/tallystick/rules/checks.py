@@ -14,17 +14,17 @@ import attrs
 
 from tallystick.rules.cycles import find_cycle
 from tallystick.rules.findings import Finding, fraction_text, nearest, one_of, shown
+from tallystick.rules.formula_references import Use, check_use, formula_of, refused
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
 from tallystick.rules.section_checks import check_sections
 from tallystick.rules.tier_checks import check_emission, check_tiers
-from tallystick.rules.uses import Use, check_use, formula_of, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tallystick.plugins.registry import Registry
+    from tallystick.rules.partial_load import Declared
     from tallystick.rules.positions import KeyPath
-    from tallystick.rules.salvage import Declared
 
 # weights are whole thousandths, which keeps an exact weighted mean affordable
 _FINEST_WEIGHT = 1000

@@ -11,8 +11,8 @@ from tallystick.rules.checks import check
 from tallystick.rules.digest import digest
 from tallystick.rules.findings import Finding, dotted, problems
 from tallystick.rules.model import RuleSet
+from tallystick.rules.partial_load import Declared, salvage
 from tallystick.rules.positions import KeyPath, Positions
-from tallystick.rules.salvage import Declared, salvage
 from tallystick.rules.schema import judge
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import Document, parse

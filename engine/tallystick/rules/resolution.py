@@ -21,8 +21,8 @@ import attrs
 from tallystick.canonical import PREFIX
 from tallystick.errors import Problem, RuleSetError
 from tallystick.rules.findings import nearest, one_of
+from tallystick.rules.formula_references import refused
 from tallystick.rules.reading import read
-from tallystick.rules.uses import refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tallystick.rules.model import RuleSet
+    from tallystick.rules.partial_load import Declared
     from tallystick.rules.positions import KeyPath
-    from tallystick.rules.salvage import Declared
     from tallystick.rules.sections import Band, Epochs, Groups, Reputation, ThresholdTracking
 
 

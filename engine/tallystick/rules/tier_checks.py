@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.rules.cycles import find_cycle
 from tallystick.rules.findings import Finding, nearest, one_of, shown
-from tallystick.rules.uses import Use, check_use, formula_of
+from tallystick.rules.formula_references import Use, check_use, formula_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
+    from tallystick.rules.partial_load import Declared
     from tallystick.rules.positions import KeyPath
-    from tallystick.rules.salvage import Declared
 
 TRACKED = "baseline"
 """What the tracked baseline is called among the published thresholds."""

@@ -14,10 +14,10 @@ from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather
-from tallystick.scoring.pinned import Pinned, thresholds_at
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result
 from tallystick.scoring.scores import ScoreColumns, score_columns
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot, thresholds_at
 from tallystick.scoring.tiers import Thresholds
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class BatchScorer:
         types: Mapping[str, BoundType],
         thresholds: Mapping[str, Thresholds],
         axis_names: tuple[str, ...],
-        pinned: Mapping[int, Pinned] | None = None,
+        pinned: Mapping[int, ThresholdSnapshot] | None = None,
     ) -> None:
         """Take the types by name, the tier thresholds of each, the axes to show, and snapshots."""
         self.types, self.thresholds, self.axis_names = types, thresholds, axis_names
@@ -134,7 +134,7 @@ class BatchScorer:
         came = list(items)
         found = gather(came, decode, first, self.types, epochs=bool(self.pinned))
         kept, epochs = np.ones(len(found.record), np.bool_), np.array(found.epoch, np.int64)
-        sheet = Sheet(len(kept), self.axis_names)
+        sheet = ResultColumns(len(kept), self.axis_names)
         for facts in found.facts.values():
             if facts.rows:
                 rows, columns = self._valid(facts, found, kept, came, first)
@@ -177,7 +177,7 @@ class BatchScorer:
         kept[rows[~valid]] = False
         return rows[valid], [column[valid] for column in columns]
 
-    def _assembled(self, found: Gathered, kept: Truths, sheet: Sheet) -> ResultBatch:
+    def _assembled(self, found: Gathered, kept: Truths, sheet: ResultColumns) -> ResultBatch:
         every, chosen = bool(kept.all()), np.flatnonzero(kept)
 
         def some(values: list[Any]) -> list[Any]:
@@ -214,7 +214,7 @@ class Part:
         return len(self.rows)
 
 
-class Sheet:
+class ResultColumns:
     """Empty columns for a batch, into which each type writes its rows."""
 
     def __init__(self, rows: int, axes: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from tallystick.errors import FormulaError, Problem, RuleSetError
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Formula
-from tallystick.formula.place import ANSWER
+from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, to_text

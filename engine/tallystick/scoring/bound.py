@@ -9,7 +9,7 @@ import attrs
 
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.place import Schema
+from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
 from tallystick.records.extraction import (
     FactsOf,

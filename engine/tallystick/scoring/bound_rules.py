@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.pinned import Pinned
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.scoring.tiers import Thresholds
 
 
@@ -28,7 +28,7 @@ class BoundRules(Protocol):
         """The tier thresholds of each type."""
 
     @property
-    def pinned(self) -> Mapping[int, Pinned]:
+    def pinned(self) -> Mapping[int, ThresholdSnapshot]:
         """The snapshots that it scores by."""
 
     @property

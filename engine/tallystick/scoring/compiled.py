@@ -29,7 +29,7 @@ _REMEMBERED = 1 << 10
 
 
 @attrs.frozen(eq=False, slots=False)
-class Proved:
+class LoweredFormula:
     """A lowered form and what runs it; trees with one digest and one question share it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Compiled:
     """
 
     tree: Node
-    proved: Proved
+    proved: LoweredFormula
     facts: tuple[str, ...]
     sources: tuple[int | str, ...]
 
@@ -114,7 +114,7 @@ def compile_tree(
     Raises:
         FormulaError: the tree cannot be proved safe.
     """
-    proved = _proved(_Question.of(tree, facts, published, requirements))
+    proved = _proved(ProofKey.of(tree, facts, published, requirements))
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
@@ -124,7 +124,7 @@ def compile_tree(
 
 
 @attrs.frozen
-class _Question:
+class ProofKey:
     """What is asked of a tree: all that a proof depends on, by digests.
 
     Labels are no part of a digest and none of a proof. They are of what is said of a tree that
@@ -151,7 +151,7 @@ class _Question:
         facts: Mapping[str, Domain],
         published: Mapping[str, Domain],
         requirements: Sequence[Node],
-    ) -> _Question:
+    ) -> ProofKey:
         """The question, with the ranges of what it reads and no others."""
         trees = (tree, *requirements)
         read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
@@ -166,7 +166,7 @@ class _Question:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _proved(question: _Question) -> Proved:
-    return Proved(
+def _proved(question: ProofKey) -> LoweredFormula:
+    return LoweredFormula(
         lower(question.tree, dict(question.facts), dict(question.published), question.requirements)
     )

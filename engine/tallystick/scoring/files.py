@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.scoring.engines.run import ScoresFiles, parts
-from tallystick.scoring.engines.scored import Part
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.run import ScoresFiles, parts
+from tallystick.scoring.executors.scored import Part
+from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.output import Writer, format_of, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
 from tallystick.scoring.sources import Source, source_of

@@ -16,7 +16,7 @@ from tallystick.formula.columns import Column
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.extraction import PackedFactsOf, is_double
 from tallystick.records.rejects import Reject
-from tallystick.records.types import Record
+from tallystick.records.struct_builder import Record
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.requirements import check_task
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
-from tallystick.records.types import Record
-from tallystick.records.wording import NOTHING, shown
+from tallystick.records.messages import NOTHING, shown
+from tallystick.records.struct_builder import Record
 from tallystick.scoring.bound import BoundType
 
 

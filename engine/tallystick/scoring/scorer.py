@@ -15,25 +15,25 @@ from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.rejects import Reject
-from tallystick.records.types import Record
+from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.explanation import Explanation, explain
-from tallystick.scoring.given import composite_of, emission_of, thresholds_of
-from tallystick.scoring.pinned import Pinned, Snapshots, thresholds_at
+from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import FACTORS, Result
 from tallystick.scoring.scores import Scores, score_facts
+from tallystick.scoring.threshold_snapshots import Snapshots, ThresholdSnapshot, thresholds_at
 from tallystick.scoring.tiers import Thresholds
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallystick.scoring.batch import BatchScorer, ResultBatch
-    from tallystick.scoring.engines.work import Engine
+    from tallystick.scoring.executors.work import Engine
     from tallystick.scoring.files import Progress
     from tallystick.scoring.gathering import Decode, Item
     from tallystick.scoring.receipt import Receipt
@@ -93,7 +93,7 @@ class Scorer:
     registry: Registry
     types: Mapping[str, BoundType]
     thresholds: Mapping[str, Thresholds]
-    pinned: Mapping[int, Pinned] = attrs.field(factory=dict)
+    pinned: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict)
 
     @property
     def rule_set(self) -> RuleSet:
@@ -126,7 +126,7 @@ class Scorer:
             changed[name] = thresholds_of(self._bound(name), nano)
         return attrs.evolve(self, thresholds=changed)
 
-    def with_snapshots(self, snapshots: Mapping[int, Pinned]) -> Scorer:
+    def with_snapshots(self, snapshots: Mapping[int, ThresholdSnapshot]) -> Scorer:
         """The same rule set, where a record is scored by the snapshot of the epoch that it names.
 
         Records of other epochs are scored by ``thresholds``, and so are types that a snapshot
@@ -334,7 +334,7 @@ class Scorer:
     def _thresholds_of(self, record: Record) -> Thresholds:
         return thresholds_at(self.thresholds, self.pinned, record.skill_type, record.epoch)
 
-    def _completed(self, snapshot: Pinned) -> Pinned:
+    def _completed(self, snapshot: ThresholdSnapshot) -> ThresholdSnapshot:
         given = snapshot.thresholds.items()
         return attrs.evolve(
             snapshot, thresholds={name: thresholds_of(self._bound(name), t) for name, t in given}

@@ -70,7 +70,7 @@ def source_of(path: Path, first: int = 1) -> Source:
 
         return FolderSource(path, first)
     if path.suffix.lower() == ".parquet":
-        from tallystick.scoring.facts.about import is_facts  # noqa: PLC0415  # heavy
+        from tallystick.scoring.facts.metadata import is_facts  # noqa: PLC0415  # heavy
         from tallystick.scoring.facts.source import FactsSource  # noqa: PLC0415  # made of sources
 
         return FactsSource(path, first) if is_facts(path) else ParquetSource(path, first)

@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 import attrs
 
+from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
-from tallystick.records.wording import shown
-from tallystick.state.law import Law
+from tallystick.state.event import StateEvent
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 )
 """Why a state refuses a good record or event, and what it means."""
 
-Known = Mapping[bytes, Signal]
+Known = Mapping[bytes, StateEvent]
 """Signals that are recorded already, by identity."""
 
 
@@ -40,12 +40,14 @@ class Admitted:
         refused: why others cannot be recorded.
     """
 
-    signals: tuple[Signal, ...]
+    signals: tuple[StateEvent, ...]
     duplicates: int
     refused: tuple[Reject, ...]
 
 
-def admit(state: State, law: Law, lines: Iterable[tuple[int, Signal]], known: Known) -> Admitted:
+def admit(
+    state: State, law: StateRules, lines: Iterable[tuple[int, StateEvent]], known: Known
+) -> Admitted:
     """Tell new signals from known ones and from those that are refused.
 
     Args:
@@ -54,7 +56,7 @@ def admit(state: State, law: Law, lines: Iterable[tuple[int, Signal]], known: Kn
         lines: signals with the numbers of their lines.
         known: at least those of the recorded signals that have the identity of one of the lines.
     """
-    new: dict[bytes, Signal] = {}
+    new: dict[bytes, StateEvent] = {}
     refused, duplicates = list[Reject](), 0
     for line, signal in lines:
         identity = signal.identity
@@ -70,7 +72,7 @@ def admit(state: State, law: Law, lines: Iterable[tuple[int, Signal]], known: Kn
     return Admitted(tuple(new.values()), duplicates, tuple(refused))
 
 
-def refusal(state: State, law: Law, line: int, signal: Signal) -> Reject | None:
+def refusal(state: State, law: StateRules, line: int, signal: StateEvent) -> Reject | None:
     """Why a state cannot take a signal, if so; pinned epochs that are over are welcome (E40)."""
     miner = state.miners.get(signal.hotkey)
     path = "miner.hotkey" if signal.is_record else "hotkey"
@@ -86,18 +88,18 @@ def refusal(state: State, law: Law, line: int, signal: Signal) -> Reject | None:
     return None
 
 
-def other_round(line: int, signal: Signal, number: int) -> Reject:
+def other_round(line: int, signal: StateEvent, number: int) -> Reject:
     """The refusal of a record of another round than the one that is closed."""
     return Reject(line, "other-round", "round", str(signal.round), f"the round {number}")
 
 
-def other_epoch(line: int, signal: Signal, pinned: int) -> Reject:
+def other_epoch(line: int, signal: StateEvent, pinned: int) -> Reject:
     """The refusal of a record that pins its round to another epoch than the records before it."""
     wanted = f"the epoch {pinned}, as the records of the round {signal.round} before it"
     return Reject(line, "other-epoch", "epoch", str(signal.epoch), wanted)
 
 
-def _conflict(line: int, signal: Signal) -> Reject:
+def _conflict(line: int, signal: StateEvent) -> Reject:
     if signal.is_record:
         wanted = f"the record of {signal.validator} that is known, or a new task"
         return Reject(line, "conflict", "task_id", shown(signal.task_id), wanted)

@@ -18,14 +18,14 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO
-from tallystick.records.wording import shown
+from tallystick.records.messages import shown
 from tallystick.rules.sections import Step
 from tallystick.scoring.tiers import Thresholds
-from tallystick.state.law import Law
+from tallystick.state.event import StateEvent
 from tallystick.state.miners import has_declared, pinned_reputation
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, effect, mean_delta
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules
 from tallystick.state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
@@ -44,14 +44,14 @@ class Closing:
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
-    law: Law
+    law: StateRules
     pinned: Mapping[int, State]
-    signals: tuple[Signal, ...]
+    signals: tuple[StateEvent, ...]
     state: State
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def epoch_of(block: int, law: Law) -> int:
+def epoch_of(block: int, law: StateRules) -> int:
     """The epoch that a block belongs to; both count from 0 (E30 of docs/errata.md).
 
     Raises:
@@ -63,7 +63,7 @@ def epoch_of(block: int, law: Law) -> int:
 
 
 def close_epoch(
-    state: State, signals: Iterable[Signal], law: Law, pinned: Mapping[int, State]
+    state: State, signals: Iterable[StateEvent], law: StateRules, pinned: Mapping[int, State]
 ) -> State:
     """The state as the next epoch begins.
 
@@ -160,7 +160,7 @@ def _check(closing: Closing) -> None:
 
 
 _Key = tuple[str, str, str, str, int, int]
-_KEY: Callable[[Signal], _Key] = attrgetter(
+_KEY: Callable[[StateEvent], _Key] = attrgetter(
     "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
 )
 _Events = tuple[str, ...]
@@ -170,7 +170,7 @@ _Base = tuple[int, str, str]
 """What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
 
 
-def _records(signals: Iterable[Signal]) -> Mapping[_Key, _Events]:
+def _records(signals: Iterable[StateEvent]) -> Mapping[_Key, _Events]:
     """The events of each record; those that came alone join the record that they are about."""
     found: dict[_Key, _Events] = {}
     several: dict[_Key, list[_Events]] = {}
@@ -184,7 +184,7 @@ def _records(signals: Iterable[Signal]) -> Mapping[_Key, _Events]:
     return found | joined
 
 
-def _changes(law: Law, distinct: Iterable[_Events]) -> tuple[Mapping[_Events, _Change], int]:
+def _changes(law: StateRules, distinct: Iterable[_Events]) -> tuple[Mapping[_Events, _Change], int]:
     """The change of each combination of events that takes part, and the unit that it counts.
 
     Over one common denominator the delta of a record is an integer, and so is a sum of them.
@@ -231,13 +231,13 @@ def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
     return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
 
 
-_Next = Callable[[Law, str, Thresholds, list[Signal]], Thresholds]
+_Next = Callable[[StateRules, str, Thresholds, list[StateEvent]], Thresholds]
 
 
 def _with_thresholds(closing: Closing, following: _Next) -> Closing:
     """The closing with some thresholds of every type with tiers replaced by those that follow."""
     law, state = closing.law, closing.state
-    scored: dict[str, list[Signal]] = defaultdict(list)
+    scored: dict[str, list[StateEvent]] = defaultdict(list)
     for signal in closing.signals:
         if signal.quality is not None:
             scored[signal.skill_type].append(signal)
@@ -249,7 +249,7 @@ def _with_thresholds(closing: Closing, following: _Next) -> Closing:
 
 
 def _next_thresholds(
-    law: Law, skill_type: str, old: Thresholds, signals: list[Signal]
+    law: StateRules, skill_type: str, old: Thresholds, signals: list[StateEvent]
 ) -> Thresholds:
     names = law.epochs.thresholds
     return {name: next_threshold(law, skill_type, name, old, signals) for name in names}

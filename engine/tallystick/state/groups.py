@@ -46,8 +46,8 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.sections import Role
-from tallystick.state.law import Law
 from tallystick.state.model import Miner, State
+from tallystick.state.rules import StateRules
 
 DRAW = "tallystick/auditor-draw/1"
 """The name of the construction; another way of drawing has another name."""
@@ -70,13 +70,13 @@ class Group:
     consensus: bool
 
 
-def is_ejected(law: Law, miner: Miner) -> bool:
+def is_ejected(law: StateRules, miner: Miner) -> bool:
     """Whether collusion flags keep the miner out of every group (E35 of docs/errata.md)."""
     collusion = law.reputation.collusion
     return collusion is not None and miner.flags >= collusion.eject_at
 
 
-def is_selectable(law: Law, miner: Miner, skill_type: str) -> bool:
+def is_selectable(law: StateRules, miner: Miner, skill_type: str) -> bool:
     """Whether the miner is in the candidate pool of the type.
 
     It declares the type, has a slot, is not ejected, and has at least the minimum reputation.
@@ -90,7 +90,7 @@ def is_selectable(law: Law, miner: Miner, skill_type: str) -> bool:
 def candidate_pool(
     state: State,
     skill_type: str,
-    law: Law,
+    law: StateRules,
     round: int,  # noqa: A002  # the field's word
 ) -> tuple[str, ...]:
     """The hotkeys that a group of the type is selected from, in order: the best first.
@@ -110,7 +110,7 @@ def candidate_pool(
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
-def recovery_pool(state: State, skill_type: str, law: Law) -> tuple[str, ...]:
+def recovery_pool(state: State, skill_type: str, law: StateRules) -> tuple[str, ...]:
     """The hotkeys that the recovery slot may go to, ascending; none where there is no such slot.
 
     They miss nothing but the minimum reputation (E31 of docs/errata.md).
@@ -127,7 +127,7 @@ def recovery_pool(state: State, skill_type: str, law: Law) -> tuple[str, ...]:
 def auditor_pool(
     state: State,
     skill_type: str,
-    law: Law,
+    law: StateRules,
     *,
     round: int,  # noqa: A002  # the field's word
     auditor_streaks: Mapping[str, int],
@@ -143,7 +143,7 @@ def auditor_pool(
 def select_group(  # noqa: PLR0913  # what a group follows from
     state: State,
     skill_type: str,
-    law: Law,
+    law: StateRules,
     *,
     round: int,  # noqa: A002  # the field's word
     seed: str,
@@ -211,17 +211,17 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
     return len({number for number, _ in found if number > latest_as_primary})
 
 
-def _is_eligible(law: Law, miner: Miner, skill_type: str) -> bool:
+def _is_eligible(law: StateRules, miner: Miner, skill_type: str) -> bool:
     """Whether nothing but its reputation may keep the miner out of the pool."""
     return miner.uid is not None and skill_type in miner.types and not is_ejected(law, miner)
 
 
-def _is_below(law: Law, miner: Miner, skill_type: str) -> bool:
+def _is_below(law: StateRules, miner: Miner, skill_type: str) -> bool:
     return miner.reputation[skill_type] < from_decimal(law.groups.minimum_reputation)
 
 
 def _split(
-    pool: tuple[str, ...], law: Law, streaks: Mapping[str, int]
+    pool: tuple[str, ...], law: StateRules, streaks: Mapping[str, int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The primaries and the rest: who audited long enough takes the lowest slots (E34)."""
     slots, rotation = law.groups.primaries, law.groups.rotation
@@ -234,7 +234,7 @@ def _split(
     return primaries, tuple(each for each in pool if each not in primaries)
 
 
-def _auditors(drawn: Sequence[str], recovering: Sequence[str], law: Law) -> tuple[str, ...]:
+def _auditors(drawn: Sequence[str], recovering: Sequence[str], law: StateRules) -> tuple[str, ...]:
     """The slots of the auditors, both lists in the order of the draw."""
     slots, recovery = law.groups.auditors, law.groups.recovery
     if not recovering:

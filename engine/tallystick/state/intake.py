@@ -24,17 +24,17 @@ from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
 from tallystick.records.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema
+from tallystick.records.struct_builder import Record
 from tallystick.records.tables import rows as records_of
-from tallystick.records.types import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.gathering import Decode, Item
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick.state.law import Law, law_of
+from tallystick.state.event import StateEvent
 from tallystick.state.reputation import consensus_event
-from tallystick.state.signal import Signal
+from tallystick.state.rules import StateRules, state_rules_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,11 +55,11 @@ class Batch:
         rejects: what is wrong with the others, by line.
     """
 
-    signals: list[tuple[int, Signal]]
+    signals: list[tuple[int, StateEvent]]
     rejects: list[Reject]
 
 
-def signals_of(source: Path, scorer: Scorer) -> Iterator[Batch]:
+def events_of(source: Path, scorer: Scorer) -> Iterator[Batch]:
     """The signals of a file, batch after batch, with bounded memory.
 
     Args:
@@ -81,13 +81,13 @@ class Intake:
     """
 
     scorer: Scorer
-    _law: Law = attrs.field(init=False)
+    _law: StateRules = attrs.field(init=False)
     _events: Decoder = attrs.field(init=False)
     _no_consensus: frozenset[str] = attrs.field(init=False)
 
     @_law.default
-    def _law_of_scorer(self) -> Law:
-        return law_of(self.scorer)
+    def _law_of_scorer(self) -> StateRules:
+        return state_rules_of(self.scorer)
 
     @_events.default
     def _event_decoder(self) -> Decoder:
@@ -101,7 +101,7 @@ class Intake:
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> Batch:
         """The signals of consecutive lines of JSON; ``first`` is the first's number."""
-        records, late = self.scorer.decoder.decode, list[tuple[int, Signal]]()
+        records, late = self.scorer.decoder.decode, list[tuple[int, StateEvent]]()
 
         def decode(line: bytes, number: int) -> Record | MissedDeadline | Reject:
             if not _is_event(line):
@@ -123,7 +123,7 @@ class Intake:
         return self._taken(records_of(rows, first), self.scorer.decoder.convert, first, [])
 
     def _taken(
-        self, items: Iterable[Item], decode: Decode, first: int, late: list[tuple[int, Signal]]
+        self, items: Iterable[Item], decode: Decode, first: int, late: list[tuple[int, StateEvent]]
     ) -> Batch:
         decoded: dict[int, Any] = {}
 
@@ -138,7 +138,7 @@ class Intake:
 
     def _signals(
         self, results: ResultBatch, decoded: dict[int, Any]
-    ) -> Iterator[tuple[int, Signal]]:
+    ) -> Iterator[tuple[int, StateEvent]]:
         quality, emission = _column(results, "quality"), _column(results, "emission")
         consensus = _column(results, CONSENSUS)
         for row, line in enumerate(results.record):
@@ -177,8 +177,8 @@ def _without_negative_zero(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 def _signal_of_record(
     record: Record, events: tuple[str, ...], quality: int | None, emission: int | None
-) -> Signal:
-    return Signal(
+) -> StateEvent:
+    return StateEvent(
         validator=record.validator,
         hotkey=record.miner.hotkey,
         skill_type=record.skill_type,
@@ -194,8 +194,8 @@ def _signal_of_record(
     )
 
 
-def _signal_of_event(event: Any) -> Signal:  # noqa: ANN401  # made from its schema
-    return Signal(
+def _signal_of_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its schema
+    return StateEvent(
         validator=event.validator,
         hotkey=event.hotkey,
         skill_type=event.skill_type,

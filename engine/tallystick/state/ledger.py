@@ -17,17 +17,17 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.scorer import Scorer, load
+from tallystick.state.event_log import EventLog
 from tallystick.state.genesis import scorer_of
 from tallystick.state.groups import Group
-from tallystick.state.inquiry import Inquiry
-from tallystick.state.journal import Journal
-from tallystick.state.law import Law, law_of
 from tallystick.state.miners import miner_of
 from tallystick.state.model import Miner, Snapshot
-from tallystick.state.moment import moment_text
+from tallystick.state.queries import StateQueries
 from tallystick.state.recording import Recorded, Rounds, record
+from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.snapshots import StoredSnapshots
 from tallystick.state.store.store import Store
+from tallystick.state.timestamps import timestamp_text
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ class Ledger:
     def __init__(self, store: Store, scorer: Scorer) -> None:
         """Use `open` or `create`."""
         self.store, self.scorer = store, scorer
-        self.law: Law = law_of(scorer)
+        self.law: StateRules = state_rules_of(scorer)
 
     @classmethod
     def create(cls, where: str, reference: str, *, registry: Registry | None = None) -> Self:
@@ -83,7 +83,7 @@ class Ledger:
         """
         scorer = load(reference, registry=registry)
         with Store.create(where) as (store, transaction):
-            journal = Journal(transaction, law_of(scorer))
+            journal = EventLog(transaction, state_rules_of(scorer))
             journal.begin(scorer.loaded.text)
             journal.finish()
         return cls(store, scorer)
@@ -131,7 +131,7 @@ class Ledger:
         """
         with self._journal() as journal:
             flags = miner_of(journal.state, hotkey).flags
-            journal.clear(hotkey, moment_text(at))
+            journal.clear(hotkey, timestamp_text(at))
         return flags
 
     def import_events(self, source: Path) -> Recorded:
@@ -162,10 +162,10 @@ class Ledger:
         with self._journal() as journal:
             recorded = self._record(journal, source, pinned)
             for closed in sorted(pinned.epochs):
-                journal.close_round(closed, moment_text(at))
-            inquiry = Inquiry(journal.transaction, self.law)
+                journal.close_round(closed, timestamp_text(at))
+            queries = StateQueries(journal.transaction, self.law)
             rounds = tuple(
-                ClosedRound(each, epoch, inquiry.round_scores(each))
+                ClosedRound(each, epoch, queries.round_scores(each))
                 for each, epoch in sorted(pinned.epochs.items())
             )
         return rounds, recorded
@@ -189,7 +189,7 @@ class Ledger:
                     "one: close the epochs before it first"
                 )
             snapshot = (
-                journal.snapshot(wanted + 1) if already else journal.close_epoch(moment_text(at))
+                journal.snapshot(wanted + 1) if already else journal.close_epoch(timestamp_text(at))
             )
         return ClosedEpoch(wanted, already, snapshot)
 
@@ -213,14 +213,14 @@ class Ledger:
 
     def open_epoch(self) -> int:
         """The number of the open epoch."""
-        with self.asking() as inquiry:
-            return inquiry.state.epoch
+        with self.queries() as queries:
+            return queries.state.epoch
 
     @contextmanager
-    def asking(self) -> Iterator[Inquiry]:
+    def queries(self) -> Iterator[StateQueries]:
         """Questions about one and the same moment."""
         with self.store.reading() as transaction:
-            yield Inquiry(transaction, self.law)
+            yield StateQueries(transaction, self.law)
 
     @contextmanager
     def scoring(self, scorer: Scorer) -> Iterator[Scorer]:
@@ -238,13 +238,13 @@ class Ledger:
             yield scorer.with_snapshots(StoredSnapshots(transaction))
 
     @contextmanager
-    def _journal(self) -> Iterator[Journal]:
+    def _journal(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            journal = Journal(transaction, self.law)
+            journal = EventLog(transaction, self.law)
             yield journal
             journal.finish()
 
-    def _record(self, journal: Journal, source: Path, rounds: Rounds | None = None) -> Recorded:
+    def _record(self, journal: EventLog, source: Path, rounds: Rounds | None = None) -> Recorded:
         return record(
             journal,
             source,

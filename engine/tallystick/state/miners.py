@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.records.wording import shown
-from tallystick.state.law import Law
+from tallystick.records.messages import shown
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import initial_reputation
+from tallystick.state.rules import StateRules
 
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
@@ -20,7 +20,7 @@ LAST_UID = 2**16 - 1
 """The last slot of a subnet."""
 
 
-def register(state: State, law: Law, hotkey: str, uid: int, types: Iterable[str]) -> State:
+def register(state: State, law: StateRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
     """The state with a miner registered in a slot.
 
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
@@ -69,7 +69,7 @@ def flag(state: State, flags: Mapping[str, int]) -> State:
     return attrs.evolve(state, miners={**state.miners, **changed})
 
 
-def as_of(state: State, pinned: State, law: Law) -> State:
+def as_of(state: State, pinned: State, law: StateRules) -> State:
     """The miners of a state as they are, with the reputations of a pinned one.
 
     A miner, or a type of it, that the pinned state lacks has the initial reputation.
@@ -88,7 +88,7 @@ def as_of(state: State, pinned: State, law: Law) -> State:
     )
 
 
-def pinned_reputation(pinned: State | None, law: Law, hotkey: str, skill_type: str) -> int:
+def pinned_reputation(pinned: State | None, law: StateRules, hotkey: str, skill_type: str) -> int:
     """The reputation of a miner in a pinned state, in nano; of one that it lacks, the initial."""
     miner = pinned.miners.get(hotkey) if pinned is not None else None
     known = miner.reputation.get(skill_type) if miner is not None else None
@@ -114,7 +114,7 @@ def has_declared(miner: Miner, skill_type: str) -> bool:
     return skill_type in miner.types or skill_type in miner.reputation
 
 
-def _check(law: Law, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+def _check(law: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
     if not hotkey.isascii() and hotkey.encode("utf-8", "replace").decode() != hotkey:
         raise StateError(f"found the hotkey {hotkey!a}, expected Unicode text")
     if not 1 <= len(hotkey) <= LONGEST_HOTKEY:

@@ -11,11 +11,11 @@ from tallystick.errors import RefusedError
 from tallystick.records.rejects import Reject
 from tallystick.scoring.scorer import Scorer
 from tallystick.state.admission import admit, other_epoch, other_round
-from tallystick.state.intake import signals_of
-from tallystick.state.journal import Journal
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
+from tallystick.state.event_log import EventLog
+from tallystick.state.intake import events_of
 
-Line = tuple[int, Signal]
+Line = tuple[int, StateEvent]
 """A signal and the number of its line."""
 
 
@@ -44,7 +44,7 @@ class Rounds:
     only: int | None = None
     epochs: dict[int, int] = attrs.field(factory=dict)
 
-    def refusal(self, line: int, signal: Signal) -> Reject | None:
+    def refusal(self, line: int, signal: StateEvent) -> Reject | None:
         """Why a record does not belong to the rounds, if so; a late event closes no round."""
         if not signal.is_record:
             return None
@@ -55,7 +55,7 @@ class Rounds:
 
 
 def record(
-    journal: Journal, source: Path, scorer: Scorer, rounds: Rounds | None = None
+    journal: EventLog, source: Path, scorer: Scorer, rounds: Rounds | None = None
 ) -> Recorded:
     """Record the signals of a file that are not known yet.
 
@@ -70,7 +70,7 @@ def record(
         RefusedError: a line is bad; the transaction has to be given up.
     """
     refused, signals, duplicates = list[Reject](), 0, 0
-    for batch in signals_of(source, scorer):
+    for batch in events_of(source, scorer):
         refused += batch.rejects
         lines = batch.signals
         if rounds is not None:
@@ -89,7 +89,7 @@ def record(
 
 
 def _sorted_out(
-    lines: Iterable[Line], refusal: Callable[[int, Signal], Reject | None]
+    lines: Iterable[Line], refusal: Callable[[int, StateEvent], Reject | None]
 ) -> tuple[list[Line], list[Reject]]:
     kept, refused = list[Line](), list[Reject]()
     for line, signal in lines:

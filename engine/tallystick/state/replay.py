@@ -10,14 +10,14 @@ from typing import Any
 from tallystick.errors import DamagedError, StateError
 from tallystick.state.admission import refusal
 from tallystick.state.chain import Entry
-from tallystick.state.journal import SIGNAL, Journal
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
+from tallystick.state.event_log import SIGNAL, EventLog
 
 SIGNALS = 10_000
 """How many signals in a row are applied at a time."""
 
 
-def replay(journal: Journal, entries: Iterable[Entry]) -> None:
+def replay(journal: EventLog, entries: Iterable[Entry]) -> None:
     """Apply entries, in their order, to the journal of an empty or a shorter store.
 
     Raises:
@@ -45,11 +45,11 @@ def _run(entry: Entry) -> tuple[str, int]:
     return entry.kind, entry.seq // SIGNALS if entry.kind == SIGNAL else entry.seq
 
 
-def _apply(journal: Journal, chunk: list[Entry]) -> None:
+def _apply(journal: EventLog, chunk: list[Entry]) -> None:
     if chunk[0].kind != SIGNAL:
         _apply_one(journal, chunk[0].kind, json.loads(chunk[0].body))
         return
-    signals = [Signal.from_dict(json.loads(entry.body)) for entry in chunk]
+    signals = [StateEvent.from_dict(json.loads(entry.body)) for entry in chunk]
     for entry, signal in zip(chunk, signals, strict=True):
         refused = refusal(journal.state, journal.law, entry.seq, signal)
         if refused is not None:
@@ -57,7 +57,7 @@ def _apply(journal: Journal, chunk: list[Entry]) -> None:
     journal.record(signals)
 
 
-def _apply_one(journal: Journal, kind: str, body: dict[str, Any]) -> None:
+def _apply_one(journal: EventLog, kind: str, body: dict[str, Any]) -> None:
     match kind:
         case "genesis":
             journal.begin(body["rule_set"]["text"])

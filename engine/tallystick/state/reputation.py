@@ -15,7 +15,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
-from tallystick.state.law import Law
+from tallystick.state.rules import StateRules
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class Effect:
         return to_fraction(reputation) * (self.factor - 1) + self.added
 
 
-def initial_reputation(law: Law) -> int:
+def initial_reputation(law: StateRules) -> int:
     """The reputation of a newcomer, in nano (reputation.txt, Initial Value).
 
     Raises:
@@ -46,7 +46,7 @@ def initial_reputation(law: Law) -> int:
     return from_decimal(law.reputation.initial)
 
 
-def clamped(law: Law, reputation: int) -> int:
+def clamped(law: StateRules, reputation: int) -> int:
     """A reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
 
     Raises:
@@ -56,7 +56,7 @@ def clamped(law: Law, reputation: int) -> int:
     return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
 
 
-def consensus_event(law: Law, consensus: int) -> str | None:
+def consensus_event(law: StateRules, consensus: int) -> str | None:
     """The event that a published consensus is (reputation.txt, Update Rules).
 
     Args:
@@ -71,7 +71,7 @@ def consensus_event(law: Law, consensus: int) -> str | None:
     return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
 
 
-def effect(law: Law, events: Iterable[str]) -> Effect:
+def effect(law: StateRules, events: Iterable[str]) -> Effect:
     """What some events of one record do together; one that comes n times counts n times.
 
     Events that the rule set does not list change nothing (E39). A record is left out of the mean
@@ -89,7 +89,7 @@ def effect(law: Law, events: Iterable[str]) -> Effect:
     return Effect(factor, added, not listed or any(event.in_mean for event, _ in listed))
 
 
-def record_delta(law: Law, reputation: int, events: Iterable[str]) -> Fraction:
+def record_delta(law: StateRules, reputation: int, events: Iterable[str]) -> Fraction:
     """``reputation · Π multiply + Σ add − reputation`` of the events of one record (E27, E28).
 
     Args:
@@ -106,7 +106,9 @@ def record_delta(law: Law, reputation: int, events: Iterable[str]) -> Fraction:
     return effect(law, events).delta(reputation)
 
 
-def mean_delta(law: Law, sums: Iterable[tuple[int, int]], unit: int = NANO) -> Fraction | None:
+def mean_delta(
+    law: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
+) -> Fraction | None:
     """The mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
 
     Args:
@@ -138,7 +140,7 @@ def _across(sums: list[tuple[int, int]]) -> Fraction:
     return sum((Fraction(t, n) for n, t in totals.items()), Fraction(0)) / len(sums)
 
 
-def damped(law: Law, reputation: int, mean: Fraction | None) -> int:
+def damped(law: StateRules, reputation: int, mean: Fraction | None) -> int:
     """The reputation that the mean delta of an epoch leads to, clamped and published once.
 
     Args:

@@ -17,8 +17,8 @@ from tallystick.errors import StateError
 from tallystick.numbers.average import weighted_average
 from tallystick.numbers.nano import from_decimal, round_half_even
 from tallystick.rules.sections import RoundAggregation
-from tallystick.state.law import Law
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
+from tallystick.state.rules import StateRules
 
 
 @attrs.frozen
@@ -39,7 +39,7 @@ class TaskResult:
 
 
 def round_scores(
-    signals: Iterable[Signal], law: Law, reputation_of: Callable[[Signal], int]
+    signals: Iterable[StateEvent], law: StateRules, reputation_of: Callable[[StateEvent], int]
 ) -> dict[str, int]:
     """The round scores, in nano, by hotkey; empty where the rule set has none.
 
@@ -92,7 +92,7 @@ def _once(
     return round_half_even(weighted, sum(base_weights))
 
 
-def _result(signal: Signal, law: Law, reputation: int) -> TaskResult:
+def _result(signal: StateEvent, law: StateRules, reputation: int) -> TaskResult:
     if signal.emission is None and not signal.missed:
         raise StateError(
             f"found a record of {signal.hotkey} in the round {signal.round} without an emission, "

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tallystick.scoring.pinned import Pinned
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.store.transaction import Transaction
 
 
-class StoredSnapshots(Mapping[int, Pinned]):
+class StoredSnapshots(Mapping[int, ThresholdSnapshot]):
     """The snapshots of a store by epoch, as long as its transaction lasts."""
 
     def __init__(self, transaction: Transaction) -> None:
         """Load nothing yet."""
         self._transaction = transaction
 
-    def __getitem__(self, epoch: int) -> Pinned:
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
         found = self._transaction.snapshot(epoch)
         if found is None:
             raise KeyError(epoch)
-        return Pinned(found.state.thresholds, found.digest)
+        return ThresholdSnapshot(found.state.thresholds, found.digest)
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self)))

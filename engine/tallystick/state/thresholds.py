@@ -14,12 +14,12 @@ from tallystick.numbers.median import median
 from tallystick.numbers.nano import round_half_even
 from tallystick.rules.sections import Roles, ThresholdTracking
 from tallystick.scoring.tiers import Thresholds
-from tallystick.state.law import Law
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
+from tallystick.state.rules import StateRules
 
 
 def next_baselines(
-    law: Law, skill_type: str, old: Thresholds, signals: Iterable[Signal]
+    law: StateRules, skill_type: str, old: Thresholds, signals: Iterable[StateEvent]
 ) -> Thresholds:
     """The baseline of a skill type after an epoch, by its name among the thresholds, in nano.
 
@@ -46,7 +46,7 @@ def next_baselines(
 
 
 def next_threshold(
-    law: Law, skill_type: str, name: str, old: Thresholds, signals: Iterable[Signal]
+    law: StateRules, skill_type: str, name: str, old: Thresholds, signals: Iterable[StateEvent]
 ) -> int:
     """A tracked threshold of a skill type after an epoch, in nano (E20, E21).
 
@@ -77,7 +77,7 @@ def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int
     return round_half_even(exact.numerator, exact.denominator)
 
 
-def _results(tracking: ThresholdTracking, signals: Iterable[Signal]) -> Iterable[int]:
+def _results(tracking: ThresholdTracking, signals: Iterable[StateEvent]) -> Iterable[int]:
     """The results that count: all, or the best of each miner."""
     if not tracking.per_miner:
         return _qualities(signals, tracking.roles)
@@ -88,5 +88,5 @@ def _results(tracking: ThresholdTracking, signals: Iterable[Signal]) -> Iterable
     return best.values()
 
 
-def _qualities(signals: Iterable[Signal], roles: Roles) -> list[int]:
+def _qualities(signals: Iterable[StateEvent], roles: Roles) -> list[int]:
     return [s.quality for s in signals if s.quality is not None and s.role in roles]

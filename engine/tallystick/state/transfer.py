@@ -18,11 +18,11 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.opening import opened
 from tallystick.scoring.staging import staged
 from tallystick.state.chain import Entry, check
+from tallystick.state.event_log import EventLog
 from tallystick.state.genesis import scorer_of
-from tallystick.state.journal import Journal
-from tallystick.state.law import law_of
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import replay
+from tallystick.state.rules import state_rules_of
 from tallystick.state.store.store import Store
 
 FORMAT = 1
@@ -98,9 +98,9 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
         genesis = next(entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
-        law = law_of(scorer_of(genesis, str(path), registry))
+        law = state_rules_of(scorer_of(genesis, str(path), registry))
         with Store.create(where) as (store, transaction):
-            journal = Journal(transaction, law)
+            journal = EventLog(transaction, law)
             replay(journal, [genesis])
             replay(journal, entries)
             if (journal.entries, journal.hash) != (header.entries, header.hash):

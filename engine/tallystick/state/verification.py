@@ -11,7 +11,7 @@ from sqlalchemy import Table
 
 from tallystick.errors import DamagedError
 from tallystick.state.chain import check
-from tallystick.state.journal import Journal
+from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import replay
 from tallystick.state.store.store import Store
@@ -43,7 +43,7 @@ def verify(ledger: Ledger) -> Verified:
     """
     with tempfile.TemporaryDirectory() as folder, ledger.store.reading() as stored:
         with Store.create(str(Path(folder) / "replayed")) as (store, transaction):
-            journal = Journal(transaction, ledger.law)
+            journal = EventLog(transaction, ledger.law)
             replay(journal, check(stored.entries()))
             journal.finish()
             snapshots = _compare(stored, transaction)

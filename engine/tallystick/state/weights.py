@@ -17,13 +17,13 @@ from fractions import Fraction
 from tallystick.errors import StateError
 from tallystick.numbers.nano import publish, round_half_even
 from tallystick.rules.sections import Cap
-from tallystick.state.law import Law
+from tallystick.state.rules import StateRules
 
 U16_MAX = (1 << 16) - 1
 """The largest weight of Bittensor."""
 
 
-def weights_of(scores: Mapping[str, int], law: Law) -> dict[str, int]:
+def weights_of(scores: Mapping[str, int], law: StateRules) -> dict[str, int]:
     """The published weights, in nano, by hotkey; empty when nobody has a score above 0.
 
     Args:

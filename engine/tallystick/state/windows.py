@@ -13,7 +13,7 @@ from fractions import Fraction
 from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO, publish
 from tallystick.rules.sections import AggregationOptions, WarmUp, ZeroAverage
-from tallystick.state.law import Law
+from tallystick.state.rules import StateRules
 
 
 def window_mean(scores: Sequence[int], tasks: int) -> int:
@@ -39,7 +39,11 @@ def window_average(tasks: Sequence[Sequence[int]], last: int) -> Fraction:
 
 
 def window_score(
-    tasks: Sequence[Sequence[int]], law: Law, *, done: int | None = None, immune: bool = False
+    tasks: Sequence[Sequence[int]],
+    law: StateRules,
+    *,
+    done: int | None = None,
+    immune: bool = False,
 ) -> int:
     """The score of a miner over its window, in nano, with the options that the rule set has on.
 
@@ -63,7 +67,7 @@ def window_score(
     return publish(options_applied(average, aggregation.options, done=count, immune=immune))
 
 
-def longest_window(law: Law) -> int:
+def longest_window(law: StateRules) -> int:
     """How many of the last tasks a score over the window may depend on; 0 without a window."""
     aggregation = law.rule_set.aggregation
     if aggregation is None or aggregation.window is None:

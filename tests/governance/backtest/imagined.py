@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 
-from tallystick.governance.backtest.accumulation import (
+from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
     Change,
     Comparison,

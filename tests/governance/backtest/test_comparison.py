@@ -6,8 +6,8 @@ import attrs
 import pytest
 from governance.backtest.imagined import NANO, PLAIN, TIERS, TYPES, flips, outcome
 
-from tallystick.governance.backtest.accumulation import Miner, Outcome
 from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison_model import Miner, Outcome
 from tallystick.governance.backtest.distances import EDGES, DistanceTally
 from tallystick.governance.backtest.distribution import (
     MinerChange,

@@ -11,15 +11,15 @@ import pytest
 from generators.records import SKILL_TYPES, lines
 
 from tallystick.formula.exact import evaluate
-from tallystick.governance.backtest.accumulation import FlipRows, Outcome
 from tallystick.governance.backtest.candidates import Candidate, candidates_of
+from tallystick.governance.backtest.comparison_model import FlipRows, Outcome
 from tallystick.governance.backtest.history import reader_of
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import from_decimal, publish
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import Reject
-from tallystick.scoring.engines.local import Local
+from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.files import extract_file
 from tallystick.scoring.result import Result
 

@@ -14,7 +14,7 @@ import pytest
 from governance.backtest.imagined import NASTY, PLAIN, TIERS, TYPES, flips, outcome
 
 from tallystick.errors import OutputError
-from tallystick.governance.backtest.accumulation import Outcome
+from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.output import ALWAYS, FILES, REPLAYED, Written, building
 
 COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"

@@ -13,15 +13,15 @@ import pytest
 from state.subnet import TYPES, missed, record
 
 from tallystick.errors import InputError, StateError
-from tallystick.governance.backtest.accumulation import EpochState, Outcome
 from tallystick.governance.backtest.candidates import candidates_of
+from tallystick.governance.backtest.comparison_model import EpochState, Outcome
 from tallystick.governance.backtest.history import reader_of
-from tallystick.governance.backtest.replays import replays
+from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
-from tallystick.scoring.engines.local import Local
-from tallystick.scoring.engines.work import Answer, Task, Work
+from tallystick.scoring.executors.local import Local
+from tallystick.scoring.executors.work import Answer, Task, Work
 from tallystick.state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(6))
@@ -104,8 +104,8 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
 
 
 def check(ledger: Ledger, state: EpochState) -> None:
-    with ledger.asking() as inquiry:
-        live = inquiry.state
+    with ledger.queries() as queries:
+        live = queries.state
     assert state.epoch == live.epoch
     assert state.thresholds == live.thresholds
     assert state.reputations == {key: dict(m.reputation) for key, m in live.miners.items()}

@@ -10,8 +10,8 @@ import pytest
 from governance.backtest.imagined import NANO, NASTY, PLAIN, TYPES, flips, outcome
 
 from tallystick.governance.backtest import plots, wording
-from tallystick.governance.backtest.accumulation import Outcome
 from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.distances import DistanceTally
 from tallystick.governance.backtest.report import MISSING, POLICY, Page, report
 

@@ -15,7 +15,7 @@ import pytest
 from governance.prove.sample import sample, style, words
 
 from tallystick.formula.exact import evaluate
-from tallystick.governance.prove.families import DIRECTION
+from tallystick.governance.prove.built_in_properties import DIRECTION
 from tallystick.governance.prove.proving import prove
 from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.author import (

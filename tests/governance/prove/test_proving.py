@@ -18,8 +18,7 @@ from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import number
 from tallystick.formula.tree import Kind
 from tallystick.governance.prove.answer import Answer
-from tallystick.governance.prove.coherence import coherence
-from tallystick.governance.prove.families import (
+from tallystick.governance.prove.built_in_properties import (
     DIRECTION,
     FAMILIES,
     IDENTITY,
@@ -27,6 +26,7 @@ from tallystick.governance.prove.families import (
     RANGE,
     REPETITION,
 )
+from tallystick.governance.prove.fact_constraints import coherence
 from tallystick.governance.prove.proving import prove
 from tallystick.governance.prove.repeated import is_repetition
 from tallystick.governance.prove.subject import subject_of
@@ -51,7 +51,7 @@ from tallystick.plugins.author import (
 from tallystick.plugins.draw import Draw
 from tallystick.records.history import history_of
 from tallystick.records.random_records import RandomRecords
-from tallystick.records.types import Record
+from tallystick.records.struct_builder import Record
 from tallystick.scoring.scorer import Scorer
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")

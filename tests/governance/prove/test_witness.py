@@ -5,8 +5,8 @@ import random
 import pytest
 
 import tallystick
-from tallystick.governance.prove.witness import bases, witness
-from tallystick.records.types import Record
+from tallystick.governance.prove.concrete_record import bases, witness
+from tallystick.records.struct_builder import Record
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 

@@ -16,10 +16,10 @@ from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.extraction import compile_extraction
 from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 
-CATALOGUES = catalogue_of(installed())
+CATALOGUES = catalog_of(installed())
 
 
 @pytest.fixture(scope="module")

@@ -20,14 +20,14 @@ from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.scoring.facts import results
-from tallystick.scoring.facts.about import KEY, sealed
 from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsWriter, about, read
 from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.metadata import KEY, sealed
 
-CATALOGUES = catalogue_of(installed())
+CATALOGUES = catalog_of(installed())
 CHUNK = 64
 _CACHE: dict[str, Any] = {}
 
@@ -184,7 +184,7 @@ def _other_definitions(said: dict[str, Any]) -> None:
 
 
 def _other_requirements(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalogue import definitions_digest  # noqa: PLC0415
+    from tallystick.scoring.facts.catalog import definitions_digest  # noqa: PLC0415
 
     made = said["types"]["workflow"]
     made["requirements"] = {}
@@ -192,7 +192,7 @@ def _other_requirements(said: dict[str, Any]) -> None:
 
 
 def _fewer_facts(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalogue import definitions_digest  # noqa: PLC0415
+    from tallystick.scoring.facts.catalog import definitions_digest  # noqa: PLC0415
 
     made = said["types"]["workflow"]
     budget = next(d for d, f in said["facts"].items() if f["text"] == "max_budget_tao")
@@ -317,7 +317,7 @@ def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_workers_take_the_same_facts(tmp_path: Path) -> None:
-    from tallystick.scoring.engines.local import Local  # noqa: PLC0415
+    from tallystick.scoring.executors.local import Local  # noqa: PLC0415
 
     source = tmp_path / "records.jsonl"
     # several pieces

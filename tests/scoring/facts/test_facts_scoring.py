@@ -14,11 +14,11 @@ from tallystick.errors import InputError
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts import results
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.files import extract_file
-from tallystick.scoring.pinned import Pinned
 from tallystick.scoring.table import to_arrow
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 COUNT = 1_500
@@ -53,7 +53,7 @@ def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
     scorer = scorers[rule_set]
-    found = results.score(Extractor(catalogue_of(installed())).lines(history), scorer)
+    found = results.score(Extractor(catalog_of(installed())).lines(history), scorer)
     single = list(scorer.score_many(history))
     assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
     expected = [r for r in single if isinstance(r, tallystick.Reject)]
@@ -76,7 +76,7 @@ def test_records_of_other_types_are_rejected_as_such(
 ) -> None:
     good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
     scorer = scorers["skills@1.0.0"]
-    found = results.score(Extractor(catalogue_of(installed())).lines(good), scorer)
+    found = results.score(Extractor(catalog_of(installed())).lines(good), scorer)
     assert found.rejects == scorer.score_lines(good).rejects
     assert len(found.rejects) == len(good)
 
@@ -90,7 +90,7 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     missed = {name: value for name, value in free.items() if name not in ("submission", "checks")}
     missed["events"] = ["missed_deadline"]
     both = [json.dumps(each).encode() for each in (free, missed)]
-    facts = Extractor(catalogue_of(installed())).lines(both)
+    facts = Extractor(catalog_of(installed())).lines(both)
     assert not facts.rejects
     scorer = scorers["workflow@1.1.0"]
     assert results.score(facts, scorer).rejects == scorer.score_lines(both).rejects
@@ -105,11 +105,13 @@ def test_pinned_snapshots_count(
     scorer = scorers[rule_set]
     type_name = next(iter(scorer.types))
     pins = {
-        epoch: Pinned({type_name: {"baseline": NANO * epoch // 100}}, f"sha256:{epoch:064}")
+        epoch: ThresholdSnapshot(
+            {type_name: {"baseline": NANO * epoch // 100}}, f"sha256:{epoch:064}"
+        )
         for epoch in range(0, 60, 2)
     }
     pinned = scorer.with_snapshots(pins)
-    facts = Extractor(catalogue_of(installed())).lines(history)
+    facts = Extractor(catalog_of(installed())).lines(history)
     expected, found = pinned.score_lines(history), results.score(facts, pinned)
     assert list(found.results()) == list(expected.results())
     assert found.snapshots == expected.snapshots
@@ -157,7 +159,7 @@ def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path
 ) -> None:
     from tallystick.scoring.sources import source_of  # noqa: PLC0415
-    from tallystick.state.intake import signals_of  # noqa: PLC0415
+    from tallystick.state.intake import events_of  # noqa: PLC0415
 
     source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     source.write_bytes(b"\n".join(history) + b"\n")
@@ -167,5 +169,5 @@ def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     with pytest.raises(InputError, match="facts alone, expected records"):
         extract_file(facts, tmp_path / "again.parquet", installed())
     with pytest.raises(InputError, match="facts alone, expected records"):
-        next(iter(signals_of(facts, scorers["skills@1.0.0"])))
+        next(iter(events_of(facts, scorers["skills@1.0.0"])))
     assert not (tmp_path / "again.parquet").exists()

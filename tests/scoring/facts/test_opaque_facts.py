@@ -17,7 +17,7 @@ from tallystick.plugins.author import Parameters, axis
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.reading import read_text
 from tallystick.scoring.facts import results
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.scorer import Scorer, bind
 
@@ -70,7 +70,7 @@ def lines() -> list[bytes]:
 
 
 def test_a_fact_that_fails_is_rejected_where_it_is_read(registry: Registry, scorer: Scorer) -> None:
-    facts = Extractor(catalogue_of(registry)).lines(lines())
+    facts = Extractor(catalog_of(registry)).lines(lines())
     assert not facts.rejects
     found, expected = results.score(facts, scorer), scorer.score_lines(lines())
     assert list(found.results()) == list(expected.results())
@@ -83,7 +83,7 @@ def test_a_fact_that_fails_is_rejected_where_it_is_read(registry: Registry, scor
 def test_it_does_not_count_for_rule_sets_that_do_not_read_it(
     registry: Registry, scorers: dict[str, Scorer]
 ) -> None:
-    facts = Extractor(catalogue_of(registry)).lines(lines())
+    facts = Extractor(catalog_of(registry)).lines(lines())
     assert len(results.score(facts, scorers["skills@1.1.0"])) == 4
 
 
@@ -92,4 +92,4 @@ def test_a_type_that_requires_what_its_records_lack_is_told(registry: Registry) 
     (own,) = types["workflow"].requirements
     wrong = attrs.evolve(types["mcp_server"], requirements=(own,))
     with pytest.raises(FormulaError, match="mcp_server: completed-exceeds-total: "):
-        catalogue_of(attrs.evolve(registry, skill_types={**types, "mcp_server": wrong}))
+        catalog_of(attrs.evolve(registry, skill_types={**types, "mcp_server": wrong}))

@@ -5,8 +5,8 @@ import json
 from hypothesis import strategies as st
 
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, Snapshot, State
-from tallystick.state.signal import Signal
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import SIGNALS
 from tallystick.state.store.transaction import Head, Transaction
@@ -23,7 +23,7 @@ _HOTKEYS = st.sampled_from(("5A", "5B", "5ß", "𝄞", "\uffff"))
 _NANO = st.none() | st.integers(0, 6 * 10**9)
 
 
-def signal(number: int, **changes: object) -> Signal:
+def signal(number: int, **changes: object) -> StateEvent:
     """A record like no other of another number."""
     found = {
         "validator": "5V",
@@ -35,25 +35,25 @@ def signal(number: int, **changes: object) -> Signal:
         "role": "primary",
         "quality": number,
     }
-    return Signal(**{**found, **changes})  # type: ignore[arg-type]
+    return StateEvent(**{**found, **changes})  # type: ignore[arg-type]
 
 
 @st.composite
-def drawn_signals(draw: st.DrawFn) -> Signal:
+def drawn_signals(draw: st.DrawFn) -> StateEvent:
     common = (draw(_HOTKEYS), draw(_HOTKEYS), draw(_NAMES), draw(st.text("ab\x00ß", max_size=3)))
     events = tuple(sorted(draw(st.lists(st.sampled_from(("up", "down")), max_size=3))))
     rest = draw(st.integers(0, 4)), draw(st.integers(0, 2**31 - 1)), events
     if draw(st.booleans()):
-        return Signal(*common, *rest, id=draw(st.text("xy", max_size=3)))
+        return StateEvent(*common, *rest, id=draw(st.text("xy", max_size=3)))
     scored = {"quality": draw(_NANO), "emission": draw(_NANO), "missed": draw(st.booleans())}
-    return Signal(*common, *rest, role=draw(st.sampled_from(("primary", "auditor"))), **scored)
+    return StateEvent(*common, *rest, role=draw(st.sampled_from(("primary", "auditor"))), **scored)
 
 
-def batches() -> st.SearchStrategy[list[Signal]]:
+def batches() -> st.SearchStrategy[list[StateEvent]]:
     return st.lists(drawn_signals(), unique_by=lambda each: each.identity, max_size=25)
 
 
-def log_of(signals: list[Signal], previous: str = GENESIS_HASH, first: int = 1) -> list[Entry]:
+def log_of(signals: list[StateEvent], previous: str = GENESIS_HASH, first: int = 1) -> list[Entry]:
     entries = []
     for seq, each in enumerate(signals, first):
         entries.append(chained(previous, seq, "signal", each.to_line()))
@@ -61,7 +61,7 @@ def log_of(signals: list[Signal], previous: str = GENESIS_HASH, first: int = 1) 
     return entries
 
 
-def record(transaction: Transaction, signals: list[Signal], counted_in: int = 0) -> list[Entry]:
+def record(transaction: Transaction, signals: list[StateEvent], counted_in: int = 0) -> list[Entry]:
     """What a ledger does with signals, with the head that follows."""
     head = transaction.head()
     previous, entries = (head.hash, head.entries) if head else (GENESIS_HASH, 0)
@@ -74,7 +74,7 @@ def record(transaction: Transaction, signals: list[Signal], counted_in: int = 0)
     return added
 
 
-def made(where: str, signals: list[Signal] | None = None) -> Store:
+def made(where: str, signals: list[StateEvent] | None = None) -> Store:
     """A new store with signals in it."""
     with Store.create(where) as (store, transaction):
         transaction.put_snapshot(Snapshot(EMPTY, "sha256:0"))

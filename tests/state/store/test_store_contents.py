@@ -10,9 +10,9 @@ from state.store.filled import STATE, batches, drawn_signals, log_of, made, reco
 
 from tallystick.errors import NumberError, StoreError
 from tallystick.state.chain import check
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, Snapshot, State
-from tallystick.state.signal import Signal
-from tallystick.state.store.decoding import object_of, signal_of
+from tallystick.state.store.decoding import event_of, object_of
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import SIGNALS
 from tallystick.state.store.transaction import Head, Transaction
@@ -35,9 +35,9 @@ def store(where: str) -> Store:
 
 
 @given(drawn_signals())
-def test_a_line_is_decoded_as_the_reference_does(drawn: Signal) -> None:
+def test_a_line_is_decoded_as_the_reference_does(drawn: StateEvent) -> None:
     line = drawn.to_line()
-    assert signal_of(line) == Signal.from_dict(json.loads(line)) == drawn
+    assert event_of(line) == StateEvent.from_dict(json.loads(line)) == drawn
 
 
 @given(st.integers(-(10**40), 10**40), st.integers(0, 9))
@@ -46,12 +46,12 @@ def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: 
     text = f"{number}.{'1' * places}" if places else str(number)
     line = json.dumps(found | {"quality": text})
     try:
-        expected = Signal.from_dict(found | {"quality": text})
+        expected = StateEvent.from_dict(found | {"quality": text})
     except NumberError:
         with pytest.raises(StoreError):
-            signal_of(line)
+            event_of(line)
     else:
-        assert signal_of(line) == expected
+        assert event_of(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: 
 )
 def test_a_line_that_is_no_signal_is_damage(body: str) -> None:
     with pytest.raises(StoreError, match="found a signal in the store that cannot be read"):
-        signal_of(body)
+        event_of(body)
 
 
 def test_a_text_that_is_no_object_is_damage() -> None:
@@ -143,7 +143,7 @@ def test_the_earliest_time_of_a_round_is_kept(store: Store) -> None:
 @EXAMPLES
 @given(batches(), batches())
 def test_every_query_finds_what_a_list_would(
-    store: Store, first: list[Signal], second: list[Signal]
+    store: Store, first: list[StateEvent], second: list[StateEvent]
 ) -> None:
     taken = {each.identity for each in first}
     second = [each for each in second if each.identity not in taken]
@@ -156,7 +156,7 @@ def test_every_query_finds_what_a_list_would(
         raise Undone
 
 
-def _check_log(transaction: Transaction, signals: list[Signal]) -> None:
+def _check_log(transaction: Transaction, signals: list[StateEvent]) -> None:
     log = log_of(signals)
     assert list(check(transaction.entries())) == log
     for first in (1, 2, len(log), len(log) + 1):
@@ -167,13 +167,15 @@ def _check_log(transaction: Transaction, signals: list[Signal]) -> None:
     ]
 
 
-def _check_epochs(transaction: Transaction, first: list[Signal], second: list[Signal]) -> None:
+def _check_epochs(
+    transaction: Transaction, first: list[StateEvent], second: list[StateEvent]
+) -> None:
     for epoch, signals in ((0, first), (1, second), (2, [])):
         assert list(transaction.signals(epoch)) == signals
         assert list(transaction.evidence(epoch)) == [each.to_line() for each in signals]
 
 
-def _check_queries(transaction: Transaction, signals: list[Signal]) -> None:
+def _check_queries(transaction: Transaction, signals: list[StateEvent]) -> None:
     assert transaction.known(signals[::2]) == {each.identity: each for each in signals[::2]}
     unknown = signal(10**6)
     assert transaction.known([unknown, *signals[:1]]).keys() == {s.identity for s in signals[:1]}
@@ -188,7 +190,7 @@ def _check_queries(transaction: Transaction, signals: list[Signal]) -> None:
         _check_roles(transaction, hotkey, mine)
 
 
-def _check_roles(transaction: Transaction, hotkey: str, mine: list[Signal]) -> None:
+def _check_roles(transaction: Transaction, hotkey: str, mine: list[StateEvent]) -> None:
     for limit, before in ((1, 9), (2, 4), (3, 1), (9, 9)):
         pairs = {(s.round, s.role) for s in mine if s.skill_type == "one" and s.round < before}
         rounds = sorted({number for number, _ in pairs}, reverse=True)[:limit]

@@ -12,7 +12,7 @@ import attrs
 
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import Problem, RuleSetError, TallystickError
-from tallystick.governance.backtest.accumulation import Change, Identity
+from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
 from tallystick.rules.decimals import decimal_text
 from tallystick.rules.loading import load

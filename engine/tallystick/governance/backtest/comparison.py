@@ -7,7 +7,7 @@ from itertools import compress
 
 import attrs
 
-from tallystick.governance.backtest.accumulation import (
+from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
     Comparison,
     Counts,

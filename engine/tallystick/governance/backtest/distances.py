@@ -17,7 +17,7 @@ from tallystick.numbers.nano import NANO, round_half_even
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallystick.governance.backtest.accumulation import FlipRows
+    from tallystick.governance.backtest.comparison_model import FlipRows
 
 EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
 """The distances up to which flips are counted, in nano; what is farther counts in none."""

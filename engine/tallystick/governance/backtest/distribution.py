@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.governance.backtest.accumulation import Counts, Miner
+from tallystick.governance.backtest.comparison_model import Counts, Miner
 from tallystick.governance.backtest.metrics import gini, hhi, published_share, ranks, tau_b
 from tallystick.numbers.nano import NANO, publish, round_half_even
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tallystick.formula.columns import Column, Truths
-from tallystick.governance.backtest.accumulation import FlipRows
+from tallystick.governance.backtest.comparison_model import FlipRows
 from tallystick.governance.backtest.plan import Scored, Small, cuts_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate

@@ -16,11 +16,11 @@ from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.records.opening import opened
-from tallystick.scoring.facts.about import is_facts
 from tallystick.scoring.facts.batch import FactBatch, shifted
-from tallystick.scoring.facts.catalogue import Catalogue, catalogue_of
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor, Taking
 from tallystick.scoring.facts.file import IDENTITY, read
+from tallystick.scoring.facts.metadata import is_facts
 from tallystick.scoring.folder import files_of
 from tallystick.scoring.sources import Source, source_of
 from tallystick.scoring.staging import digest_of
@@ -44,7 +44,7 @@ class Reader:
     """
 
     path: Path
-    catalogues: Mapping[str, Catalogue]
+    catalogues: Mapping[str, FactCatalog]
     wanted: Wanted
 
     def source(self) -> Source:
@@ -108,7 +108,7 @@ def reader_of(path: Path | None, candidates: Sequence[Candidate]) -> Reader:
     for candidate in candidates:
         for name, bound in candidate.scorer.types.items():
             wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
-    return Reader(path or Path(), catalogue_of(candidates[0].scorer.registry), wanted)
+    return Reader(path or Path(), catalog_of(candidates[0].scorer.registry), wanted)
 
 
 def _exists(path: Path) -> bool:

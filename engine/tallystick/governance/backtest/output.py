@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest import tables
-from tallystick.governance.backtest.accumulation import EpochState, FlipRows, Outcome
 from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
 from tallystick.governance.backtest.distances import DistanceTally
 from tallystick.governance.backtest.folder import whole_folder
 from tallystick.governance.backtest.report import report

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.governance.backtest.accumulation import Comparison
 from tallystick.governance.backtest.comparison import CandidateComparison
+from tallystick.governance.backtest.comparison_model import Comparison
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
 from tallystick.governance.backtest.metrics import published_share
 from tallystick.governance.backtest.wording import UNDEFINED, percent, short, visible

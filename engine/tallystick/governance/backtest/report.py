@@ -12,9 +12,9 @@ from importlib.resources import files
 import attrs
 
 from tallystick.governance.backtest import plots
-from tallystick.governance.backtest.accumulation import CandidateOutcome, Outcome
-from tallystick.governance.backtest.chapter import chapter, figure
+from tallystick.governance.backtest.candidate_section import chapter, figure
 from tallystick.governance.backtest.comparison import CandidateComparison
+from tallystick.governance.backtest.comparison_model import CandidateOutcome, Outcome
 from tallystick.governance.backtest.glossary import WORDS
 from tallystick.governance.backtest.markup import Markup, element, joined, table
 from tallystick.governance.backtest.wording import count, counted, decimal, percent

@@ -9,14 +9,14 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.governance.backtest.accumulation import History, OnEpoch, OnFlips, Outcome
+from tallystick.governance.backtest.aggregate import Counting
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.governance.backtest.counting import Counting
+from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
 from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
 from tallystick.governance.backtest.output import Written, building
-from tallystick.governance.backtest.replays import replays
+from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.shared import shares
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.work import Engine
 
 Progress = Callable[[int], None]
 """Told after every batch how many lines were read so far."""

@@ -14,12 +14,12 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.governance.backtest.accumulation import FlipRows, Identity
+from tallystick.governance.backtest.aggregate import Counted, Counting
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.governance.backtest.counting import Counted, Counting
+from tallystick.governance.backtest.comparison_model import FlipRows, Identity
 from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
-from tallystick.scoring.engines.recipe import Recipe
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.scorer_spec import ScorerSpec
+from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.extraction import Extractor, Taking
 from tallystick.scoring.facts.file import about, read
@@ -49,7 +49,7 @@ class Work:
         flips: whether flips are wanted.
     """
 
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[ScorerSpec, ...]
     flips: bool
 
     def __call__(self, piece: Scorable) -> Share:
@@ -82,7 +82,7 @@ def shares(
 
 
 @attrs.frozen(eq=False)
-class _Bench:
+class WorkerContext:
     """What a worker needs for every piece."""
 
     counting: Counting
@@ -91,19 +91,19 @@ class _Bench:
 
 
 @lru_cache(maxsize=1)
-def _bench(recipes: tuple[Recipe, ...]) -> _Bench:
+def _bench(recipes: tuple[ScorerSpec, ...]) -> WorkerContext:
     candidates = [candidate_of(recipe) for recipe in recipes]
     reader = reader_of(None, candidates)
-    return _Bench(Counting(candidates), reader, Taking(Extractor(reader.catalogues)))
+    return WorkerContext(Counting(candidates), reader, Taking(Extractor(reader.catalogues)))
 
 
-def recipe_of(candidate: Candidate) -> Recipe:
+def recipe_of(candidate: Candidate) -> ScorerSpec:
     """What a worker needs to be one candidate."""
     scorer = candidate.scorer
-    return Recipe.of(scorer.loaded, scorer.registry, scorer.thresholds)
+    return ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds)
 
 
-def candidate_of(recipe: Recipe) -> Candidate:
+def candidate_of(recipe: ScorerSpec) -> Candidate:
     """The candidate of a recipe, named by its digest.
 
     Raises:
@@ -113,7 +113,7 @@ def candidate_of(recipe: Recipe) -> Candidate:
     return Candidate(Identity(recipe.digest, scorer.rule_set.reference, recipe.digest), scorer)
 
 
-def _batch_of(piece: Scorable, bench: _Bench, fields: Sequence[str]) -> FactBatch:
+def _batch_of(piece: Scorable, bench: WorkerContext, fields: Sequence[str]) -> FactBatch:
     if not isinstance(piece, FactsPiece):
         return piece.results(bench.taking)
     if about(piece.path).checksum != piece.checksum:

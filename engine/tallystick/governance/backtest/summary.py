@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from tallystick.governance.backtest.accumulation import (
+from tallystick.governance.backtest.comparison import CandidateComparison, TypeComparison
+from tallystick.governance.backtest.comparison_model import (
     Comparison,
     EpochState,
     History,
     Identity,
     Outcome,
 )
-from tallystick.governance.backtest.comparison import CandidateComparison, TypeComparison
 from tallystick.governance.backtest.distances import EDGES, Distances
 from tallystick.governance.backtest.distribution import (
     Concentration,

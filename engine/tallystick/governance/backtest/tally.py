@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest.accumulation import Comparison, Counts, TypeOutcome
+from tallystick.governance.backtest.comparison_model import Comparison, Counts, TypeOutcome
 from tallystick.governance.backtest.plan import Small
 from tallystick.numbers.nano import NANO
 

@@ -11,8 +11,8 @@ from tallystick.numbers.nano import from_decimal, publish, to_text
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.sections import Band, Reputation
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.law import Law, law_of
 from tallystick.state.reputation import record_delta
+from tallystick.state.rules import StateRules, state_rules_of
 
 _EVENTS: KeyPath = ("reputation", "events")
 
@@ -21,7 +21,7 @@ def _order(scorer: Scorer) -> Iterator[Found]:
     reputation = scorer.rule_set.reputation
     if reputation is None:
         return
-    law = law_of(scorer)
+    law = state_rules_of(scorer)
     for low, high in pairwise(_bands(reputation)):
         worst = max(_ends(reputation), key=lambda at: _delta(law, low, at) - _delta(law, high, at))
         less, more = (_delta(law, name, worst) for name in (high, low))
@@ -40,7 +40,7 @@ def _compounding(scorer: Scorer) -> Iterator[Found]:
     reputation = scorer.rule_set.reputation
     if reputation is None:
         return
-    law = law_of(scorer)
+    law = state_rules_of(scorer)
     for name, event in reputation.events.items():
         if event.multiply is not None and event.multiply > 1:
             least, most = (to_text(publish(_delta(law, name, at))) for at in _ends(reputation))
@@ -57,7 +57,7 @@ def _ends(reputation: Reputation) -> tuple[int, int]:
     return from_decimal(reputation.floor), from_decimal(reputation.ceiling)
 
 
-def _delta(law: Law, name: str, reputation: int) -> Fraction:
+def _delta(law: StateRules, name: str, reputation: int) -> Fraction:
     """What an event does to a reputation in nano; what stays out of the mean does nothing."""
     event = law.reputation.events[name]
     return record_delta(law, reputation, (name,)) if event.in_mean else Fraction(0)

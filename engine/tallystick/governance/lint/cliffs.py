@@ -17,9 +17,14 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, const, published
-from tallystick.governance.lint.borders import Border, borders_of, comparisons_of, sides
 from tallystick.governance.lint.check import Check, Found
-from tallystick.governance.lint.scene import Scene, name_of
+from tallystick.governance.lint.discontinuities import (
+    Discontinuity,
+    comparisons_of,
+    discontinuities_of,
+    sides,
+)
+from tallystick.governance.lint.type_probe import TypeProbe, name_of
 from tallystick.numbers.nano import NANO, publish, to_fraction, to_text
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.bound import BoundType
@@ -39,8 +44,8 @@ _FEW = 8
 class _Cliff:
     """A border with what the axes and the composite are on both sides."""
 
-    scene: Scene
-    border: Border
+    scene: TypeProbe
+    border: Discontinuity
     path: KeyPath
     below: Mapping[str, int]
     above: Mapping[str, int]
@@ -65,10 +70,10 @@ def _find(scorer: Scorer) -> Iterator[Found]:
 
 def _cliffs(bound: BoundType) -> Iterator[_Cliff]:
     """The highest cliff of each comparison of a type."""
-    scene = Scene(bound)
+    scene = TypeProbe(bound)
     starts = _starts(scene)
     for comparison, path, is_gate in _comparisons(bound):
-        best = [_best(scene, borders_of(scene, comparison, start)) for start in starts]
+        best = [_best(scene, discontinuities_of(scene, comparison, start)) for start in starts]
         found = [_seen(scene, border, path) for border in best if border is not None]
         high = [c for c in found if c.height > HEIGHT and (is_gate or _jumps(c))]
         if high:
@@ -88,23 +93,23 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
         yield edge, ("skill_types", bound.name, "gates", place), True
 
 
-def _starts(scene: Scene) -> list[tuple[int, ...]]:
+def _starts(scene: TypeProbe) -> list[tuple[int, ...]]:
     """The record with every fact at its highest, and the one at its lowest."""
     return [tuple(d.high for d in scene.domains), tuple(d.low for d in scene.domains)]
 
 
-def _best(scene: Scene, borders: Iterator[Border]) -> Border | None:
+def _best(scene: TypeProbe, borders: Iterator[Discontinuity]) -> Discontinuity | None:
     """The most promising of some borders in better surroundings, if records can have it."""
     first = max(borders, key=lambda border: _merit(scene, border), default=None)
     found = None if first is None else _improved(scene, first)
     return None if found is None or _faults(scene, found) else found
 
 
-def _faults(scene: Scene, border: Border) -> int:
+def _faults(scene: TypeProbe, border: Discontinuity) -> int:
     return scene.faults(border.below) + scene.faults(border.above)
 
 
-def _improved(scene: Scene, border: Border) -> Border:
+def _improved(scene: TypeProbe, border: Discontinuity) -> Discontinuity:
     """The border in better surroundings: other facts are changed while the axes move further."""
     best, merit = border, _merit(scene, border)
     for _ in range(_ROUNDS):
@@ -123,7 +128,7 @@ def _options(domain: Domain) -> range | tuple[int, ...]:
     return domain.low, domain.low + 1, domain.high
 
 
-def _merit(scene: Scene, border: Border) -> tuple[int, int, int]:
+def _merit(scene: TypeProbe, border: Discontinuity) -> tuple[int, int, int]:
     """Whether records can be so, then how far the axes move, then how high they are."""
     faults = _faults(scene, border)
     if faults:
@@ -142,7 +147,7 @@ def _weights(bound: BoundType) -> dict[str, int]:
     return dict(zip(kept, composite.weights.numerators, strict=True))
 
 
-def _seen(scene: Scene, border: Border, path: KeyPath) -> _Cliff:
+def _seen(scene: TypeProbe, border: Discontinuity, path: KeyPath) -> _Cliff:
     below, above = scene.axes(border.below), scene.axes(border.above)
     composite = scene.bound.composite
     qualities = (composite.quality(below), composite.quality(above))

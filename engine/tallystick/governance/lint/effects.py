@@ -8,7 +8,7 @@ from fractions import Fraction
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.governance.lint.check import Check, Found
 from tallystick.governance.lint.formulas import Use, uses
-from tallystick.governance.lint.scene import name_of
+from tallystick.governance.lint.type_probe import name_of
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer

@@ -12,7 +12,7 @@ from tallystick.errors import RuleSetError
 from tallystick.governance.lint.bounds import unbound, unloaded
 from tallystick.governance.lint.catalogue import CHECKS
 from tallystick.governance.lint.check import Check, Finding, Found
-from tallystick.governance.lint.silence import Silenced, apart, mistakes
+from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import dotted
 from tallystick.rules.loading import load
@@ -32,7 +32,7 @@ class Report:
     """
 
     findings: tuple[Finding, ...]
-    silenced: tuple[Silenced, ...] = ()
+    silenced: tuple[Suppressed, ...] = ()
     loaded: bool = True
 
     def of(

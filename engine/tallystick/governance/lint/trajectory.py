@@ -15,8 +15,8 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.sections import Band, ReputationEvent
-from tallystick.state.law import Law
 from tallystick.state.reputation import damped, record_delta
+from tallystick.state.rules import StateRules
 
 _LONGEST = 20_000
 """After so many epochs a trajectory that still moves is left: some years of epochs."""
@@ -57,7 +57,7 @@ class Trajectory:
         }
 
 
-def trajectory(law: Law, start: int, events: tuple[str, ...]) -> Trajectory:
+def trajectory(law: StateRules, start: int, events: tuple[str, ...]) -> Trajectory:
     """What a reputation in nano becomes while every record has the same events."""
     values = [start]
     while len(values) <= _LONGEST:
@@ -68,7 +68,7 @@ def trajectory(law: Law, start: int, events: tuple[str, ...]) -> Trajectory:
     return Trajectory(events, tuple(values))
 
 
-def best_and_worst(law: Law) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def best_and_worst(law: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The single event that raises a reputation most, and the one that lowers it most.
 
     Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
@@ -81,7 +81,7 @@ def best_and_worst(law: Law) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (max(deltas, key=deltas.__getitem__),), (min(deltas, key=deltas.__getitem__),)
 
 
-def rewards(law: Law) -> tuple[str, ...]:
+def rewards(law: StateRules) -> tuple[str, ...]:
     """Every event that can raise a reputation, at most one of those that bands exclude."""
     table = law.reputation.events
     adding = [name for name, event in table.items() if gain(event) > 0 and event.in_mean]

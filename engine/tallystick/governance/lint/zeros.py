@@ -8,7 +8,7 @@ from itertools import islice, product
 from tallystick.formula.domain import Domain
 from tallystick.governance.lint.check import Check, Found
 from tallystick.governance.lint.reach import composite_range, values_of
-from tallystick.governance.lint.scene import Scene
+from tallystick.governance.lint.type_probe import TypeProbe
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.binding import reads_answer
 from tallystick.scoring.bound import BoundType
@@ -33,7 +33,7 @@ def _zeroing(scorer: Scorer) -> Iterator[Found]:
 
 def _free(scorer: Scorer) -> Iterator[Found]:
     for bound in scorer.types.values():
-        scene = Scene(bound)
+        scene = TypeProbe(bound)
         scored = [(scene.quality(facts), facts) for facts in _idle(scene)]
         least, facts = min(scored, default=(0, ()))
         if least > 0:
@@ -50,7 +50,7 @@ def _free(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _idle(scene: Scene) -> Iterator[Sequence[int]]:
+def _idle(scene: TypeProbe) -> Iterator[Sequence[int]]:
     """Facts of records whose answer is nothing, over many tasks."""
     options = [
         (d.low,) if reads_answer(fact) else _ends(d)

@@ -10,12 +10,12 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.formula.exact import evaluate
-from tallystick.governance.prove.question import QUALITY, Question
+from tallystick.governance.prove.concrete_record import witness
+from tallystick.governance.prove.property import QUALITY, Question
 from tallystick.governance.prove.repeated import is_repetition
 from tallystick.governance.prove.subject import Subject
-from tallystick.governance.prove.witness import witness
 from tallystick.numbers.nano import NANO
-from tallystick.records.types import Record
+from tallystick.records.struct_builder import Record
 from tallystick.scoring.scores import score_facts
 
 Facts = Mapping[str, int]

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.place import Schema, alternatives_of, is_map, place_of
+from tallystick.formula.schema_path import Schema, alternatives_of, is_map, place_of
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO, to_decimal
 

@@ -9,7 +9,7 @@ import attrs
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.path import Step, steps
-from tallystick.formula.place import Schema, alternatives_of, items_of, place_of, type_of
+from tallystick.formula.schema_path import Schema, alternatives_of, items_of, place_of, type_of
 from tallystick.governance.prove.fields import Demand, put
 from tallystick.plugins.draw import Draw
 from tallystick.records.random_values import DEPTH, maker

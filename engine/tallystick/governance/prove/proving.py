@@ -12,8 +12,8 @@ from time import monotonic
 
 from tallystick.errors import TallystickError
 from tallystick.governance.prove.answer import Answer
-from tallystick.governance.prove.families import FAMILIES, questions
-from tallystick.governance.prove.question import Question
+from tallystick.governance.prove.built_in_properties import FAMILIES, questions
+from tallystick.governance.prove.property import Question
 from tallystick.governance.prove.solving import answer
 from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.scoring.scorer import Scorer

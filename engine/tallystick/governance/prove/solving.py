@@ -10,10 +10,10 @@ import z3
 
 from tallystick.governance.prove.answer import Answer
 from tallystick.governance.prove.confirming import Refutation, confirm
-from tallystick.governance.prove.imagined import Imagined, Mode, facts_in
-from tallystick.governance.prove.posing import Posed, pose
-from tallystick.governance.prove.question import QUALITY, Question
+from tallystick.governance.prove.encode import Posed, pose
+from tallystick.governance.prove.property import QUALITY, Question
 from tallystick.governance.prove.subject import Subject
+from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
 from tallystick.numbers.nano import to_text
 
 _TRIES = 6
@@ -25,12 +25,12 @@ _INTERRUPTED = "interrupted from keyboard"
 _PATIENCE = 3
 """A question gets the time of so many proofs."""
 
-Proved = MutableSet[str]
+LoweredFormula = MutableSet[str]
 """What was proved before, as text of the solver: types that share an axis share its proof."""
 
 
 def answer(
-    subject: Subject, question: Question, seconds: float, left: float, proved: Proved
+    subject: Subject, question: Question, seconds: float, left: float, proved: LoweredFormula
 ) -> Answer:
     """The answer to a question.
 
@@ -49,7 +49,12 @@ def answer(
 
 class _Search:
     def __init__(
-        self, subject: Subject, question: Question, seconds: float, end: float, proved: Proved
+        self,
+        subject: Subject,
+        question: Question,
+        seconds: float,
+        end: float,
+        proved: LoweredFormula,
     ) -> None:
         self.subject, self.question, self.proved = subject, question, proved
         self.seconds, self.end = seconds, end
@@ -161,7 +166,7 @@ def _solver(posed: Posed) -> z3.Solver:
 
 def _another(model: z3.ModelRef, posed: Posed) -> z3.BoolRef:
     """Not the facts of this model again."""
-    records: list[Imagined] = [posed.one, *([] if posed.other is None else [posed.other])]
+    records: list[SymbolicRecord] = [posed.one, *([] if posed.other is None else [posed.other])]
     terms = [term for record in records for term in record.facts.values()]
     same = [term == model.eval(term, model_completion=True) for term in terms]
     return z3.Not(z3.And(same))

@@ -13,8 +13,8 @@ import attrs
 from tallystick.errors import TallystickError
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.tree import Node, leaves, value_of
-from tallystick.governance.prove.question import QUALITY
-from tallystick.governance.prove.witness import bases
+from tallystick.governance.prove.concrete_record import bases
+from tallystick.governance.prove.property import QUALITY
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType

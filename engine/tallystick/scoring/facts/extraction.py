@@ -23,7 +23,7 @@ from tallystick.records.extraction import PackedFactsOf, compile_packed, is_doub
 from tallystick.records.rejects import Reject
 from tallystick.records.tables import rows as records_of
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.facts.catalogue import Catalogue
+from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.gathering import Decode, Item
 from tallystick.scoring.requirements import unmet
 
@@ -36,7 +36,7 @@ _TEXTS = 4
 class Extractor:
     """Takes the facts of records of some skill types."""
 
-    def __init__(self, catalogues: Mapping[str, Catalogue]) -> None:
+    def __init__(self, catalogues: Mapping[str, FactCatalog]) -> None:
         """Generate the function of each type."""
         self._plans = {name: _plan(catalogue) for name, catalogue in catalogues.items()}
         self._decoder = Decoder({name: each.schema for name, each in catalogues.items()})
@@ -122,19 +122,19 @@ class _Plan:
         doubles: the positions of the facts that are packed as doubles.
     """
 
-    catalogue: Catalogue
+    catalogue: FactCatalog
     packed_of: PackedFactsOf
     task_of: PackedFactsOf
     doubles: tuple[int, ...]
 
 
-def _plan(catalogue: Catalogue) -> _Plan:
+def _plan(catalogue: FactCatalog) -> _Plan:
     packed: tuple[Node, ...] = (*_IDENTITY, *catalogue.facts)
-    answers, lenient, schema = catalogue.answers, catalogue.lenient, catalogue.schema
+    answers, may_fail, schema = catalogue.answers, catalogue.may_fail, catalogue.schema
     return _Plan(
         catalogue=catalogue,
-        packed_of=compile_packed(packed, schema, lenient=lenient),
-        task_of=compile_packed(packed, schema, zero=answers, lenient=lenient),
+        packed_of=compile_packed(packed, schema, may_fail=may_fail),
+        task_of=compile_packed(packed, schema, zero=answers, may_fail=may_fail),
         doubles=tuple(place for place, fact in enumerate(packed) if is_double(fact)),
     )
 

@@ -20,17 +20,17 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 from tallystick.records.opening import opened
-from tallystick.scoring.facts.about import (
+from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.catalog import FactCatalog
+from tallystick.scoring.facts.metadata import (
     KEY,
-    About,
+    FactsMetadata,
     about_of,
     check,
     column_name,
     described,
     sealed,
 )
-from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.facts.catalogue import Catalogue
 
 CHUNK = 1 << 17
 """How many lines a chunk covers: enough rows of each type for columns to pay."""
@@ -60,7 +60,7 @@ class FactsWriter:
     """Writes batches of consecutive records; close it to complete the file."""
 
     def __init__(
-        self, file: IO[bytes], catalogues: Mapping[str, Catalogue], chunk: int = CHUNK
+        self, file: IO[bytes], catalogues: Mapping[str, FactCatalog], chunk: int = CHUNK
     ) -> None:
         """Begin a file.
 
@@ -155,7 +155,7 @@ def _column(rows: FactRows, name: str) -> pa.Array:
     return value if isinstance(value, pa.Array) else pa.array(value)
 
 
-def about(path: Path) -> About:
+def about(path: Path) -> FactsMetadata:
     """What a facts file says of itself.
 
     Raises:
@@ -167,7 +167,7 @@ def about(path: Path) -> About:
 
 def read(  # noqa: PLR0913  # what there is to choose
     path: Path,
-    catalogues: Mapping[str, Catalogue],
+    catalogues: Mapping[str, FactCatalog],
     wanted: Mapping[str, Collection[str]] | None = None,
     fields: Collection[str] = tuple(IDENTITY),
     chunk: int | None = None,

@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 
 from tallystick.plugins.registry import Registry
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.catalogue import Catalogue, catalogue_of
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.facts.work import batches_of
 from tallystick.scoring.files import Paths, Progress, check_apart
@@ -107,7 +107,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    paths, catalogues, reader = Paths.of(output, rejects), catalogue_of(registry), source_of(source)
+    paths, catalogues, reader = Paths.of(output, rejects), catalog_of(registry), source_of(source)
     check_apart(source, paths)
     with staged(paths.output, paths.rejects, paths.receipt) as (facts, refused, proof):
         with (
@@ -136,7 +136,7 @@ def _append(batch: FactBatch, writer: FactsWriter, facts: Staged, refused: Stage
 
 @contextmanager
 def _writing(
-    facts: Staged, catalogues: Mapping[str, Catalogue], chunk: int
+    facts: Staged, catalogues: Mapping[str, FactCatalog], chunk: int
 ) -> Iterator[FactsWriter]:
     with named(facts.path):
         writer = FactsWriter(facts.file, catalogues, chunk)
@@ -150,7 +150,7 @@ def _writing(
 
 def _receipt(
     registry: Registry,
-    catalogues: Mapping[str, Catalogue],
+    catalogues: Mapping[str, FactCatalog],
     input_digest: str,
     output_digest: str,
     counts: FactCounts,

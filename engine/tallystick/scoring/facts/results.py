@@ -22,9 +22,9 @@ from tallystick.formula.tree import leaves
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
 from tallystick.records.extraction import FAILURES, failed
+from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
-from tallystick.records.wording import NOTHING, shown
-from tallystick.scoring.batch import BatchScorer, ResultBatch, Sheet
+from tallystick.scoring.batch import BatchScorer, ResultBatch, ResultColumns
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
@@ -65,7 +65,7 @@ def score(batch: FactBatch, scorer: BoundRules) -> ResultBatch:
     kept = [rows for rows in kept if len(rows)]
     order = _Order.of(kept, batch.first, batch.lines)
     epochs = order.numbers([rows.epoch for rows in kept]) if scorer.pinned else _NONE
-    sheet = Sheet(order.rows, scorer.axis_names)
+    sheet = ResultColumns(order.rows, scorer.axis_names)
     scores = BatchScorer(scorer.types, scorer.thresholds, scorer.axis_names, scorer.pinned)
     for rows, place in zip(kept, order.places, strict=True):
         _write(sheet, scores, rows, place, epochs)
@@ -189,7 +189,7 @@ class _Order:
 
 
 def _write(
-    sheet: Sheet, scores: BatchScorer, rows: FactRows, place: Places, epochs: Column
+    sheet: ResultColumns, scores: BatchScorer, rows: FactRows, place: Places, epochs: Column
 ) -> None:
     """Score the rows of one type that have a submission."""
     bound = scores.types[rows.skill_type]

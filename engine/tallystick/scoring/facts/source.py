@@ -12,10 +12,10 @@ from tallystick.errors import InputError
 from tallystick.records.opening import opened
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts import results
-from tallystick.scoring.facts.about import About
 from tallystick.scoring.facts.batch import FactBatch, shifted
-from tallystick.scoring.facts.catalogue import catalogue_of
+from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import about, read
+from tallystick.scoring.facts.metadata import FactsMetadata
 from tallystick.scoring.pieces import Results_co, ScoresBatches
 from tallystick.scoring.staging import digest_of
 
@@ -87,13 +87,13 @@ class FactsSource:
             self._read(said, chunk + 1)
         self._read(said, said.chunks)
 
-    def _begun(self) -> About:
+    def _begun(self) -> FactsMetadata:
         said = about(self._path)
         with opened(self._path) as file:
             self.digest = digest_of(file)
         return said
 
-    def _read(self, said: About, chunks: int) -> None:
+    def _read(self, said: FactsMetadata, chunks: int) -> None:
         self.bytes_read = self.size * chunks // (said.chunks or 1)
         self.next = self._first + min(said.lines, chunks * said.chunk)
 
@@ -104,7 +104,7 @@ def _scored(
     if not isinstance(scorer, BoundRules):
         raise _facts_alone(path)
     wanted = results.wanted_by(scorer)
-    catalogues = catalogue_of(scorer.registry)
+    catalogues = catalog_of(scorer.registry)
 
     def scored(batch: FactBatch) -> Any:  # noqa: ANN401  # results of the scorer
         return results.score(shifted(batch, before), scorer)

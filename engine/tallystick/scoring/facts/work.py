@@ -12,9 +12,9 @@ import attrs
 
 from tallystick.errors import EngineError
 from tallystick.plugins.registry import installed
-from tallystick.scoring.engines.work import Engine
+from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch
-from tallystick.scoring.facts.catalogue import Catalogue, catalogue_of
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor, Taking
 from tallystick.scoring.pieces import Scorable
 from tallystick.scoring.sources import Source
@@ -33,7 +33,7 @@ class Extracting:
     definitions: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def of(cls, catalogues: Mapping[str, Catalogue]) -> Extracting:
+    def of(cls, catalogues: Mapping[str, FactCatalog]) -> Extracting:
         """The work by some catalogues."""
         return cls(version("tallystick"), _definitions(catalogues))
 
@@ -48,7 +48,7 @@ class Extracting:
 
 @lru_cache(maxsize=2)
 def _taking(work: Extracting) -> Taking:
-    catalogues = catalogue_of(installed())
+    catalogues = catalog_of(installed())
     found, same = Extracting.of(catalogues), "install the same engine and plugins on every worker"
     if found.engine != work.engine:
         raise EngineError(
@@ -60,12 +60,12 @@ def _taking(work: Extracting) -> Taking:
     return Taking(Extractor(catalogues))
 
 
-def _definitions(catalogues: Mapping[str, Catalogue]) -> tuple[tuple[str, str, str], ...]:
+def _definitions(catalogues: Mapping[str, FactCatalog]) -> tuple[tuple[str, str, str], ...]:
     return tuple((name, each.schema_digest, each.definitions) for name, each in catalogues.items())
 
 
 def batches_of(
-    source: Source, catalogues: Mapping[str, Catalogue], engine: Engine | None
+    source: Source, catalogues: Mapping[str, FactCatalog], engine: Engine | None
 ) -> Generator[FactBatch]:
     """The facts of a source, in order; the same whoever takes them.
 

@@ -11,7 +11,7 @@ import msgspec
 from tallystick.errors import DamagedError, NumberError
 from tallystick.numbers.nano import from_text
 from tallystick.rules.sections import Role
-from tallystick.state.signal import Signal
+from tallystick.state.event import StateEvent
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -36,7 +36,7 @@ _PLACES = 9
 _LINES = msgspec.json.Decoder(_Line)
 
 
-def signal_of(body: str) -> Signal:
+def event_of(body: str) -> StateEvent:
     """The signal that `Signal.to_line` wrote, as `Signal.from_dict` would read it.
 
     Raises:
@@ -44,7 +44,7 @@ def signal_of(body: str) -> Signal:
     """
     try:
         line = _LINES.decode(body)
-        return Signal(
+        return StateEvent(
             line.validator,
             line.hotkey,
             line.skill_type,

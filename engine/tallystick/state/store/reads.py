@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
 from tallystick.rules.sections import Role
 from tallystick.state.chain import Entry
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Snapshot, State
-from tallystick.state.signal import Signal
-from tallystick.state.store.decoding import object_of, signal_of, sound
-from tallystick.state.store.head import Head
+from tallystick.state.store.decoding import event_of, object_of, sound
+from tallystick.state.store.log_head import Head
 from tallystick.state.store.tables import HEAD, LOG, ROUNDS, SIGNALS, SNAPSHOTS
 
 _ROWS = 2_000
@@ -55,27 +55,27 @@ class Reads:
             yield from (Entry(row[0], row[1], row[2], row[3]) for row in rows)
             after, size = rows[-1][0], _ROWS
 
-    def signals(self, counted_in: int) -> Iterator[Signal]:
+    def signals(self, counted_in: int) -> Iterator[StateEvent]:
         """The signals that were recorded while an epoch was open, in the order of the log."""
-        return map(signal_of, self.evidence(counted_in))
+        return map(event_of, self.evidence(counted_in))
 
     def evidence(self, counted_in: int) -> Iterator[str]:
         """The lines of `signals`."""
         return self._bodies(SIGNALS.c.counted_in == counted_in)
 
-    def signals_of_round(self, number: int) -> Iterator[Signal]:
+    def signals_of_round(self, number: int) -> Iterator[StateEvent]:
         """The signals of a round, events too, in the order of the log."""
-        return map(signal_of, self._bodies(SIGNALS.c.round == number))
+        return map(event_of, self._bodies(SIGNALS.c.round == number))
 
-    def known(self, signals: Sequence[Signal]) -> dict[bytes, Signal]:
+    def known(self, signals: Sequence[StateEvent]) -> dict[bytes, StateEvent]:
         """Those signals of the store, by identity, that have the identity of one of these."""
         identities = [signal.identity for signal in signals]
-        found: dict[bytes, Signal] = {}
+        found: dict[bytes, StateEvent] = {}
         query = select(SIGNALS.c.identity, LOG.c.body).join(LOG, LOG.c.seq == SIGNALS.c.seq)
         for start in range(0, len(identities), _IDENTITIES):
             page = SIGNALS.c.identity.in_(identities[start : start + _IDENTITIES])
             for identity, body in self.connection.execute(query.where(page)):
-                found[bytes(identity)] = signal_of(body)
+                found[bytes(identity)] = event_of(body)
         return found
 
     def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
@@ -117,7 +117,7 @@ class Reads:
         rows = self.connection.execute(select(SIGNALS.c.round).where(*mine).distinct())
         return set(rows.scalars())
 
-    def scored(self, hotkey: str) -> Iterator[Signal]:
+    def scored(self, hotkey: str) -> Iterator[StateEvent]:
         """The records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
@@ -125,7 +125,7 @@ class Reads:
         mine = _BODIES.where(SIGNALS.c.hotkey == hotkey, SIGNALS.c.is_record.is_(True))
         for newest, oldest in self._spans(hotkey):
             page = mine.where(SIGNALS.c.round <= newest, SIGNALS.c.round >= oldest)
-            found = [signal_of(row[1]) for row in self.connection.execute(page)]
+            found = [event_of(row[1]) for row in self.connection.execute(page)]
             yield from sorted(found, key=_age, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
@@ -180,5 +180,5 @@ def _plain(row: Row[*tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
 
 
-def _age(signal: Signal) -> tuple[int, str, str, str]:
+def _age(signal: StateEvent) -> tuple[int, str, str, str]:
     return signal.round, signal.task_id, signal.skill_type, signal.validator

@@ -11,9 +11,9 @@ from sqlalchemy import Table, delete, insert, select, update
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.state.chain import Entry
+from tallystick.state.event import StateEvent
 from tallystick.state.model import Snapshot
-from tallystick.state.signal import Signal
-from tallystick.state.store.head import Head
+from tallystick.state.store.log_head import Head
 from tallystick.state.store.reads import Reads
 from tallystick.state.store.tables import HEAD, LOG, ROUNDS, SIGNALS, SNAPSHOTS
 
@@ -41,7 +41,7 @@ class Transaction(Reads):
         """Add entries to the log; their chain is the caller's to make."""
         self._insert(LOG, ((each.seq, each.kind, each.body, each.hash) for each in entries))
 
-    def put_signals(self, signals: Iterable[tuple[int, Signal, int]]) -> None:
+    def put_signals(self, signals: Iterable[tuple[int, StateEvent, int]]) -> None:
         """Index signals.
 
         Args:
@@ -87,6 +87,6 @@ class Transaction(Reads):
             self.connection.exec_driver_sql(text, page)
 
 
-def _indexed(seq: int, signal: Signal, counted_in: int) -> tuple[Any, ...]:
+def _indexed(seq: int, signal: StateEvent, counted_in: int) -> tuple[Any, ...]:
     miner = signal.hotkey, signal.skill_type, signal.role, signal.is_record
     return seq, signal.identity, counted_in, signal.round, *miner

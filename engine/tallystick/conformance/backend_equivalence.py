@@ -1,0 +1,263 @@
+"""Agreement: every reader of a formula gives the same number for the same record.
+
+The exact reader is the reference. What it publishes of each requirement, axis, composite, factor
+and emission is compared with the generated function of integers and with the columns; then whole
+results, one by one, with those of a batch, and what explanations say of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.conformance.codes import finding
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.samples import JSON, line, of_type
+from tallystick.conformance.subject import Subject
+from tallystick.errors import RecordError
+from tallystick.numbers.nano import NANO, publish
+from tallystick.records.decoding import MissedDeadline
+from tallystick.records.rejects import Reject
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.composite import Composite
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.scores import emission_inputs
+
+if TYPE_CHECKING:
+    from tallystick.formula.columns import Column
+
+EXPLAINED = 40
+"""How many records of each type are explained, which takes far longer than to score them."""
+
+_LONGEST = 200
+
+
+@attrs.frozen(eq=False)
+class _Rows:
+    """The records of one type, with their facts and what the exact reader published of them.
+
+    Attributes:
+        records: the records.
+        facts: the integers of each.
+        published: the published values of each, by name; they grow step by step.
+    """
+
+    records: list[JSON]
+    facts: list[tuple[int, ...]]
+    published: list[dict[str, int]]
+
+
+@attrs.frozen(eq=False)
+class _Readings:
+    """One value of every record, by three readers; what fails is told as text.
+
+    Attributes:
+        name: of the value.
+        exact: by the exact reader.
+        integers: by the function of integers.
+        columns: by the columns.
+    """
+
+    name: str
+    exact: list[int | str]
+    integers: list[int | str]
+    columns: list[int | str]
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """The findings about readers that differ; one for each formula of each rule set.
+
+    Raises:
+        SchemaError: no record of a skill type was found that meets its requirements.
+    """
+    for reference, scorer in subject.scorers.items():
+        for name, bound in scorer.types.items():
+            requirements = tuple(requirement for requirement, _ in bound.requirements)
+            records = of_type(scorer.registry.skill_types[name], requirements)
+            yield from _of_type(f"{reference}: {name}", scorer, bound, records)
+
+
+def _of_type(
+    where: str, scorer: Scorer, bound: BoundType, records: Sequence[JSON]
+) -> Iterator[Finding]:
+    rows = _rows(scorer, records)
+    found = [each for readings in _steps(bound, rows) for each in _differing(where, readings, rows)]
+    # a formula that differs makes results differ too, which says nothing more
+    yield from found or _of_results(where, scorer, records)
+    yield from _of_explanations(where, scorer, records)
+
+
+def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
+    """The records with their facts, but for those of which an opaque fact fails."""
+    rows = _Rows([], [], [])
+    for record in records:
+        found = scorer.decoder.convert(record, 1)
+        if isinstance(found, Reject | MissedDeadline):
+            continue
+        try:
+            facts = scorer.types[found.skill_type].facts_of(found)
+        except RecordError:
+            continue
+        rows.records.append(record)
+        rows.facts.append(facts)
+        rows.published.append({})
+    return rows
+
+
+def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Readings]:
+    """Every value in the order of scoring, each over what the exact reader published before."""
+    for requirement, compiled in bound.requirements:
+        yield _read(requirement.name, compiled, rows, rows.published)
+    for axis in bound.axes:
+        readings = _read(axis.name, axis.compiled, rows, rows.published)
+        yield readings
+        _publish(axis.name, readings, rows)
+    yield (readings := _quality(bound, rows))
+    _publish("quality", readings, rows)
+    if bound.emission is not None:
+        yield from _emission(bound, bound.emission.compiled, rows)
+
+
+def _emission(bound: BoundType, emission: Compiled, rows: _Rows) -> Iterator[_Readings]:
+    base = [{"base_weight": bound.base_weight or 0} for _ in rows.records]
+    factors: list[dict[str, int | None]] = [dict.fromkeys(bound.absent, NANO) for _ in base]
+    for factor in bound.factors:
+        yield (readings := _read(factor.name, factor.compiled, rows, base))
+        applies = [1] * len(base)
+        if factor.applies is not None:
+            yield (held := _read(f"{factor.name}, where it applies", factor.applies, rows, base))
+            applies = [value != 0 for value in held.exact]
+        for found, value, counts in zip(factors, readings.exact, applies, strict=True):
+            found[factor.name] = value if counts and isinstance(value, int) else None
+    inputs = [
+        emission_inputs(bound, published["quality"], _multiplier(bound, published["quality"]), each)
+        for published, each in zip(rows.published, factors, strict=True)
+    ]
+    yield _read("emission", emission, rows, inputs, reads_facts=False)
+
+
+def _multiplier(bound: BoundType, quality: int) -> int | None:
+    if bound.tiers is None:
+        return None
+    return bound.tiers.multipliers[bound.tiers.level(quality, bound.seeds)]
+
+
+def _read(
+    name: str,
+    compiled: Compiled,
+    rows: _Rows,
+    published: Sequence[Mapping[str, int]],
+    *,
+    reads_facts: bool = True,
+) -> _Readings:
+    """What the readers make of one formula."""
+    facts: list[tuple[int, ...]] = rows.facts if reads_facts else [()] * len(rows.records)
+    given, count = list(zip(facts, published, strict=True)), len(rows.records)
+    return _Readings(
+        name,
+        [_tried(_exact, compiled, *each) for each in given],
+        [_tried(compiled.nano, *each) for each in given],
+        _of_columns(
+            count, lambda: compiled.nano_columns(_columns(facts), _named(published), count)
+        ),
+    )
+
+
+def _exact(compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]) -> int:
+    return publish(compiled.exact(facts, published))
+
+
+def _quality(bound: BoundType, rows: _Rows) -> _Readings:
+    """The composite after its gates; a mean has no tree, and is compared with its columns alone."""
+    composite, count = bound.composite, len(rows.records)
+    return _Readings(
+        "quality",
+        [_tried(_exact_quality, composite, axes) for axes in rows.published],
+        [_tried(composite.quality, axes) for axes in rows.published],
+        _of_columns(count, lambda: composite.quality_columns(_named(rows.published), count)),
+    )
+
+
+def _exact_quality(composite: Composite, axes: Mapping[str, int]) -> int:
+    if composite.formula is None:
+        return composite.quality(axes)
+    return composite.gated(_exact(composite.formula, (), axes), axes)
+
+
+def _of_columns(rows: int, read: Callable[[], Column]) -> list[int | str]:
+    found = _tried(read) if rows else []
+    return [found] * rows if isinstance(found, str) else [int(value) for value in found]
+
+
+def _tried(read: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  # what it reads, or why it cannot
+    try:
+        return read(*arguments)
+    except Exception as error:  # noqa: BLE001  # a reader that fails differs from one that does not
+        return f"{type(error).__name__}: {error}"[:_LONGEST]
+
+
+def _columns(facts: Sequence[tuple[int, ...]]) -> list[Any]:
+    import numpy as np  # noqa: PLC0415  # loaded when columns are read
+
+    return [np.array(column, np.int64) for column in zip(*facts, strict=True)]
+
+
+def _named(published: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    import numpy as np  # noqa: PLC0415  # as above
+
+    names = published[0] if published else {}
+    return {name: np.array([each[name] for each in published], np.int64) for name in names}
+
+
+def _publish(name: str, readings: _Readings, rows: _Rows) -> None:
+    for published, value in zip(rows.published, readings.exact, strict=True):
+        published[name] = value if isinstance(value, int) else 0
+
+
+def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Finding]:
+    """The first record of which two readers give different numbers."""
+    every = zip(rows.records, readings.exact, readings.integers, readings.columns, strict=True)
+    for record, exact, integers, columns in every:
+        if isinstance(exact, str) or not exact == integers == columns:
+            values = {"exact": exact, "integers": integers, "columns": columns}
+            shown = ", ".join(f"{reader} {value}" for reader, value in values.items())
+            message = f"found {shown} (nano), expected one number"
+            place = f"{where}: {readings.name}"
+            yield finding("readers-disagree", place, message, {"record": record, **values})
+            return
+
+
+def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Finding]:
+    """The first record whose result alone is not the one that it has in a batch."""
+    lines = [line(record) for record in records]
+    batch = scorer.score_lines(lines)
+    rows = {each.line: each for each in batch.rejects} | {r.record: r for r in batch.results()}
+    for number, (single, record) in enumerate(
+        zip(scorer.score_many(lines), records, strict=True), 1
+    ):
+        if single != rows.get(number):
+            message = f"found {rows.get(number)} in a batch, expected {single} as alone"
+            yield finding("readers-disagree", where, message, {"record": record})
+            return
+
+
+def _of_explanations(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Finding]:
+    """The first record that cannot be explained, or whose explanation has another result."""
+    for record in records[:: max(1, len(records) // EXPLAINED)]:
+        try:
+            explanation = scorer.explain(record)
+            json.dumps(explanation.to_dict())
+            if explanation.result != scorer.score(record):
+                message = "found another result in the explanation, expected that of the record"
+                yield finding("readers-disagree", where, message, {"record": record})
+                return
+        except RecordError:
+            continue
+        except Exception as error:  # noqa: BLE001  # whatever it is, it cannot be read
+            message = f"found {type(error).__name__}: {error}, expected an explanation"
+            yield finding("text-unreadable", where, message, {"record": record})
+            return

@@ -1,0 +1,191 @@
+"""The check of a plugin in a process of its own, which may hang, crash or print what it likes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import attrs
+
+from tallystick.conformance import release
+from tallystick.conformance.codes import finding
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.report import LOADING, OPAQUE, Checked, Report
+from tallystick.conformance.target import Target, find
+
+SECONDS = 120.0
+"""How long a check may take."""
+_FIRST: Mapping[str, str] = {"PYTHONHASHSEED": "0"}
+_OTHER: Mapping[str, str] = {"PYTHONHASHSEED": "1", "TZ": "KIT-13:37", "TALLYSTICK_KIT": "again"}
+"""The environment of two processes: another order of sets, another time zone, and one name more."""
+_UNRECORDED = "formula-unrecorded"
+
+Line = Mapping[str, Any]
+
+
+@attrs.frozen
+class _Ended:
+    """How a process ended.
+
+    Attributes:
+        lines: what it said, in order.
+        status: its exit status; None if it was cut off.
+        last: the last line that it wrote as an error.
+    """
+
+    lines: Sequence[Line]
+    status: int | None
+    last: str
+
+    def said(self, key: str) -> Any:  # noqa: ANN401  # a JSON value
+        """The value of the only line with a key; None without one."""
+        return next((line[key] for line in self.lines if key in line), None)
+
+
+def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Report:
+    """What the kit says of a plugin.
+
+    Args:
+        target: the name of an installed plugin, or the folder of a project.
+        seconds: how long it may take altogether.
+        record: whether to add new formulas to ``released.json``; done only if nothing else is
+            found.
+
+    Raises:
+        PluginError: there is no such plugin.
+        OutputError: ``released.json`` cannot be written.
+    """
+    found, end = find(target), time.monotonic() + seconds
+    first = _run(target, _FIRST, end)
+    report = _report(found, first, seconds)
+    if first.said("digest") is not None:
+        report = _with(report, OPAQUE, _elsewhere(target, first.said("digest"), seconds, end))
+    return _recorded(report, first.said("about")) if record else report
+
+
+def _run(target: str, environment: Mapping[str, str], end: float, *options: str) -> _Ended:
+    """One run of the kit; it is cut off at the end of the time."""
+    with TemporaryDirectory(prefix="tallystick-kit-") as folder:
+        answer, errors = Path(folder) / "answer.jsonl", Path(folder) / "errors.txt"
+        # -P keeps the folder of the call from hiding a module of the engine
+        kit = (sys.executable, "-P", "-m", "tallystick.conformance", target)
+        with errors.open("wb") as stderr:
+            process = subprocess.Popen(  # noqa: S603  # this Python, this package
+                [*kit, "--answer", str(answer), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+            status = _wait(process, end)
+        return _Ended(list(_lines(answer)), status, _last_words(errors))
+
+
+def _wait(process: subprocess.Popen[bytes], end: float) -> int | None:
+    """The exit status, or None if the time was up; nothing that was started stays behind."""
+    try:
+        return process.wait(max(0.0, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _lines(answer: Path) -> Iterator[Line]:
+    """Every whole line; the last one may be cut off."""
+    if not answer.exists():
+        return
+    for line in answer.read_text(encoding="utf-8", errors="replace").splitlines():
+        with suppress(ValueError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
+
+
+def _last_words(errors: Path) -> str:
+    text = errors.read_text(encoding="utf-8", errors="replace")
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _report(target: Target, ended: _Ended, seconds: float) -> Report:
+    checked: list[Checked] = []
+    for line in ended.lines:
+        if "begin" in line:
+            checked.append(Checked(line["begin"]))
+        if "found" in line and checked:
+            checked[-1] = _and(checked[-1], Finding(**line["found"]))
+    about = ended.said("about") or {}
+    report = Report(
+        plugin=target.name,
+        version=target.version,
+        formulas=len(about.get("formulas", ())),
+        skill_types=about.get("skill_types", 0),
+        checked=tuple(checked) or (Checked(LOADING),),
+    )
+    name = report.checked[-1].name
+    return _with(report, name, _unfinished(ended, name, seconds))
+
+
+def _unfinished(ended: _Ended, where: str, seconds: float) -> Finding | None:
+    """What is to be said of a process that did not come to its end."""
+    if ended.status is None:
+        message = f"found no end of {where!r} after {seconds:g} seconds altogether, expected one"
+        return finding("timed-out", where, message)
+    if ended.said("end") and not ended.status:
+        return None
+    message = f"found that the process ended with {_status(ended.status)}, expected 0"
+    return finding("crashed", where, f"{message}: {ended.last}" if ended.last else message)
+
+
+def _status(status: int) -> str:
+    if status >= 0:
+        return f"the exit status {status}"
+    with suppress(ValueError):
+        return f"the signal {signal.Signals(-status).name}"
+    return f"the signal {-status}"
+
+
+def _elsewhere(target: str, digest: str, seconds: float, end: float) -> Finding | None:
+    """Whether opaque facts give other integers in another process."""
+    other = _run(target, _OTHER, end, "--digest")
+    unfinished = _unfinished(other, OPAQUE, seconds)
+    if unfinished is not None or other.said("digest") in {None, digest}:
+        return unfinished
+    message = (
+        "found other integers of the same records in a process with another order of sets, another "
+        "time zone and another environment, expected the same"
+    )
+    return finding("opaque-unstable", OPAQUE, message)
+
+
+def _with(report: Report, name: str, found: Finding | None) -> Report:
+    """The report with one more finding of a check."""
+    if found is None:
+        return report
+    checked = [_and(each, found) if each.name == name else each for each in report.checked]
+    return attrs.evolve(report, checked=tuple(checked))
+
+
+def _and(checked: Checked, found: Finding) -> Checked:
+    return attrs.evolve(checked, findings=(*checked.findings, found))
+
+
+def _recorded(report: Report, about: Mapping[str, Any] | None) -> Report:
+    """The report after new formulas were recorded, if nothing but that was missing."""
+    if about is None or any(found.code != _UNRECORDED for found in report.findings):
+        return report
+    added = release.record(Path(about["folder"]), about["formulas"])
+    checked = [attrs.evolve(each, findings=()) for each in report.checked]
+    return attrs.evolve(report, checked=tuple(checked), recorded=added)

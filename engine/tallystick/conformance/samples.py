@@ -1,0 +1,320 @@
+"""Samples: valid records of a skill type that meet its requirements, random and at the corners.
+
+They follow from the schema, the requirements and a seed alone, also under another hash seed: the
+kit compares what two processes make of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import attrs
+import msgspec
+
+from tallystick.conformance.boundary_values import FULL, Corner, built, changed
+from tallystick.errors import RecordError, SchemaError
+from tallystick.formula.exact import evaluate
+from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.formula import Requirement
+from tallystick.formula.path import steps
+from tallystick.formula.schema_path import ANSWER
+from tallystick.formula.tree import Node, leaves
+from tallystick.plugins.draw import Draw
+from tallystick.plugins.skill_type import SkillType
+from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.records.history import history_of
+from tallystick.records.random_records import RandomRecords
+from tallystick.records.rejects import Reject
+from tallystick.records.schema import Schema, load_schema, skill_type_of
+from tallystick.records.struct_builder import Record
+
+JSON = dict[str, Any]
+"""A record as a mapping of JSON values."""
+
+COUNT = 100
+"""How many random records there are; as many have a corner of its own in every place."""
+SEED = 1
+MOST_CORNERS = 500
+"""So many records are changed in one place; of more, every second, third … is kept."""
+
+_TRIES = 40
+_EDGES = (0, 0, 0, 8)
+_OF_A_NETWORK = 24
+_TURNS = 16
+_BASES = 6
+_READS_TWO = ("equal", "excess", "overlap")
+
+
+@attrs.frozen(eq=False)
+class Judge:
+    """Tells whether a record is valid under a schema and meets requirements.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+        requirements: what else must hold.
+    """
+
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    _decoder: Decoder = attrs.field(init=False)
+    _facts: tuple[Node, ...] = attrs.field(init=False)
+    _facts_of: FactsOf = attrs.field(init=False)
+
+    @_decoder.default
+    def _make_decoder(self) -> Decoder:
+        return Decoder({skill_type_of(self.schema): self.schema})
+
+    @_facts.default
+    def _gather(self) -> tuple[Node, ...]:
+        every = [f for r in self.requirements for f in leaves(r.condition, "fact")]
+        return tuple({fact.digest: fact for fact in every}.values())
+
+    @_facts_of.default
+    def _compile(self) -> FactsOf:
+        return compile_extraction(self._facts, self.schema)
+
+    def decoded(self, record: Mapping[str, Any]) -> Record | None:
+        """The record as formulas get it; None if it is not valid, or has no submission."""
+        found = self._decoder.convert(record, 1)
+        return None if isinstance(found, Reject | MissedDeadline) else found
+
+    def unmet(self, record: Mapping[str, Any]) -> list[Requirement] | None:
+        """The requirements that a valid record does not meet; None if it is not valid.
+
+        A requirement whose opaque fact fails is not met.
+        """
+        found = self.decoded(record)
+        if found is None:
+            return None
+        try:
+            facts = self._facts_of(found)
+        except RecordError:
+            return [r for r in self.requirements if _is_opaque(r)]
+        by_digest = {f.digest: value for f, value in zip(self._facts, facts, strict=True)}
+        return [r for r in self.requirements if not evaluate(r.condition, by_digest, {})]
+
+
+def records(
+    schema: Schema,
+    requirements: Iterable[Requirement] = (),
+    count: int = COUNT,
+    seed: int = SEED,
+) -> list[JSON]:
+    """Valid records that meet the requirements, each with a submission; different ones.
+
+    Args:
+        schema: the self-contained schema of a skill type.
+        requirements: those of the type, and perhaps of a rule set.
+        count: how many are random, if so many are found; the corners come on top.
+        seed: equal ones give equal records.
+
+    Raises:
+        SchemaError: no record was found that meets the requirements.
+    """
+    judge = Judge(schema, tuple(requirements))
+    return _distinct(_made(judge, (), count, seed))
+
+
+@lru_cache(maxsize=64)
+def of_type(
+    skill_type: SkillType,
+    requirements: tuple[Requirement, ...] | None = None,
+    count: int = COUNT,
+    seed: int = SEED,
+) -> tuple[JSON, ...]:
+    """As ``records``, with the examples of the type and what its generator makes first.
+
+    Args:
+        skill_type: the type.
+        requirements: all that must hold; None asks for those of the type.
+        count: as in ``records``.
+        seed: as in ``records``.
+
+    Raises:
+        SchemaError: no record was found that meets the requirements.
+    """
+    asked = skill_type.requirements if requirements is None else requirements
+    judge = Judge(load_schema(skill_type.schema), asked)
+    given = [*_examples(skill_type), *_of_generator(skill_type, seed)]
+    kept = [record for record in given if judge.unmet(record) == []]
+    return tuple(_distinct([*kept, *_made(judge, kept, count, seed)]))
+
+
+def largest(judge: Judge, donors: Sequence[JSON], size: Fraction, letters: str) -> JSON | None:
+    """A record of which everything is that share of its largest; None if there is no such."""
+    record = _whole(judge.schema, Corner(0, size, letters=letters))
+    return mended(judge, record, donors)
+
+
+def mended(judge: Judge, record: JSON, donors: Sequence[JSON]) -> JSON | None:
+    """The record, with what its unmet requirements read taken from one that meets them."""
+    unmet = judge.unmet(record)
+    for donor in islice(donors, _TRIES):
+        if not unmet:
+            break
+        paths = {p for r in unmet for f in leaves(r.condition, "fact") for p in _paths(f)}
+        record = deepcopy(record)
+        for path in sorted(paths):
+            _copy(path.split("."), donor, record)
+        unmet = judge.unmet(record)
+    return record if unmet == [] else None
+
+
+def line(record: Mapping[str, Any]) -> bytes:
+    """The record as a line of a file, without its line end."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def plain(judge: Judge, record: Mapping[str, Any]) -> JSON:
+    """The record as an opaque fact gets it: what is left out, null or empty is missing."""
+    made: JSON = msgspec.to_builtins(judge.decoded(record))
+    return made
+
+
+def _made(judge: Judge, given: Sequence[JSON], count: int, seed: int) -> list[JSON]:
+    """Random records and corners; those that are given stand in where none is found."""
+    drawn = list(islice(_random(judge, count * _TRIES, seed), count))
+    donors = [*drawn, *given]
+    if not donors:
+        raise SchemaError(
+            f"found no record of {skill_type_of(judge.schema)!r} that meets its requirements in "
+            f"{count * _TRIES} that its schema allows, expected some: give it examples"
+        )
+    corners = [*_uniform(judge.schema), *_mixed(judge.schema, count, seed)]
+    found = (mended(judge, record, donors) for record in corners)
+    kept = [record for record in found if record is not None]
+    return [*drawn, *kept, *_thinned(_changed(judge, donors[:_BASES]))]
+
+
+def _random(judge: Judge, tries: int, seed: int) -> Iterator[JSON]:
+    make, name = RandomRecords(judge.schema), skill_type_of(judge.schema)
+    for number in range(tries):
+        record = make.record(Draw.of(seed, name, number), _EDGES[number % len(_EDGES)])
+        if judge.unmet(record) == []:
+            yield record
+
+
+def _uniform(schema: Schema) -> Iterator[JSON]:
+    """Records that are at the same corner everywhere."""
+    for turn in range(_TURNS):
+        for size, same in ((0, False), (1, False), (FULL, False), (FULL, True)):
+            for present in (True, False):
+                yield _whole(schema, Corner(turn, size, same=same, present=present))
+
+
+def _mixed(schema: Schema, count: int, seed: int) -> Iterator[JSON]:
+    """Records that are at another corner in each place."""
+    for number in range(count):
+        yield _whole(schema, Corner(draw=Draw.of(seed, "corner", number)))
+
+
+def _changed(judge: Judge, bases: Sequence[JSON]) -> list[JSON]:
+    """Records changed in one place; what one of them cannot be, another one may."""
+    top, done, found = _top(judge.schema), set[tuple[str, int]](), list[JSON]()
+    for base in bases:
+        turns: Counter[str] = Counter()
+        for path, record in changed(base, top, judge.schema):
+            turns[path] += 1
+            key = path, turns[path]
+            if key not in done and judge.unmet(record) == []:
+                done.add(key)
+                found.append(record)
+    return found
+
+
+def _whole(schema: Schema, corner: Corner) -> JSON:
+    made: JSON = built(_top(schema), schema, corner)
+    return made
+
+
+def _top(schema: Schema) -> Schema:
+    """The schema with all that a record with an answer has required, and without conditions."""
+    answer = [name for name in ANSWER if name in schema.get("properties", {})]
+    kept = {name: part for name, part in schema.items() if name not in ("if", "then", "else")}
+    return {**kept, "required": [*schema.get("required", ()), *answer]}
+
+
+def _thinned(found: list[JSON]) -> list[JSON]:
+    step = -(-len(found) // MOST_CORNERS)
+    return found[:: max(1, step)]
+
+
+def _distinct(found: Iterable[JSON]) -> list[JSON]:
+    return list({line(record): record for record in found}.values())
+
+
+def generated(skill_type: SkillType, seed: int) -> list[bytes]:
+    """Some lines of the history of a network that the generator of a type makes; none without one.
+
+    Raises:
+        SchemaError: the schema refuses one of its records; and whatever the generator raises.
+    """
+    if skill_type.generator is None:
+        return []
+    sizes = {"miners": 8, "validators": 2, "epochs": 2, "rounds": 3}
+    return list(history_of(seed, [skill_type], **sizes).lines(_OF_A_NETWORK))
+
+
+def _examples(skill_type: SkillType) -> Iterator[JSON]:
+    """The examples that are records; what is wrong with others is told by another check."""
+    path = skill_type.examples
+    for text in path.read_bytes().splitlines() if path is not None and path.is_file() else ():
+        with suppress(ValueError):
+            record = json.loads(text)
+            if isinstance(record, dict):
+                yield record
+
+
+def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
+    """What the generator makes; why it makes nothing is told by another check."""
+    try:
+        return [json.loads(line) for line in generated(skill_type, seed)]
+    except Exception:  # noqa: BLE001  # a generator is code of the plugin
+        return []
+
+
+def _is_opaque(requirement: Requirement) -> bool:
+    return any(reader_of(fact) == "opaque" for fact in leaves(requirement.condition, "fact"))
+
+
+def _paths(fact: Node) -> list[str]:
+    """Where a fact looks, up to the first list or map; nowhere for an opaque one."""
+    reader = reader_of(fact)
+    if reader == "opaque":
+        return []
+    paths = [path_of(fact), *(arguments_of(fact)[:1] if reader in _READS_TWO else ())]
+    return [_plain_part(path) for path in paths]
+
+
+def _plain_part(path: str) -> str:
+    names: list[str] = []
+    for step in steps(path):
+        if step.name == "*":
+            break
+        names.append(step.name)
+        if step.field is not None:
+            break
+    return ".".join(names)
+
+
+def _copy(names: Sequence[str], source: Any, target: Any) -> None:  # noqa: ANN401  # JSON values
+    """Make a place of one record what it is in another; left out where it is not there."""
+    *before, last = names
+    for name in before:
+        source = source.get(name) if isinstance(source, dict) else None
+        target = target.get(name) if isinstance(target, dict) else None
+    if not isinstance(target, dict):
+        return
+    if isinstance(source, dict) and last in source:
+        target[last] = deepcopy(source[last])
+    else:
+        target.pop(last, None)

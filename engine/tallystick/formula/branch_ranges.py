@@ -1,0 +1,241 @@
+"""What is known of the atoms in one branch of a formula: interval arithmetic with memory.
+
+An interval is kept for each atom, and for each linear form that a guard or a requirement has
+compared (``deadline − t_min ≥ 1``, ``shared ≤ mine``), because the intervals of the atoms alone
+cannot say it. All values are integers, so ``x > 0`` is ``x ≥ 1``. Every interval that is returned
+holds for every valid record that reaches the branch; it may be wider than need be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil, floor, prod
+
+from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
+from tallystick.formula.polynomial import Monomial, Polynomial, add, primitive, scale
+
+Interval = tuple[int, int]
+Key = tuple[tuple[Monomial, int], ...]
+
+_ROUNDS = 2
+"""How often one fact is passed on to the others: enough for the chains that formulas have."""
+_CHOICES = 16
+"""How many linear stand-ins for a product are tried."""
+
+
+class BranchRanges:
+    """The intervals that hold in one branch.
+
+    Attributes:
+        possible: false once the conditions of the branch are seen to contradict each other.
+    """
+
+    def __init__(self, born: dict[int, Interval]) -> None:
+        """Know only the intervals that atoms are born with; the mapping is shared and may grow."""
+        self._born = born
+        self._learnt: dict[int, Interval] = {}
+        self._forms: dict[Key, tuple[int | None, int | None]] = {}
+        self._known_gaps: Mapping[tuple[Monomial, Monomial], int] | None = None
+        self.possible = True
+
+    def copy(self) -> BranchRanges:
+        """The same knowledge, to be refined on its own."""
+        other = BranchRanges(self._born)
+        other._become(self)
+        return other
+
+    def interval(self, index: int) -> Interval:
+        """The interval of an atom."""
+        return self._learnt.get(index) or self._born[index]
+
+    def range(self, polynomial: Polynomial) -> Interval:
+        """An interval that holds the polynomial."""
+        low, high = self._plain(polynomial)
+        key, factor, rest = primitive(polynomial)
+        if key in self._forms:
+            ends = [None if e is None else factor * e + rest for e in self._forms[key]]
+            below, above = ends if factor > 0 else reversed(ends)
+            low = low if below is None else max(low, below)
+            high = high if above is None else min(high, above)
+        return max(low, self._chased(polynomial)), min(high, -self._chased(scale(polynomial, -1)))
+
+    def size(self, polynomial: Polynomial) -> int:
+        """A bound on every partial sum of the polynomial's terms, without sign."""
+        return sum(
+            abs(c) * prod(max(map(abs, self.interval(i))) for i in m) for m, c in polynomial.items()
+        )
+
+    def assume(self, condition: Condition, *, holds: bool = True) -> None:
+        """Learn that a condition holds, or that it does not."""
+        match condition:
+            case Always(value):
+                self.possible &= value is holds
+            case Opposite(inner):
+                self.assume(inner, holds=not holds)
+            case Both(first, second) if holds:
+                self._assume_all((first, second), holds)
+            case Either(first, second) if not holds:
+                self._assume_all((first, second), holds)
+            case Both(first, second) | Either(first, second):
+                self._assume_one(first, second, holds)
+            case Compare(polynomial, relation):
+                self._compare(polynomial, relation, holds)
+
+    def at_most(self, polynomial: Polynomial, bound: int) -> None:
+        """Learn that a polynomial is at most ``bound``."""
+        key, factor, rest = primitive(polynomial)
+        if not key:
+            self.possible &= rest <= bound
+            return
+        low, high = self._forms.get(key, (None, None))
+        limit = Fraction(bound - rest, factor)
+        if factor > 0:
+            high = floor(limit) if high is None else min(high, floor(limit))
+        else:
+            low = ceil(limit) if low is None else max(low, ceil(limit))
+        self._forms[key] = low, high
+        self._known_gaps = None
+        self._spread()
+
+    def _become(self, other: BranchRanges) -> None:
+        self._learnt = dict(other._learnt)
+        self._forms = dict(other._forms)
+        self._known_gaps = None
+        self.possible = other.possible
+
+    def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:
+        for _ in range(_ROUNDS):
+            for condition in conditions:
+                self.assume(condition, holds=holds)
+
+    def _assume_one(self, first: Condition, second: Condition, holds: bool) -> None:
+        """One of two: what both sides allow, for each atom."""
+        left, right = self.copy(), self.copy()
+        left.assume(first, holds=holds)
+        right.assume(second, holds=holds)
+        if not (left.possible and right.possible):
+            self._become(left if left.possible else right)
+            return
+        for index in {*left._learnt, *right._learnt}:  # noqa: SLF001  # of this class
+            (a, b), (c, d) = left.interval(index), right.interval(index)
+            self._learnt[index] = min(a, c), max(b, d)
+
+    def _compare(self, polynomial: Polynomial, relation: str, holds: bool) -> None:
+        match relation, holds:
+            case "<", True:
+                self.at_most(polynomial, -1)
+            case "<", False:
+                self.at_most(scale(polynomial, -1), 0)
+            case "<=", True:
+                self.at_most(polynomial, 0)
+            case "<=", False:
+                self.at_most(scale(polynomial, -1), -1)
+            case "=", True:
+                self.at_most(polynomial, 0)
+                self.at_most(scale(polynomial, -1), 0)
+            case _:
+                self._differs_from_zero(polynomial)
+
+    def _differs_from_zero(self, polynomial: Polynomial) -> None:
+        low, high = self.range(polynomial)
+        if low == 0 == high:
+            self.possible = False
+        elif low == 0:
+            self.at_most(scale(polynomial, -1), -1)
+        elif high == 0:
+            self.at_most(polynomial, -1)
+
+    def _spread(self) -> None:
+        for _ in range(_ROUNDS):
+            for key, (low, high) in self._forms.items():
+                form = dict(key)
+                if high is not None:
+                    self._narrow(form, high)
+                if low is not None:
+                    self._narrow(scale(form, -1), -low)
+
+    def _narrow(self, form: Polynomial, bound: int) -> None:
+        """Sharpen each atom of ``form ≤ bound`` by what the others leave it."""
+        for monomial, coefficient in form.items():
+            if len(monomial) != 1:
+                continue
+            rest = self._plain({m: c for m, c in form.items() if m != monomial})[0]
+            limit = Fraction(bound - rest, coefficient)
+            low, high = self.interval(monomial[0])
+            if coefficient > 0:
+                high = min(high, floor(limit))
+            else:
+                low = max(low, ceil(limit))
+            self._learnt[monomial[0]] = low, high
+            self.possible &= low <= high
+
+    def _plain(self, polynomial: Polynomial) -> Interval:
+        low = high = 0
+        for monomial, coefficient in polynomial.items():
+            ends = _product([self.interval(index) for index in monomial])
+            low += min(coefficient * ends[0], coefficient * ends[1])
+            high += max(coefficient * ends[0], coefficient * ends[1])
+        return low, high
+
+    def _chased(self, polynomial: Polynomial) -> int:
+        """A lower bound after spending known gaps ``y − x ≥ k`` on the negative terms."""
+        return max(self._spent(linear) for linear in self._stand_ins(polynomial))
+
+    def _stand_ins(self, polynomial: Polynomial) -> list[Polynomial]:
+        """Linear polynomials nowhere above: of a product of atoms ≥ 0, one is kept."""
+        found: list[Polynomial] = [{}]
+        for monomial, coefficient in polynomial.items():
+            terms = self._linear_terms(monomial, coefficient)
+            found = [add(linear, term) for linear in found for term in terms][:_CHOICES]
+        return found
+
+    def _linear_terms(self, monomial: Monomial, coefficient: int) -> list[Polynomial]:
+        if len(monomial) < 2 or any(self.interval(index)[0] < 0 for index in monomial):
+            return [{monomial: coefficient}]
+        terms: list[Polynomial] = []
+        for position, index in enumerate(monomial):
+            others = monomial[:position] + monomial[position + 1 :]
+            bound = prod(self.interval(other)[coefficient < 0] for other in others)
+            terms.append({(index,): coefficient * bound} if bound else {})
+        return terms
+
+    def _spent(self, polynomial: Polynomial) -> int:
+        low = 0
+        for (larger, smaller), gap in self._gaps().items():
+            times = min(polynomial.get(larger, 0), -polynomial.get(smaller, 0))
+            if times > 0:
+                polynomial = add(polynomial, {larger: 1, smaller: -1}, -times)
+                low += times * gap
+        return low + self._plain(polynomial)[0]
+
+    def _gaps(self) -> Mapping[tuple[Monomial, Monomial], int]:
+        """The largest known k with ``y − x ≥ k`` for pairs (y, x), also through a third."""
+        if self._known_gaps is None:
+            gaps = self._direct_gaps()
+            for (y, x), first in list(gaps.items()):
+                for (z, w), second in list(gaps.items()):
+                    if x == z and y != w:
+                        gaps[y, w] = max(first + second, gaps.get((y, w), first + second))
+            self._known_gaps = gaps
+        return self._known_gaps
+
+    def _direct_gaps(self) -> dict[tuple[Monomial, Monomial], int]:
+        gaps = {}
+        for key, (low, high) in self._forms.items():
+            if len(key) != 2 or {coefficient for _, coefficient in key} != {-1, 1}:
+                continue
+            larger, smaller = sorted(dict(key), key=lambda m: dict(key)[m], reverse=True)
+            if low is not None:
+                gaps[larger, smaller] = low
+            if high is not None:
+                gaps[smaller, larger] = -high
+        return gaps
+
+
+def _product(intervals: list[Interval]) -> Interval:
+    low = high = 1
+    for a, b in intervals:
+        ends = (low * a, low * b, high * a, high * b)
+        low, high = min(ends), max(ends)
+    return low, high

@@ -1,0 +1,292 @@
+"""Replay: the epochs of a history under one candidate, by the pure transitions of the state.
+
+Every miner of the history is registered from the beginning, for the types that it has records of.
+The records of an epoch are scored by the snapshot that they are pinned to, become signals, and
+close it. Of records that the same validator gave of one miner, task and round in an epoch the first
+counts. The result is what a ledger gives that is fed the same records, epoch by epoch.
+
+Records of an epoch wait until all of them were read; so a history in the order of its epochs needs
+little memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from tallystick.formula.columns import Column, Truths
+from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.comparison_model import (
+    Counts,
+    EpochState,
+    OnEpoch,
+    StateOutcome,
+)
+from tallystick.governance.backtest.history import COUNTED, Reader
+from tallystick.scoring.facts.batch import FactRows
+from tallystick.scoring.facts.results import judged
+from tallystick.scoring.result import CONSENSUS
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.scores import score_columns
+from tallystick.state.epoch import close_epoch
+from tallystick.state.event import StateEvent
+from tallystick.state.miners import FLAG, flag, pinned_reputation
+from tallystick.state.model import Miner, State
+from tallystick.state.reputation import consensus_event, initial_reputation
+from tallystick.state.round_scores import round_scores
+from tallystick.state.rules import StateRules, state_rules_of
+
+_Who = tuple[Any, ...]
+"""Validator, hotkey, task, role, events, round, epoch, and whether the deadline was missed."""
+_Values = tuple[int | None, int | None, int | None]
+"""Quality, emission and consensus in nano, as far as there are any."""
+_NOTHING: _Values = (None, None, None)
+
+
+@attrs.frozen(eq=False)
+class Calendar:
+    """Who is in a history, and how many good records each epoch has.
+
+    Attributes:
+        records: by epoch, ascending.
+        types: by hotkey, the skill types that it has records of.
+    """
+
+    records: Mapping[int, int]
+    types: Mapping[str, frozenset[str]]
+
+
+def calendar_of(reader: Reader) -> Calendar:
+    """The calendar of a history; it reads the whole of it."""
+    records, types = Counter[int](), defaultdict[str, set[str]](set)
+    for batch in reader.batches(COUNTED):
+        for name, rows in batch.types.items():
+            epochs, counts = np.unique(rows.epoch, return_counts=True)
+            records.update(dict(zip(epochs.tolist(), counts.tolist(), strict=True)))
+            for hotkey in rows.miner_hotkey.unique().to_pylist():
+                types[hotkey].add(name)
+    return Calendar(
+        dict(sorted(records.items())), {key: frozenset(names) for key, names in types.items()}
+    )
+
+
+def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
+    place: int,
+    candidate: Candidate,
+    reader: Reader,
+    calendar: Calendar,
+    miners: Sequence[str],
+    on_epoch: OnEpoch,
+) -> StateOutcome:
+    """Close every epoch of a history under one candidate.
+
+    Args:
+        place: the position of the candidate.
+        candidate: the rule set.
+        reader: the history.
+        calendar: of the history.
+        miners: the hotkeys in the order of the outcome's counts.
+        on_epoch: told the state as each epoch with records begins, and after the last.
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    law = state_rules_of(candidate.scorer)
+    law.epochs  # noqa: B018  # said at once that there are none
+    run = _Replay(place, candidate.scorer, law, calendar, on_epoch)
+    for epoch, parts in _by_epoch(reader, calendar):
+        run.close(epoch, parts)
+    return run.outcome(miners)
+
+
+def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
+    """The records of each epoch, ascending, as soon as all are there."""
+    left, waiting = dict(calendar.records), defaultdict[int, list[FactRows]](list)
+    due = iter(calendar.records)
+    current = next(due, None)
+    for batch in reader.batches():
+        for rows in batch.types.values():
+            for epoch in np.unique(rows.epoch).tolist():
+                part = rows.select(rows.epoch == epoch)
+                waiting[epoch].append(part)
+                left[epoch] -= len(part)
+        while current is not None and not left[current]:
+            yield current, waiting.pop(current)
+            current = next(due, None)
+
+
+class _Replay:
+    """One candidate on its way through the epochs."""
+
+    def __init__(
+        self, place: int, scorer: Scorer, law: StateRules, calendar: Calendar, on_epoch: OnEpoch
+    ) -> None:
+        self.place, self.scorer, self.law, self.on_epoch = place, scorer, law, on_epoch
+        self.state = State(0, _registered(law, calendar.types), law.seeds)
+        self.first = min(calendar.records, default=0)
+        self.records = 0
+        self.emission: dict[str, Counter[str]] = defaultdict(Counter)
+        self.quality: dict[str, Counter[str]] = defaultdict(Counter)
+        self.scores, self.rounds = Counter[str](), Counter[str]()
+        # many records have one consensus
+        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, law))
+
+    def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
+        """Close the epochs up to one, and this one with its records."""
+        self.state = _skipped(self.state, epoch, self.law)
+        self._tell()
+        signals = _distinct(s for part in parts for s in self._signals(part))
+        self._sum(signals)
+        before = self.state
+        flags = Counter(s.hotkey for s in signals for event in s.events if event == FLAG)
+        self.state = close_epoch(flag(before, flags), signals, self.law, {epoch: before})
+        self.records = len(signals)
+
+    def outcome(self, miners: Sequence[str]) -> StateOutcome:
+        """What it came to."""
+        final = self._tell()
+        has_rounds = self.law.rule_set.aggregation is not None and (
+            self.law.rule_set.aggregation.round is not None
+        )
+        return StateOutcome(
+            first=self.first,
+            epochs=self.state.epoch - self.first,
+            final=final,
+            emission={name: _counts(sums, miners) for name, sums in self.emission.items()},
+            quality={name: _counts(sums, miners) for name, sums in self.quality.items()},
+            round_scores=_counts(self.scores, miners) if has_rounds else None,
+            rounds=_counts(self.rounds, miners),
+        )
+
+    def _tell(self) -> EpochState:
+        miners = self.state.miners.items()
+        found = EpochState(
+            candidate=self.place,
+            epoch=self.state.epoch,
+            records=self.records,
+            thresholds=self.state.thresholds,
+            reputations={hotkey: dict(miner.reputation) for hotkey, miner in miners},
+        )
+        self.on_epoch(found)
+        return found
+
+    def _sum(self, signals: Sequence[StateEvent]) -> None:
+        rounds = defaultdict[int, list[StateEvent]](list)
+        for signal in signals:
+            rounds[signal.round].append(signal)
+            if signal.quality is not None:
+                self.quality[signal.skill_type][signal.hotkey] += signal.quality
+            if signal.emission is not None:
+                self.emission[signal.skill_type][signal.hotkey] += signal.emission
+        for of_round in rounds.values():
+            for hotkey, score in round_scores(of_round, self.law, self._reputation).items():
+                self.scores[hotkey] += score
+                self.rounds[hotkey] += 1
+
+    def _reputation(self, signal: StateEvent) -> int:
+        return pinned_reputation(self.state, self.law, signal.hotkey, signal.skill_type)
+
+    def _signals(self, rows: FactRows) -> Iterator[StateEvent]:
+        """The signals of the records of one type that the rule set accepts."""
+        if rows.skill_type not in self.scorer.types:
+            return
+        valid, _ = judged(rows, self.scorer)
+        rows = rows.select(valid)
+        bound = self.scorer.types[rows.skill_type]
+        answered = rows.select(rows.answered)
+        given = self.state.thresholds.get(bound.name, {})
+        thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
+        facts = answered.columns([fact.digest for fact in bound.facts])
+        scores = score_columns(bound, facts, thresholds, len(answered))
+        consensus = scores.factors.get(CONSENSUS) if CONSENSUS not in bound.absent else None
+        agreed: list[int | None] = [None] * len(answered)
+        if consensus is not None:
+            agreed = _given(consensus.values, consensus.given)
+        emission: list[int | None] = [None] * len(answered)
+        if scores.emission is not None:
+            emission = scores.emission.tolist()
+        scored = zip(scores.quality.tolist(), emission, agreed, strict=True)
+        for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True):
+            yield self._signal(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
+
+    def _signal(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
+        validator, hotkey, task_id, role, events, number, epoch, missed = who
+        quality, emission, agreed = scored
+        arisen = None if agreed is None else self.arisen(agreed)
+        return StateEvent(
+            validator=validator,
+            hotkey=hotkey,
+            skill_type=skill_type,
+            task_id=task_id,
+            round=number,
+            epoch=epoch,
+            events=tuple(sorted(events or () if arisen is None else (*(events or ()), arisen))),
+            role=role,
+            missed=missed,
+            quality=quality,
+            emission=emission,
+        )
+
+
+def _given(values: Column, given: Truths | None) -> list[int | None]:
+    found: list[int | None] = values.tolist()
+    if given is None:
+        return found
+    return [value if there else None for value, there in zip(found, given.tolist(), strict=True)]
+
+
+def _who(rows: FactRows) -> Iterator[_Who]:
+    """Who the records are, one after the other."""
+    texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events)
+    return zip(
+        *(pa.array(each).to_pylist() for each in texts),
+        rows.round.tolist(),
+        rows.epoch.tolist(),
+        rows.missed.tolist(),
+        strict=True,
+    )
+
+
+_SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
+
+
+def _distinct(signals: Iterable[StateEvent]) -> list[StateEvent]:
+    """The first signal of each record."""
+    found: dict[tuple[str, str, str, str, int], StateEvent] = {}
+    for signal in signals:
+        found.setdefault(_SAME(signal), signal)
+    return list(found.values())
+
+
+def _registered(law: StateRules, types: Mapping[str, frozenset[str]]) -> dict[str, Miner]:
+    """Every miner with the initial reputation of each type that the rule set has."""
+    has_reputation = law.rule_set.reputation is not None
+    initial = initial_reputation(law) if has_reputation else 0
+    found = {}
+    for hotkey, names in sorted(types.items()):
+        declared = tuple(sorted(names & law.rule_set.skill_types.keys()))
+        if declared:
+            reputation = dict.fromkeys(declared, initial) if has_reputation else {}
+            found[hotkey] = Miner(hotkey, None, declared, reputation)
+    return found
+
+
+def _skipped(state: State, epoch: int, law: StateRules) -> State:
+    """The state after epochs without records; once one changes nothing, none does."""
+    while state.epoch < epoch:
+        after = close_epoch(state, (), law, {})
+        if attrs.evolve(after, epoch=state.epoch) == state:
+            return attrs.evolve(state, epoch=epoch)
+        state = after
+    return state
+
+
+def _counts(sums: Mapping[str, int], miners: Sequence[str]) -> Counts:
+    return tuple(sums.get(hotkey, 0) for hotkey in miners)

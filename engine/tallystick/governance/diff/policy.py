@@ -1,0 +1,103 @@
+"""The versioning policy of rule sets: which part of the version a change has to raise.
+
+``major``: something is gone that records, states or readers of results name. ``minor``: a result
+can change, a record can be rejected that was scored, or something is added. ``patch``: no result
+can change. See ``docs/versioning.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+
+from tallystick.governance.diff.change import Change, FormulaChange
+from tallystick.rules.model import RuleSet
+
+_TOLD = (
+    "rule_set.",
+    "windows.",
+    "lint.",
+    "epochs.nominal_minutes",
+    "reputation.collusion.detection.",
+)
+"""What a rule set tells people and other programs, and no result depends on."""
+
+
+class Level(IntEnum):
+    """How much of a version a change raises."""
+
+    NONE = 0
+    PATCH = 1
+    MINOR = 2
+    MAJOR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+def level_of(
+    changes: Iterable[Change], formulas: Iterable[FormulaChange], lost: Iterable[str]
+) -> Level:
+    """The part of the version that a difference has to raise.
+
+    Args:
+        changes: the values that differ.
+        formulas: the formulas that differ.
+        lost: what is gone that others name.
+    """
+    every = list(changes)
+    if any(lost):
+        return Level.MAJOR
+    if any(formulas) or any(not change.path.startswith(_TOLD) for change in every):
+        return Level.MINOR
+    return Level.PATCH if every else Level.NONE
+
+
+def raised(old: str, new: str) -> Level:
+    """The part of a version that another one raises; ``NONE`` if it raises none.
+
+    Args:
+        old: a version such as ``1.0.0``; a pre-release counts as a part that is not yet reached.
+        new: the other version.
+    """
+    before, after = _parts(old), _parts(new)
+    for level, was, is_now in zip(
+        (Level.MAJOR, Level.MINOR, Level.PATCH), before, after, strict=False
+    ):
+        if was != is_now:
+            return level if is_now > was else Level.NONE
+    return Level.PATCH if "-" in old and "-" not in new else Level.NONE
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.partition("-")[0].split(".")]
+
+
+def gone(old: RuleSet, new: RuleSet) -> tuple[str, ...]:
+    """What is gone that records, states and readers of results name, each with its path."""
+    return tuple(
+        f"{section}.{name}"
+        for section, before, after in _named(old, new)
+        for name in before
+        if name not in after
+    )
+
+
+def _named(old: RuleSet, new: RuleSet) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
+    """The names of two rule sets that others use, section by section."""
+    yield "skill_types", old.skill_types, new.skill_types
+    for name in old.skill_types.keys() & new.skill_types.keys():
+        first, second = old.skill_types[name], new.skill_types[name]
+        yield f"skill_types.{name}.axes", first.all_axes, second.all_axes
+    for section, names in _sections(old).items():
+        yield section, names, _sections(new)[section]
+
+
+def _sections(rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
+    tiers, emission, reputation = rules.tiers, rules.emission, rules.reputation
+    return {
+        "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
+        "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),
+        "emission.factors": () if emission is None else tuple(emission.factors),
+        "reputation.events": () if reputation is None else tuple(reputation.events),
+    }

@@ -1,0 +1,186 @@
+"""A difference as text for a terminal, as Markdown for a proposal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import ceil, floor
+from typing import Any
+
+from tallystick.governance.diff.change import Change, FormulaChange
+from tallystick.governance.diff.difference import Difference
+from tallystick.governance.diff.effect import Effect
+from tallystick.governance.diff.interval import Interval
+from tallystick.governance.diff.policy import Level
+from tallystick.numbers.nano import NANO, to_text
+
+_NOTHING = "–"
+
+
+def as_json(found: Difference) -> dict[str, Any]:
+    """The difference as a JSON value; exact numbers are text of nine places."""
+    return {
+        "old": {"rule_set": found.old, "digest": found.old_digest},
+        "new": {"rule_set": found.new, "digest": found.new_digest},
+        "sections": list(found.sections),
+        "changes": [_change_json(change) for change in found.changes],
+        "formulas": [_formula_json(formula) for formula in found.formulas],
+        "added_types": list(found.added_types),
+        "removed_types": list(found.removed_types),
+        "gone": list(found.gone),
+        "effects": [_effect_json(effect) for effect in found.effects],
+        "breaking": found.is_breaking,
+        "needed": str(found.needed),
+        "raised": str(found.raised),
+        "enough": found.is_enough,
+    }
+
+
+def as_text(found: Difference) -> str:
+    """The difference for a terminal."""
+    lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}", ""]
+    lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
+    lines += _section("changes", (_change_text(change) for change in found.changes))
+    lines += _section("formulas", (line for f in found.formulas for line in _formula_text(f)))
+    types = [f"+ {name}" for name in found.added_types]
+    types += [f"- {name}" for name in found.removed_types]
+    lines += _section("skill types", types)
+    lines += _section(
+        "what it can do to a score", (line for e in found.effects for line in _effect_text(e))
+    )
+    lines += _section("gone, though others name it", found.gone)
+    return "\n".join([*lines, verdict(found)])
+
+
+def as_markdown(found: Difference) -> str:
+    """The difference as a part of a proposal."""
+    lines = [f"# {found.old} → {found.new}", "", verdict(found), ""]
+    lines += ["| | digest |", "|---|---|"]
+    lines += [f"| {found.old} | `{found.old_digest}` |", f"| {found.new} | `{found.new_digest}` |"]
+    if found.changes:
+        lines += ["", "## Changes", "", "| value | old | new |", "|---|---|---|"]
+        lines += [f"| `{c.path}` | {_cell(c.old)} | {_cell(c.new)} |" for c in found.changes]
+    for formula in found.formulas:
+        lines += ["", f"## Formula {formula.name}, {formula.kind}", ""]
+        lines += ["```diff", *_formula_lines(formula), "```"]
+    lines += _types_markdown(found)
+    if found.effects:
+        lines += ["", "## What it can do to a score", ""]
+        lines += ["| skill type | value | at least | at most |", "|---|---|---|---|"]
+        lines += [
+            f"| {effect.skill_type} | {name} | {low} | {high} |"
+            for effect in found.effects
+            for name, low, high in _moves(effect)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def verdict(found: Difference) -> str:
+    """One sentence: which part of the version the change needs, and whether it has it."""
+    if found.needed is Level.NONE:
+        return "no difference in meaning"
+    breaking = "breaking: " if found.is_breaking else ""
+    needs = f"{breaking}the change needs a {found.needed} version"
+    if not found.same_line:
+        return f"{needs}; these are two lines of rule sets, so no version is asked of it"
+    has = "none" if found.raised is Level.NONE else f"a {found.raised} one"
+    return f"{needs}, and {found.old} → {found.new} is {has}"
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    found = [f"    {line}" for line in lines]
+    return [title, *found, ""] if found else []
+
+
+def _change_text(change: Change) -> str:
+    match change.kind:
+        case "added":
+            return f"+ {change.path} = {_line(change.new)}"
+        case "removed":
+            return f"- {change.path} = {_line(change.old)}"
+        case _:
+            return f"~ {change.path}: {_line(change.old)} → {_line(change.new)}"
+
+
+def _formula_text(formula: FormulaChange) -> Iterator[str]:
+    yield f"{formula.name}, {formula.kind}"
+    yield from (f"    {line}" for line in _formula_lines(formula))
+
+
+def _formula_lines(formula: FormulaChange) -> list[str]:
+    return [*(f"- {line}" for line in formula.old), *(f"+ {line}" for line in formula.new)]
+
+
+def _effect_text(effect: Effect) -> Iterator[str]:
+    if effect.is_none:
+        yield f"{effect.skill_type}: nothing"
+        return
+    yield effect.skill_type
+    for name, low, high in _moves(effect):
+        yield f"    {name}: {low} to {high}"
+    if effect.old_emission is not None or effect.new_emission is not None:
+        old, new = map(_most, (effect.old_emission, effect.new_emission))
+        yield f"    emission at most: {old} → {new}"
+
+
+def _most(emission: Interval | None) -> str:
+    return "none" if emission is None else _ends(emission)[1]
+
+
+def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
+    """Every value that can move, and from where to where."""
+    every = [*effect.axes.items(), ("quality", effect.quality), ("emission", effect.emission)]
+    for name, move in every:
+        if move is not None and not move.is_zero:
+            low, high = _ends(move)
+            yield name, low, high
+
+
+def _types_markdown(found: Difference) -> list[str]:
+    parts = ("Added", found.added_types), ("Removed", found.removed_types), ("Gone", found.gone)
+    return [
+        line
+        for title, names in parts
+        if names
+        for line in ("", f"## {title}", "", *(f"- `{name}`" for name in names))
+    ]
+
+
+def _cell(value: str | None) -> str:
+    return _NOTHING if value is None else _line(value).replace("|", "\\|")
+
+
+def _line(value: str | None) -> str:
+    """A value on one line; what would break the line is shown by its code."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value or "")
+
+
+def _ends(interval: Interval) -> tuple[str, str]:
+    """The ends as text of nine places, rounded outwards."""
+    return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
+
+
+def _interval_json(interval: Interval | None) -> dict[str, str] | None:
+    if interval is None:
+        return None
+    low, high = _ends(interval)
+    return {"at_least": low, "at_most": high}
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {"path": change.path, "kind": change.kind, "old": change.old, "new": change.new}
+
+
+def _formula_json(formula: FormulaChange) -> dict[str, Any]:
+    printed = {"old": list(formula.old), "new": list(formula.new)}
+    return {"name": formula.name, "kind": formula.kind, **printed}
+
+
+def _effect_json(effect: Effect) -> dict[str, Any]:
+    return {
+        "skill_type": effect.skill_type,
+        "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
+        "quality": _interval_json(effect.quality),
+        "emission": _interval_json(effect.emission),
+        "old_emission": _interval_json(effect.old_emission),
+        "new_emission": _interval_json(effect.new_emission),
+    }

@@ -1,0 +1,92 @@
+"""What a rule set silences, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.rules.model import Silence
+from tallystick.rules.positions import KeyPath
+from tallystick.scoring.scorer import Scorer
+
+UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
+_BELOW = (".", "[")
+"""What follows a path where another goes on below it."""
+
+
+@attrs.frozen
+class Suppressed:
+    """A finding that the rule set silences, and why."""
+
+    finding: Finding
+    reason: str
+
+
+def apart(
+    findings: Iterable[Finding], silences: Sequence[Silence]
+) -> tuple[list[Finding], list[Suppressed]]:
+    """The findings that are told, and those that are silenced."""
+    told: list[Finding] = []
+    silenced: list[Suppressed] = []
+    for finding in findings:
+        reason = next((s.reason for s in silences if _covers(s, finding)), None)
+        if reason is None:
+            told.append(finding)
+        else:
+            silenced.append(Suppressed(finding, reason))
+    return told, silenced
+
+
+def mistakes(
+    silences: Sequence[Silence], known: Mapping[str, Check], findings: Sequence[Finding]
+) -> Iterator[tuple[Check, Found]]:
+    """Silences of codes that do not exist, or that nothing is found of."""
+    for place, silence in enumerate(silences):
+        if silence.code not in known:
+            path: KeyPath = ("lint", "silence", place, "code")
+            message = f"there is no check {silence.code} to silence"
+            yield known[UNKNOWN], Found(path, message, {"silenced": silence.code})
+        elif not any(_covers(silence, finding) for finding in findings):
+            where = f" at {silence.path}" if silence.path else ""
+            message = f"nothing is found of {silence.code}{where}"
+            yield (
+                known[IDLE],
+                Found(("lint", "silence", place), message, {"silenced": silence.code}),
+            )
+
+
+def _covers(silence: Silence, finding: Finding) -> bool:
+    if silence.code != finding.code:
+        return False
+    rest = finding.path.removeprefix(silence.path)
+    below = rest != finding.path and rest.startswith(_BELOW)
+    return not silence.path or finding.path == silence.path or below
+
+
+def _later(scorer: Scorer) -> Iterator[Found]:
+    """Asked when everything else has been found: see ``mistakes``."""
+    del scorer
+    yield from ()
+
+
+CHECKS = (
+    Check(
+        UNKNOWN,
+        "warning",
+        "a silence of a code that does not exist",
+        "A code that is silenced must be one of the linter's, so that a misspelt one is seen.",
+        "write the code of a check",
+        _later,
+    ),
+    Check(
+        IDLE,
+        "note",
+        "a silence of what is not found",
+        "The rule set silences a code that finds nothing there: what it excuses is gone.",
+        "remove the silence",
+        _later,
+    ),
+)
+"""The checks of silences."""

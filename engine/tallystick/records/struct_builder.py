@@ -1,0 +1,348 @@
+"""Types made from a record schema: one decodes and validates a line in a single pass.
+
+The fast type of a schema may refuse what the schema accepts, never the reverse; whoever uses it
+lets the schema judge what it refuses. A keyword that cannot be said as a type leaves the schema
+without a fast type. The shape of a schema has the same fields without any conditions: it holds what
+the schema has accepted already.
+
+A field that is left out is an empty list, an empty map, or None.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Mapping
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, cast
+
+import attrs
+import msgspec
+
+from tallystick.formula.schema_path import ANSWER
+from tallystick.records.schema import Schema, resolve
+
+_ANNOTATIONS = frozenset(
+    (
+        "$comment",
+        "default",
+        "deprecated",
+        "description",
+        "examples",
+        "format",
+        "readOnly",
+        "title",
+        "writeOnly",
+    )
+)
+_CONDITION = ("if", "then", "else")
+_AT_THE_TOP = frozenset(("$schema", "$defs", *_CONDITION))
+_DOUBLE_EXACT = 2**53
+_BOUNDS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+_STRUCT_KEYWORDS = ("properties", "required", "additionalProperties")
+_MAP_KEYWORDS = ("additionalProperties", "propertyNames", "minProperties", "maxProperties")
+_KEYWORDS = {
+    "object": (*_STRUCT_KEYWORDS, *_MAP_KEYWORDS),
+    "string": ("minLength", "maxLength"),
+    "integer": tuple(_BOUNDS),
+    "number": tuple(_BOUNDS),
+    "array": ("items", "minItems", "maxItems"),
+    "boolean": (),
+    "null": (),
+}
+
+
+class Record(msgspec.Struct, gc=False):
+    """A decoded record: an attribute for each field, named by ``attribute_name``.
+
+    Objects are structs of the same kind, lists are lists and maps are dicts. Nothing that is
+    decoded can refer to itself, which is why none of it is tracked by the garbage collector.
+    """
+
+    skill_type: ClassVar[str] = ""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  # a field, by its schema
+
+
+class _UntranslatableError(Exception):
+    """A schema says what no fast type can."""
+
+
+def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
+    """The type that accepts nothing which the schema refuses; None where there can be none.
+
+    It demands ``submission`` and ``checks``, and of a condition at the top the fields that either
+    branch requires. It is tagged by ``skill_type``, so that a union of such types decodes in one
+    pass; alone, the type would accept a record without its tag.
+    """
+    return _exact(_Translator(schema, exact=True), skill_type)
+
+
+def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | None:
+    """As ``fast_type``, for records that have no answer; None where there can be none.
+
+    The type cannot say that such a record must have the event among its ``events``: who uses it
+    looks there. A schema that lets answers be missing on another condition has no such type.
+    """
+    fields = dict(schema.get("properties", {}))
+    answer = [name for name in ANSWER if fields.pop(name, None) is not None]
+    then = _required_with(event, schema)
+    if not answer or "events" not in fields or then is None:
+        return None
+    plain = {word: schema[word] for word in schema if word not in _CONDITION}
+    unanswered = {**plain, "properties": fields, "required": [*schema.get("required", ()), *then]}
+    return _exact(_Translator(unanswered, exact=True, absent=tuple(answer)), skill_type)
+
+
+def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
+    """What the condition of a schema requires of records with an event; None if it asks more."""
+    if "if" not in schema:
+        return ()
+    asked = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
+    then = schema.get("then", {})
+    plain = isinstance(then, Mapping) and then.keys() <= _ANNOTATIONS.union(("required",))
+    return then.get("required", ()) if plain and schema["if"] == asked else None
+
+
+def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
+    try:
+        made = translator.record(skill_type)
+        msgspec.json.Decoder(made)
+    except (_UntranslatableError, TypeError, ValueError):
+        return None
+    return made
+
+
+def shape_type(skill_type: str, schema: Schema) -> type[Record]:
+    """The type that holds every record which the schema accepts."""
+    return _Translator(schema, exact=False).record(skill_type)
+
+
+def attribute_name(field: str) -> str:
+    """The attribute that holds a field: its own name, or one made from it if Python has no such."""
+    plain = field.isascii() and field.isidentifier() and not field.startswith("_")
+    return field if plain and not keyword.iskeyword(field) else "_" + field.encode().hex()
+
+
+@attrs.frozen
+class _Translated:
+    """A type, the JSON types whose values it takes, and what makes a value that is left out."""
+
+    hint: Any
+    kinds: frozenset[str]
+    empty: type[list[Any] | dict[str, Any]] | None = None
+
+
+_ANYTHING = _Translated(Any, frozenset(("any",)))
+
+
+@attrs.define
+class _Translator:
+    """Translates the parts of one schema, each definition once.
+
+    Attributes:
+        root: the self-contained schema.
+        exact: whether conditions are kept, and what cannot be said is refused.
+        absent: what every record is to have as None, though it is no field.
+    """
+
+    root: Schema
+    exact: bool
+    absent: tuple[str, ...] = ()
+    _done: dict[str, _Translated | None] = attrs.field(factory=dict, init=False)
+
+    def record(self, skill_type: str) -> type[Record]:
+        """The type of the whole schema."""
+        self._allow(self.root, (*_AT_THE_TOP, "type", *_STRUCT_KEYWORDS))
+        fields = dict(self.root.get("properties", {}))
+        tag = fields.pop("skill_type", None)
+        if self.exact and not (isinstance(tag, Mapping) and tag.get("const") == skill_type):
+            raise _UntranslatableError
+        made = msgspec.defstruct(
+            _class_name(skill_type),
+            self._fields(fields, self._required_of_record(fields), skill_type),
+            bases=(Record,),
+            namespace={"skill_type": skill_type, **dict.fromkeys(self.absent)},
+            tag_field="skill_type",
+            tag=skill_type,
+            kw_only=True,
+            gc=False,
+            omit_defaults=True,
+            forbid_unknown_fields=self.exact,
+        )
+        return cast("type[Record]", made)
+
+    def _required_of_record(self, fields: Mapping[str, Any]) -> set[str]:
+        required = set(self.root.get("required", ()))
+        if self.exact:
+            required |= {name for name in ANSWER if name in fields}
+        if self.exact and "if" in self.root:
+            for branch in (self.root.get("then", {}), self.root.get("else", {})):
+                if not isinstance(branch, Mapping):
+                    raise _UntranslatableError
+                self._allow(branch, ("required",))
+                required |= set(branch.get("required", ()))
+        return required - {"skill_type"}
+
+    def _translate(self, schema: Any, name: str) -> _Translated:  # noqa: ANN401  # or a boolean
+        if not isinstance(schema, Mapping):
+            return self._anything()
+        if "$ref" in schema:
+            self._allow(schema, ("$ref",))
+            return self._referred(schema["$ref"])
+        if "const" in schema or "enum" in schema:
+            return self._choice(schema)
+        for word in ("anyOf", "oneOf"):
+            if word in schema:
+                self._allow(schema, (word,))
+                return self._union(self._translate(branch, name) for branch in schema[word])
+        if isinstance(schema.get("type"), list):
+            return self._union(self._one_of_types(schema, kind, name) for kind in schema["type"])
+        return self._typed(schema, name)
+
+    def _one_of_types(self, schema: Schema, kind: str, name: str) -> _Translated:
+        words = {word for other in schema["type"] for word in _KEYWORDS.get(other, ())}
+        others = words - set(_KEYWORDS.get(kind, ()))
+        return self._typed(
+            {**{k: v for k, v in schema.items() if k not in others}, "type": kind}, name
+        )
+
+    def _typed(self, schema: Schema, name: str) -> _Translated:
+        kind = schema.get("type")
+        if kind == "object":
+            return self._object(schema, name)
+        if kind not in _KEYWORDS:
+            return self._anything()
+        self._allow(schema, ("type", *_KEYWORDS[kind]))
+        match kind:
+            case "string":
+                return self._limited(str, schema, "Length", kind)
+            case "integer":
+                return self._bounded(int, schema)
+            case "number":
+                return self._bounded(float, schema)
+            case "array":
+                item = self._translate(schema.get("items", True), name).hint
+                return self._limited(GenericAlias(list, (item,)), schema, "Items", kind, list)
+            case "boolean":
+                return _Translated(bool, frozenset((kind,)))
+            case _:
+                return _Translated(None, frozenset((kind,)))
+
+    def _object(self, schema: Schema, name: str) -> _Translated:
+        inner = schema.get("additionalProperties")
+        if "properties" in schema or inner is False:
+            return self._struct(schema, name)
+        if not isinstance(inner, Mapping):
+            return self._anything()
+        self._allow(schema, ("type", *_MAP_KEYWORDS))
+        hint = GenericAlias(dict, (self._key(schema), self._translate(inner, name).hint))
+        return self._limited(hint, schema, "Properties", "object", dict)
+
+    def _key(self, schema: Schema) -> Any:  # noqa: ANN401  # a type
+        if not self.exact:
+            return str
+        names = schema.get("propertyNames", {})
+        if not isinstance(names, Mapping):
+            raise _UntranslatableError
+        key = self._translate(names if "$ref" in names else {"type": "string", **names}, "key")
+        if key.kinds != {"string"}:
+            raise _UntranslatableError
+        return key.hint
+
+    def _struct(self, schema: Schema, name: str) -> _Translated:
+        self._allow(schema, ("type", *_STRUCT_KEYWORDS))
+        fields = schema.get("properties", {})
+        made = msgspec.defstruct(
+            _class_name(name),
+            self._fields(fields, set(schema.get("required", ())), name),
+            kw_only=True,
+            gc=False,
+            omit_defaults=True,
+            forbid_unknown_fields=self.exact,
+        )
+        return _Translated(made, frozenset(("object",)))
+
+    def _fields(
+        self, fields: Mapping[str, Any], required: set[str], owner: str
+    ) -> list[tuple[str, Any, Any]]:
+        if self.exact and not required <= fields.keys():
+            raise _UntranslatableError
+        made = []
+        for name, schema in fields.items():
+            value = self._translate(schema, f"{owner}_{name}")
+            default: dict[str, Any] = {"default": None}
+            if self.exact and name in required:
+                default = {}
+            elif value.empty is not None:
+                default = {"default_factory": value.empty}
+            made.append((attribute_name(name), value.hint, msgspec.field(name=name, **default)))
+        return made
+
+    def _referred(self, reference: str) -> _Translated:
+        if reference not in self._done:
+            self._done[reference] = None
+            name = reference.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
+            self._done[reference] = self._translate(resolve(self.root, reference), name)
+        done = self._done[reference]
+        # a definition that is still open refers to itself
+        return self._anything() if done is None else done
+
+    def _choice(self, schema: Schema) -> _Translated:
+        self._allow(schema, ("const", "enum", "type"))
+        options = [schema["const"]] if "const" in schema else schema["enum"]
+        texts = all(isinstance(option, str) for option in options)
+        if (
+            not texts
+            or schema.get("type", "string") != "string"
+            or {"const", "enum"} <= set(schema)
+        ):
+            return self._anything()
+        return _Translated(Literal[tuple(options)], frozenset(("string",)))
+
+    def _union(self, branches: Iterable[_Translated]) -> _Translated:
+        found = list(branches)
+        kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in found))
+        if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in found):
+            return self._anything()
+        return _Translated(Union[tuple(branch.hint for branch in found)], kinds)  # noqa: UP007  # made at run time
+
+    def _bounded(self, kind: type, schema: Schema) -> _Translated:
+        bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
+        # beyond 2^53 a double can reach a bound that the written number exceeds
+        if any(abs(bound) >= _DOUBLE_EXACT for bound in bounds.values()):
+            self._anything()
+        if kind is int and not all(isinstance(bound, int) for bound in bounds.values()):
+            self._anything()
+        return _Translated(self._with(kind, bounds), frozenset(("number",)))
+
+    def _limited(
+        self,
+        hint: Any,  # noqa: ANN401  # a type
+        schema: Schema,
+        what: str,
+        kind: str,
+        empty: type[list[Any] | dict[str, Any]] | None = None,
+    ) -> _Translated:
+        words = {"min_length": f"min{what}", "max_length": f"max{what}"}
+        limits = {ours: schema[theirs] for ours, theirs in words.items() if theirs in schema}
+        return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
+
+    def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
+        kept = self.exact and conditions
+        return Annotated[hint, msgspec.Meta(**conditions)] if kept else hint
+
+    def _allow(self, schema: Schema, words: Iterable[str]) -> None:
+        if self.exact and not schema.keys() <= _ANNOTATIONS.union(words):
+            raise _UntranslatableError
+
+    def _anything(self) -> _Translated:
+        if self.exact:
+            raise _UntranslatableError
+        return _ANYTHING
+
+
+def _class_name(name: str) -> str:
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name).split()
+    return "".join(word.capitalize() for word in words) or "Object"

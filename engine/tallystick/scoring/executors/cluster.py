@@ -1,0 +1,139 @@
+"""Workers on any number of machines: a Dask ``distributed`` cluster (extra ``cluster``).
+
+Tasks and answers are pickled, so a cluster must be one that is trusted. A task whose worker is lost
+is done again by another; answers are functions of the task, so that changes no byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.errors import EngineError
+from tallystick.scoring.executors.work import Answer, Failure, Task, Work, attempted, in_order
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_SECONDS = 8
+"""How long a scheduler has to answer, and how long a cluster may be without a worker."""
+
+_AHEAD = 3
+"""Pieces begun for each thread of a worker."""
+
+
+@attrs.frozen
+class Cluster:
+    """A cluster by the address of its scheduler, such as ``tcp://host:8786``.
+
+    Attributes:
+        address: of the scheduler.
+        patience: seconds that it may take to answer, or be without a worker.
+    """
+
+    address: str
+    patience: float = CONNECT_SECONDS
+
+    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
+        """The answers, in the order of the pieces.
+
+        Raises:
+            EngineError: the cluster cannot be reached or has no workers.
+            TallystickError: what the work raised, with the address of the worker.
+        """
+        with self._client() as client, self._told():
+            ahead = _AHEAD * sum(self._threads(client).values())
+            answers = in_order(
+                tasks,
+                lambda task: client.submit(_answer, work, task, pure=False),
+                lambda future: self._result(client, future),
+                ahead,
+            )
+            for where, found in answers:
+                if isinstance(found, Failure):
+                    raise found.to_error(where)
+                yield found
+
+    @contextmanager
+    def _client(self) -> Iterator[Client]:
+        make = _imported(self.address)
+        from distributed.comm.addressing import get_address_host  # noqa: PLC0415  # heavy
+
+        try:
+            # before there is a client: one that cannot begin to connect never ends well
+            get_address_host(self.address)
+            client = make(self.address, timeout=self.patience, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise EngineError(
+                f"{self.address}: the cluster cannot be reached ({_said(error)}): check the "
+                "address of its scheduler, such as tcp://host:8786"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close(timeout=self.patience)  # type: ignore[no-untyped-call]  # as released
+
+    def _threads(self, client: Client) -> dict[str, int]:
+        """The threads of each worker, once there is one."""
+        try:
+            client.wait_for_workers(1, timeout=self.patience)
+        except TimeoutError as error:
+            raise self._deserted() from error
+        return dict(client.nthreads())  # type: ignore[no-untyped-call]  # as released
+
+    def _result(self, client: Client, future: Future[tuple[str, Any]]) -> tuple[str, Any]:
+        """The answer of a task; a cluster whose workers are all lost has some time for new ones."""
+        while True:
+            try:
+                found: tuple[str, Any] = future.result(timeout=self.patience)
+            except TimeoutError:
+                self._threads(client)
+            else:
+                future.release()  # type: ignore[no-untyped-call]  # as released
+                return found
+
+    def _deserted(self) -> EngineError:
+        return EngineError(
+            f"{self.address}: found a cluster without workers, expected at least one: start "
+            f"`dask worker {self.address}`"
+        )
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tells of what fails between this process, the scheduler and the workers."""
+        from concurrent.futures import CancelledError  # noqa: PLC0415  # with the others
+
+        from distributed import KilledWorker  # noqa: PLC0415  # heavy
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415  # heavy
+
+        try:
+            yield
+        except (CancelledError, CommClosedError, KilledWorker) as error:
+            raise EngineError(
+                f"{self.address}: the cluster gave up ({_said(error)}): look into the logs of its "
+                "workers and run again"
+            ) from error
+
+
+def _answer(work: Work[Any, Any], task: object) -> tuple[str, Any]:
+    """The answer of a worker, and which it is."""
+    from distributed import get_worker  # noqa: PLC0415  # heavy
+
+    return f"worker {get_worker().address}", attempted(work, task)
+
+
+def _imported(address: str) -> Callable[..., Client]:
+    try:
+        from distributed import Client  # noqa: PLC0415  # heavy, and an extra
+    except ImportError as error:
+        raise EngineError(
+            f"{address}: a cluster needs the extra `cluster`: pip install 'tallystick[cluster]'"
+        ) from error
+    return Client
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,174 @@
+"""Catalogues: for each installed skill type, every fact that a rule set can ask of its records.
+
+A formula belongs to a type when the record schema of the type has all facts that it reads. What
+rule sets require of records belongs to it in the same way; what the type itself requires, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.facts import arguments_of, reader_of
+from tallystick.formula.formula import Requirement
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.tree import Node, leaves
+from tallystick.plugins.registry import Registry
+from tallystick.plugins.skill_type import SkillType
+from tallystick.records.extraction import FAILURES
+from tallystick.records.schema import load_schema, schema_digest
+from tallystick.scoring.binding import narrow, reads_answer
+from tallystick.scoring.compiled import Compiled, compile_tree
+
+READERS = 1
+"""The version of what the readers of facts give; a change makes facts files of before useless."""
+
+
+@attrs.frozen(eq=False)
+class TypeRequirement:
+    """A requirement of a skill type itself.
+
+    Attributes:
+        requirement: the requirement.
+        compiled: its condition over the facts of the catalogue.
+        of_task: whether it reads neither submission nor checks, so that it also binds records
+            without them.
+    """
+
+    requirement: Requirement
+    compiled: Compiled
+    of_task: bool
+
+
+@attrs.frozen(eq=False, slots=False)
+class FactCatalog:
+    """What is taken of the records of one skill type.
+
+    Attributes:
+        name: the skill type.
+        schema: the self-contained record schema.
+        facts: every fact, in the order of their digests.
+        requirements: those of the type itself, which every kept record meets.
+    """
+
+    name: str
+    schema: Schema
+    facts: tuple[Node, ...]
+    requirements: tuple[TypeRequirement, ...]
+
+    @cached_property
+    def by_digest(self) -> Mapping[str, Node]:
+        """The facts by their digests."""
+        return {fact.digest: fact for fact in self.facts}
+
+    @cached_property
+    def answers(self) -> frozenset[str]:
+        """The digests of the facts that may read submission or checks."""
+        return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
+
+    @cached_property
+    def may_fail(self) -> frozenset[str]:
+        """The digests of opaque facts that may fail: the type itself requires nothing of them."""
+        own = {f.digest for own in self.requirements for f in _facts(own.requirement.condition)}
+        return frozenset(f.digest for f in self.facts if reader_of(f) == "opaque") - own
+
+    @cached_property
+    def schema_digest(self) -> str:
+        """The digest of what the schema demands."""
+        return schema_digest(self.schema)
+
+    @cached_property
+    def definitions(self) -> str:
+        """The digest of the definitions of the facts."""
+        return definitions_digest(self.by_digest, self.required)
+
+    @cached_property
+    def required(self) -> Mapping[str, str]:
+        """The digests of the conditions that the type itself requires, by name."""
+        return {own.requirement.name: own.requirement.digest for own in self.requirements}
+
+
+def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str:
+    """The digest of the definitions of the facts of one type.
+
+    Args:
+        facts: the digests of the facts, in any order.
+        required: the digests of the requirements of the type itself, by name.
+    """
+    return digest({"readers": READERS, "facts": sorted(facts), "requirements": dict(required)})
+
+
+@lru_cache(maxsize=2)
+def catalog_of(registry: Registry) -> Mapping[str, FactCatalog]:
+    """The catalogue of every skill type that is installed, by name, in name order.
+
+    Raises:
+        SchemaError: the record schema of a type cannot be read.
+        FormulaError: a type requires what its records do not have.
+    """
+    types = sorted(registry.skill_types.items())
+    return MappingProxyType({name: _catalogue(each, registry) for name, each in types})
+
+
+def _catalogue(skill_type: SkillType, registry: Registry) -> FactCatalog:
+    schema = load_schema(skill_type.schema)
+    found: dict[str, tuple[Node, Domain]] = {}
+    for requirement in skill_type.requirements:
+        try:
+            found |= _taken((requirement.condition,), schema)
+        except FormulaError as error:
+            raise FormulaError(f"{skill_type.name}: {requirement.name}: {error}") from error
+    for trees in _readable(registry):
+        try:
+            found |= _taken(trees, schema)
+        except FormulaError:
+            continue  # it is of other types
+    ordered = dict(sorted(found.items()))
+    domains = {name: domain for name, (_, domain) in ordered.items()}
+    return FactCatalog(
+        name=skill_type.name,
+        schema=schema,
+        facts=tuple(fact for fact, _ in ordered.values()),
+        requirements=tuple(_own(each, domains) for each in skill_type.requirements),
+    )
+
+
+def _readable(registry: Registry) -> Iterator[tuple[Node, ...]]:
+    """The trees of everything that is installed and reads facts."""
+    for formula in registry.formulas.values():
+        yield (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
+    for requirement in registry.requirements.values():
+        yield (requirement.condition,)
+
+
+def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domain]]:
+    """The facts of some trees with their ranges; FormulaError if the schema lacks one."""
+    return {
+        fact.digest: (fact, _distinct(fact, narrow(fact, domain_of(fact, schema))))
+        for tree in trees
+        for fact in _facts(tree)
+    }
+
+
+def _distinct(fact: Node, domain: Domain) -> Domain:
+    """The range of a fact, apart from what stands for one that fails."""
+    if reader_of(fact) == "opaque" and domain.low <= max(FAILURES):
+        low = arguments_of(fact)[1]
+        raise FormulaError(f"found an opaque fact from {low}, expected more than {max(FAILURES)}")
+    return domain
+
+
+def _facts(tree: Node) -> Iterable[Node]:
+    return leaves(tree, "fact")
+
+
+def _own(requirement: Requirement, domains: Mapping[str, Domain]) -> TypeRequirement:
+    compiled = compile_tree(requirement.condition, domains, {})
+    of_task = not any(reads_answer(fact) for fact in _facts(requirement.condition))
+    return TypeRequirement(requirement, compiled, of_task)

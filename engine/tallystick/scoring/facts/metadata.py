@@ -1,0 +1,200 @@
+"""What a facts file says of itself, and whether its facts are those that are wanted."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tallystick.errors import InputError
+from tallystick.formula.text import fact_text
+from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
+
+FORMAT = 1
+"""The version of the file format."""
+KEY = b"tallystick.facts"
+"""Under this key of the Parquet metadata stands what the file says of itself, as JSON."""
+
+_DIGITS = 16
+_KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
+_AGAIN = "make the facts of the records again"
+
+
+@attrs.frozen
+class FactsMetadata:
+    """What a facts file says of itself.
+
+    Attributes:
+        chunk: how many lines a chunk covers.
+        lines: how many lines there were, good and bad.
+        records: how many good ones.
+        input_digest: of the records.
+        types: by skill type, the digests of its schema, definitions, requirements and facts.
+        groups: the chunk, type and number of rows of each row group.
+        checksum: CRC-32 of all of it, by which a file that has changed is known.
+    """
+
+    chunk: int
+    lines: int
+    records: int
+    input_digest: str
+    types: Mapping[str, Mapping[str, Any]]
+    groups: tuple[tuple[int, str, int], ...]
+    checksum: int
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return -(-self.lines // self.chunk)
+
+    def groups_of(self, chunk: int) -> list[tuple[int, str]]:
+        """The position and type of each row group of a chunk."""
+        # they follow each other, in the order of their chunks
+        start = bisect_left(self.groups, chunk, key=lambda group: group[0])
+        end = bisect_right(self.groups, chunk, key=lambda group: group[0])
+        return [(group, self.groups[group][1]) for group in range(start, end)]
+
+
+def is_facts(path: Path) -> bool:
+    """Whether a file is a whole Parquet file of facts, by what it says of itself."""
+    try:
+        return path.is_file() and KEY in (pq.read_metadata(path).metadata or {})
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+
+
+def column_name(digest: str) -> str:
+    """The name of the column of a fact."""
+    return f"fact_{digest[:_DIGITS]}"
+
+
+def described(catalogues: Mapping[str, FactCatalog]) -> dict[str, Any]:
+    """What the facts of some catalogues were taken by."""
+    facts = {d: fact for each in catalogues.values() for d, fact in each.by_digest.items()}
+    return {
+        "format": FORMAT,
+        "types": {
+            name: {
+                "schema": each.schema_digest,
+                "definitions": each.definitions,
+                "requirements": dict(each.required),
+                "facts": sorted(each.by_digest),
+            }
+            for name, each in catalogues.items()
+        },
+        "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
+    }
+
+
+def about_of(path: Path, parquet: pq.ParquetFile) -> FactsMetadata:
+    """What an open facts file says of itself.
+
+    Raises:
+        InputError: it is no facts file, one of another format, or damaged.
+    """
+    stored = (parquet.metadata.metadata or {}).get(KEY)
+    if stored is None:
+        raise InputError(
+            f"{path}: found Parquet without facts, expected a facts file: make one of records "
+            "with the command facts"
+        )
+    try:
+        said = json.loads(stored)
+        if said["format"] != FORMAT:
+            raise InputError(
+                f"{path}: found a facts file of format {said['format']}, expected {FORMAT}: read "
+                "it with the version that made it, or make it again"
+            )
+        found = FactsMetadata(
+            chunk=said["chunk"],
+            lines=said["lines"],
+            records=said["records"],
+            input_digest=said["input_digest"],
+            types=said["types"],
+            groups=tuple((chunk, name, rows) for chunk, name, rows in said["groups"]),
+            checksum=zlib.crc32(stored),
+        )
+        sound = said.pop("checksum") == zlib.crc32(_text(said).encode()) and _is_sound(found)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path) from error
+    groups = parquet.metadata.num_row_groups
+    sizes = [parquet.metadata.row_group(group).num_rows for group in range(groups)]
+    if not sound or sizes != [rows for _, _, rows in found.groups]:
+        raise _damaged(path)
+    return found
+
+
+def sealed(said: Mapping[str, Any]) -> str:
+    """What a facts file says of itself as JSON, with a checksum: Parquet has none of this part."""
+    return _text(dict(said) | {"checksum": zlib.crc32(_text(said).encode())})
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    return json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_sound(found: FactsMetadata) -> bool:
+    """Whether the chunks hold all records, in order, and are of types that are told of."""
+    numbers = [chunk for chunk, _, _ in found.groups]
+    return (
+        found.chunk > 0
+        and numbers == sorted(numbers)
+        and all(0 <= number < found.chunks for number in numbers)
+        and found.records == sum(rows for _, _, rows in found.groups) <= found.lines
+        and all(found.types[name].keys() >= _KEYS for _, name, _ in found.groups)
+    )
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"{path}: found a facts file whose parts contradict each other, expected it as it was "
+        "written: make it again"
+    )
+
+
+def check(
+    path: Path,
+    said: FactsMetadata,
+    catalogues: Mapping[str, FactCatalog],
+    wanted: Mapping[str, Collection[str]],
+) -> None:
+    """Refuse a file whose facts are not those that are wanted.
+
+    Raises:
+        InputError: it was made by other schemas or definitions, or lacks facts.
+    """
+    for name in dict.fromkeys(name for _, name, _ in said.groups):
+        made, catalogue = said.types[name], catalogues.get(name)
+        if catalogue is None:
+            raise InputError(
+                f"{path}: found facts of the skill type {name!r}, expected one of "
+                f"{', '.join(catalogues)}: install its plugin"
+            )
+        if made["schema"] != catalogue.schema_digest:
+            raise InputError(
+                f"{path}: found facts of {name} made with the record schema {made['schema']}, "
+                f"expected {catalogue.schema_digest}: {_AGAIN}"
+            )
+        stated = definitions_digest(made["facts"], made["requirements"])
+        if made["definitions"] != stated or made["requirements"] != dict(catalogue.required):
+            raise InputError(
+                f"{path}: found facts of {name} made with the definitions {made['definitions']}, "
+                f"expected {catalogue.definitions}: {_AGAIN}"
+            )
+        _check_facts(path, catalogue, set(wanted.get(name, ())) - set(made["facts"]))
+
+
+def _check_facts(path: Path, catalogue: FactCatalog, lacking: Iterable[str]) -> None:
+    texts = [fact_text(catalogue.by_digest[d]) for d in sorted(lacking)]
+    if texts:
+        raise InputError(
+            f"{path}: found facts of {catalogue.name} without {', '.join(texts)}, expected all "
+            f"that the rule set reads: {_AGAIN}"
+        )

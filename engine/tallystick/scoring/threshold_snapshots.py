@@ -1,0 +1,69 @@
+"""Pinned snapshots: the tier thresholds that the records of an epoch are scored by.
+
+Scoring knows nothing of a state but this: by epoch, the thresholds and the digest of the snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+
+from tallystick.scoring.tiers import Thresholds
+
+
+@attrs.frozen
+class ThresholdSnapshot:
+    """What the snapshot of one epoch pins.
+
+    Attributes:
+        thresholds: by skill type, tier thresholds in nano, by name.
+        digest: of the snapshot; the receipt tells it.
+    """
+
+    thresholds: Mapping[str, Thresholds]
+    digest: str
+
+
+@attrs.frozen(eq=False)
+class Snapshots(Mapping[int, ThresholdSnapshot]):
+    """Snapshots by epoch, each asked for and completed when it is first needed, then kept.
+
+    Attributes:
+        source: the snapshots; a store can stand behind it, as nothing is read that is not needed.
+        complete: makes every threshold of some.
+    """
+
+    source: Mapping[int, ThresholdSnapshot]
+    complete: Callable[[ThresholdSnapshot], ThresholdSnapshot]
+    _kept: dict[int, ThresholdSnapshot] = attrs.field(factory=dict, init=False)
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        if epoch not in self._kept:
+            self._kept[epoch] = self.complete(self.source[epoch])
+        return self._kept[epoch]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.source)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def thresholds_at(
+    unpinned: Mapping[str, Thresholds],
+    pinned: Mapping[int, ThresholdSnapshot],
+    skill_type: str,
+    epoch: int,
+) -> Thresholds:
+    """The thresholds of a type in an epoch.
+
+    Args:
+        unpinned: by skill type, for epochs without a snapshot and for types that it leaves out.
+        pinned: the snapshots, by epoch.
+        skill_type: the type.
+        epoch: the one that the record names.
+    """
+    snapshot = pinned.get(epoch)
+    found = None if snapshot is None else snapshot.thresholds.get(skill_type)
+    return unpinned[skill_type] if found is None else found

@@ -1,0 +1,193 @@
+"""Inquiries: what can be asked of a state at one moment.
+
+A miner sees its own reputations, ranks and number of dispatches; everyone sees the leaderboards.
+Nothing here tells of a task or a round of anyone (reputation.txt, Visibility).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby, islice
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.errors import StateError, StoreError
+from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
+from tallystick.state.miners import miner_of, pinned_reputation
+from tallystick.state.model import Snapshot, State
+from tallystick.state.round_scores import round_scores
+from tallystick.state.rules import StateRules
+from tallystick.state.store.transaction import Head, Transaction
+from tallystick.state.weights import to_uint16, weights_of
+from tallystick.state.windows import longest_window, window_score
+
+
+@attrs.frozen
+class Profile:
+    """What a miner sees of itself.
+
+    Attributes:
+        hotkey: who it is.
+        epoch: the open epoch.
+        reputation: by skill type, in nano.
+        rank: by declared skill type, its rank; None while it cannot be selected.
+        rounds: in how many rounds it was dispatched lately.
+    """
+
+    hotkey: str
+    epoch: int
+    reputation: Mapping[str, int]
+    rank: Mapping[str, int | None]
+    rounds: int
+
+
+@attrs.frozen
+class Weights:
+    """The weights of the miners that have one, by ascending slot.
+
+    Attributes:
+        uids: their slots.
+        weights: their shares, in nano.
+        uint16: the shares as Bittensor takes them.
+    """
+
+    uids: tuple[int, ...]
+    weights: tuple[int, ...]
+    uint16: tuple[int, ...]
+
+
+class StateQueries:
+    """Questions to one transaction."""
+
+    def __init__(self, transaction: Transaction, law: StateRules) -> None:
+        """Ask nothing yet."""
+        self._transaction, self._law = transaction, law
+        self._states: dict[int, State | None] = {}
+
+    @cached_property
+    def head(self) -> Head:
+        """The end of the log, with the live state."""
+        found = self._transaction.head()
+        if found is None:
+            raise StoreError("found a store without a state, expected one: restore a copy")
+        return found
+
+    @property
+    def state(self) -> State:
+        """The live state."""
+        return self.head.state
+
+    def digest(self) -> str:
+        """The digest of the state: of the last snapshot, of the miners, and of what is recorded.
+
+        It is free of the order in which records came, of batches, and of times.
+        """
+        epoch = self.state.epoch
+        evidence = events_digest(self._transaction.evidence(epoch))
+        snapshot = self._snapshot(epoch).digest
+        return digest({"evidence": evidence, "snapshot": snapshot, "state": self.state.to_dict()})
+
+    def pinned(self, epoch: int) -> State | None:
+        """The state at the start of an epoch; None for one that has not begun."""
+        if epoch not in self._states:
+            found = self._transaction.snapshot(epoch)
+            self._states[epoch] = found.state if found is not None else None
+        return self._states[epoch]
+
+    def round_scores(self, number: int) -> dict[str, int]:
+        """The scores of a round by hotkey, in nano."""
+        signals = self._transaction.signals_of_round(number)
+        return round_scores(signals, self._law, self._reputation_of)
+
+    def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
+        """What a miner sees of itself.
+
+        Args:
+            hotkey: of the miner.
+            at: the end of the hours over which dispatches are counted; by default the latest
+                recorded round.
+
+        Raises:
+            StateError: there is no such miner.
+        """
+        miner = miner_of(self.state, hotkey)
+        return Profile(
+            hotkey=hotkey,
+            epoch=self.state.epoch,
+            reputation=dict(sorted(miner.reputation.items())),
+            rank={name: self._rank(hotkey, name) for name in miner.types},
+            rounds=rounds_dispatched(
+                self._transaction.dispatched(hotkey), self._times(), at, self._law
+            ),
+        )
+
+    def board(self, skill_type: str) -> list[Standing]:
+        """The leaderboard of a skill type.
+
+        Raises:
+            StateError: the rule set has no such type.
+        """
+        self._law.check_type(skill_type)
+        return leaderboard(self.state, skill_type, self._law)
+
+    def weights(self, immune: Collection[str] = ()) -> Weights:
+        """The weights of the miners that have a slot.
+
+        A rule set with a window gives them by the averages over it; another one by the scores of
+        the last closed round.
+
+        Args:
+            immune: hotkeys of miners that the chain still protects, which warm up.
+
+        Raises:
+            StateError: one of them is no miner.
+        """
+        for hotkey in immune:
+            miner_of(self.state, hotkey)
+        slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
+        aggregation = self._law.rule_set.aggregation
+        if aggregation is not None and aggregation.window is not None:
+            scores = {hotkey: self._window_score(hotkey, hotkey in immune) for hotkey in slots}
+        else:
+            scores = self._last_scores()
+        present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
+        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._law).items()}
+        uids, values = to_uint16(weights)
+        return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values))
+
+    def _rank(self, hotkey: str, skill_type: str) -> int | None:
+        if self._law.rule_set.groups is None:
+            return None
+        return rank_of(self.state, hotkey, skill_type, self._law)
+
+    def _window_score(self, hotkey: str, immune: bool) -> int:
+        by_task = groupby(self._transaction.scored(hotkey), key=_task)
+        tasks = ([s.quality for s in signals if s.quality is not None] for _, signals in by_task)
+        newest = islice(filter(None, tasks), longest_window(self._law))
+        return window_score(list(newest)[::-1], self._law, immune=immune)
+
+    def _last_scores(self) -> dict[str, int]:
+        closed = self._transaction.rounds()
+        return self.round_scores(max(closed)) if closed else {}
+
+    def _reputation_of(self, signal: StateEvent) -> int:
+        pinned = self.pinned(signal.epoch)
+        return pinned_reputation(pinned, self._law, signal.hotkey, signal.skill_type)
+
+    def _snapshot(self, epoch: int) -> Snapshot:
+        found = self._transaction.snapshot(epoch)
+        if found is None:
+            raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+        return found
+
+    def _times(self) -> dict[int, datetime]:
+        rounds = self._transaction.rounds().items()
+        return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
+
+
+def _task(signal: StateEvent) -> tuple[int, str, str]:
+    return signal.round, signal.task_id, signal.skill_type

@@ -1,0 +1,180 @@
+"""A reader that differs from the others is seen, and good plugins have no finding."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from conformance.memos import skill_type, subject_of
+from docs.manual.page import Page
+
+import tallystick
+from tallystick.conformance import backend_equivalence, batches, opaque
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.subject import Subject
+from tallystick.errors import FormulaError
+from tallystick.formula.columns import ColumnProgram
+from tallystick.plugins.registry import GROUP, Registry, installed, registry
+from tallystick.scoring import compiled, scorer
+from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.composite import Composite
+from tallystick.scoring.explanation import Explanation
+
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    """A good one."""
+    return subject_of(skill_type(tmp_path), scored=True)
+
+
+def every(subject: Subject) -> list[Finding]:
+    return [*backend_equivalence.check(subject), *batches.check(subject), *opaque.check(subject)]
+
+
+def shipped(name: str, *versions: str, only: str | None = None) -> Subject:
+    """A shipped plugin with some of its rule sets, perhaps for one skill type alone."""
+    known = installed()
+    loaded = {f"{name}@{version}": tallystick.load(f"{name}@{version}") for version in versions}
+    if only is not None:
+        loaded = {
+            reference: attrs.evolve(each, types={only: each.types[only]})
+            for reference, each in loaded.items()
+        }
+    return Subject(known.plugins[name], known, Path(), loaded)
+
+
+def test_a_good_plugin_has_no_finding(subject: Subject) -> None:
+    assert every(subject) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["skills", "workflow"])
+def test_the_shipped_plugins_have_no_finding(name: str) -> None:
+    assert every(shipped(name, "1.0.0", "1.1.0")) == []
+
+
+def manual_plugin(folder: Path) -> Registry:
+    """The plugin that the page for authors writes, file by file."""
+    for block in Page.of("docs/tutorial.md").blocks():
+        if block.title is not None and block.title.startswith("acme_translation/"):
+            path = folder / block.title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+    return registry(
+        [*entry_points(group=GROUP), EntryPoint("translation", "acme_translation.plugin", GROUP)]
+    )
+
+
+@pytest.mark.slow
+def test_the_plugin_of_the_manual_has_no_finding(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    known = manual_plugin(tmp_path)
+    try:
+        rules = tmp_path / "acme_translation" / "rules" / "acme-translation" / "1.0.0.toml"
+        scorers = {"translation@1.0.0": tallystick.load(str(rules), registry=known)}
+        found = Subject(known.plugins["translation"], known, tmp_path, scorers)
+        assert found.has_opaque_facts
+        assert every(found) == []
+    finally:
+        for name in [name for name in sys.modules if name.startswith("acme_translation")]:
+            del sys.modules[name]
+
+
+def _above(times: int, read: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader that gives one nano too much for values above a half."""
+    return lambda *given: (value := read(*given)) + (value * 2 > 10**9 * times) * 1
+
+
+def columns_mutant(patch: Patch) -> None:
+    patch.setattr(ColumnProgram, "__call__", _above(1, ColumnProgram.__call__))
+
+
+def integers_mutant(patch: Patch) -> None:
+    patch.setattr(Compiled, "nano", _above(1, Compiled.nano))
+
+
+def exact_mutant(patch: Patch) -> None:
+    read = compiled.evaluate
+    patch.setattr(compiled, "evaluate", lambda *given: read(*given) * (1 - 10**-12))
+
+
+def failing_mutant(patch: Patch) -> None:
+    def fail(*_given: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    patch.setattr(ColumnProgram, "__call__", fail)
+
+
+@pytest.mark.parametrize("mutant", [columns_mutant, integers_mutant, exact_mutant, failing_mutant])
+def test_a_reader_that_is_wrong_is_seen_in_every_formula(
+    subject: Subject, monkeypatch: Patch, mutant: Callable[[Patch], None]
+) -> None:
+    mutant(monkeypatch)
+    found = [each for each in backend_equivalence.check(subject) if each.code == "readers-disagree"]
+    names = {each.where for each in found}
+    assert {f"memos@1.0.0: memo: {name}" for name in ("style", "square", "quality")} <= names
+    assert found[0].evidence["record"]["skill_type"] == "memo"
+
+
+def test_the_numbers_of_the_readers_are_told(subject: Subject, monkeypatch: Patch) -> None:
+    columns_mutant(monkeypatch)
+    style = next(
+        each for each in backend_equivalence.check(subject) if each.where.endswith("style")
+    )
+    numbers = {name: style.evidence[name] for name in ("exact", "integers", "columns")}
+    assert numbers["exact"] == numbers["integers"] == numbers["columns"] - 1
+    shown = ", ".join(f"{name} {value}" for name, value in numbers.items())
+    assert style.message == f"found {shown} (nano), expected one number"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["emission", "role_multiplier", "consensus", "quality"])
+def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -> None:
+    subject = shipped("skills", "1.1.0", only="mcp_server")
+    (bound,) = next(iter(subject.scorers.values())).types.values()
+    if name == "quality":
+        read = Composite.quality_columns
+        monkeypatch.setattr(Composite, "quality_columns", _above(1, read))
+    else:
+        values = {value.name: value for value in (*bound.factors, bound.emission) if value}
+        proved = values[name].compiled.proved
+        monkeypatch.setitem(vars(proved), "columns", _above(0, proved.columns))
+    found = [each.where for each in backend_equivalence.check(subject)]
+    assert found == [f"skills@1.1.0: mcp_server: {name}"]
+
+
+def test_a_leak_of_floats_in_a_batch_is_seen(subject: Subject, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(np, "rint", np.floor)
+    found = list(backend_equivalence.check(subject))
+    assert [each.code for each in found] == ["readers-disagree"]
+    assert found[0].where == "memos@1.0.0: memo"
+
+
+def test_an_explanation_that_fails_is_told(subject: Subject, monkeypatch: Patch) -> None:
+    def fail(*_given: object) -> None:
+        raise FormulaError("planted")
+
+    monkeypatch.setattr(scorer, "explain", fail)
+    (found,) = backend_equivalence.check(subject)
+    assert found.code == "text-unreadable"
+    assert found.message == "found FormulaError: planted, expected an explanation"
+
+
+def test_an_explanation_of_another_result_is_told(subject: Subject, monkeypatch: Patch) -> None:
+    explain = scorer.explain
+
+    def other(*given: Any) -> Explanation:  # noqa: ANN401  # passed on as they are
+        found = explain(*given)
+        return attrs.evolve(found, result=attrs.evolve(found.result, task_id="another"))
+
+    monkeypatch.setattr(scorer, "explain", other)
+    (found,) = backend_equivalence.check(subject)
+    assert found.message == "found another result in the explanation, expected that of the record"

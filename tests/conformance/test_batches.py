@@ -1,0 +1,94 @@
+"""A result that depends on what stands beside its record, or on the time, is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance.memos import skill_type, subject_of
+
+from tallystick.conformance.batches import check
+from tallystick.formula.columns import Column, ColumnProgram
+from tallystick.plugins.author import opaque
+from tallystick.scoring.batch import BatchScorer, ResultBatch
+from tallystick.scoring.gathering import Decode
+
+_calls: list[int] = []
+
+
+@opaque("calls", low=0, high=4096)
+def calls(_record: Mapping[str, Any]) -> int:
+    _calls.append(1)
+    return len(_calls) % 2
+
+
+@opaque("pure", low=0, high=4096)
+def pure(record: Mapping[str, Any]) -> int:
+    return len(record["submission"].get("words", ())) % 4096
+
+
+def test_a_good_plugin_has_no_finding(tmp_path: Path) -> None:
+    assert list(check(subject_of(skill_type(tmp_path), pure, scored=True))) == []
+
+
+def test_a_result_that_changes_is_told_with_its_record(tmp_path: Path) -> None:
+    (found,) = check(subject_of(skill_type(tmp_path), calls, scored=True))
+    assert (found.code, found.where) == ("not-repeatable", "memos@1.0.0")
+    assert found.evidence["record"]["skill_type"] == "memo"
+
+
+def _whole_batch(patch: pytest.MonkeyPatch) -> None:
+    read = ColumnProgram.__call__
+
+    def average(program: ColumnProgram, columns: list[Column], rows: int) -> Column:
+        values = read(program, columns, rows)
+        return values + (values.mean() - values).astype(int) // 9
+
+    patch.setattr(ColumnProgram, "__call__", average)
+
+
+def _first_row(patch: pytest.MonkeyPatch) -> None:
+    read = ColumnProgram.__call__
+
+    def position(program: ColumnProgram, columns: list[Column], rows: int) -> Column:
+        values = read(program, columns, rows)
+        values[200:] = 0
+        return values
+
+    patch.setattr(ColumnProgram, "__call__", position)
+
+
+def _once(patch: pytest.MonkeyPatch) -> None:
+    score = BatchScorer.score
+
+    def deduplicated(
+        scorer: BatchScorer, items: Sequence[bytes], decode: Decode, first: int = 1
+    ) -> ResultBatch:
+        kept = [b"null" if item in items[:place] else item for place, item in enumerate(items)]
+        return score(scorer, kept, decode, first)
+
+    patch.setattr(BatchScorer, "score", deduplicated)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "order"),
+    [
+        (_whole_batch, "in order"),
+        (_first_row, "with each record twice"),
+        (_once, "with each record twice"),
+    ],
+)
+def test_a_result_that_depends_on_others_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mutant: Callable[[pytest.MonkeyPatch], None],
+    order: str,
+) -> None:
+    subject = subject_of(skill_type(tmp_path), scored=True)
+    mutant(monkeypatch)
+    (found,) = check(subject)
+    assert (found.code, found.where) == ("batch-dependent", "memos@1.0.0")
+    assert f" in a batch {order}, expected " in found.message
+    assert found.evidence["record"]["skill_type"] == "memo"

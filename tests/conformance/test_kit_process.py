@@ -1,0 +1,66 @@
+"""A plugin is checked in a process of its own: it may hang, crash, print, and depend on luck."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from broken import PLUGIN, broken
+
+from tallystick.conformance.process import check
+from tallystick.conformance.report import Report
+
+SHIPPED = ("skills", "workflow")
+
+
+def codes(report: Report) -> list[tuple[str, str]]:
+    """The check and the code of each finding."""
+    return [(each.name, found.code) for each in report.checked for found in each.findings]
+
+
+@pytest.mark.slow
+def test_every_shipped_plugin_passes() -> None:
+    skills, workflow = map(check, SHIPPED)
+    assert [codes(skills), codes(workflow)] == [[], []]
+    assert (workflow.plugin, workflow.formulas, workflow.skill_types) == ("workflow", 6, 1)
+
+
+def test_an_import_that_hangs_is_cut_off(tmp_path: Path) -> None:
+    """What it started does not outlive it."""
+    mark = tmp_path / "mark"
+    hanging = (
+        "import subprocess, time\n"
+        f"subprocess.Popen(['sh', '-c', 'sleep 2; touch {mark}'])\n"
+        "time.sleep(600)\n"
+    )
+    begun = time.monotonic()
+    report = check(str(broken(tmp_path, plugin=hanging)), seconds=1.5)
+    assert time.monotonic() - begun < 30
+    assert codes(report) == [("loading", "timed-out")]
+    assert "1.5 seconds" in report.findings[0].message
+    time.sleep(max(0.0, begun + 3.7 - time.monotonic()))
+    assert not mark.exists()
+
+
+def test_a_process_that_ends_at_once_keeps_what_was_found_before(tmp_path: Path) -> None:
+    ending = (
+        "from tallystick.plugins.author import Generator\n\n"
+        "def end(*parts):\n"
+        "    import os, sys\n"
+        "    sys.stderr.write('the last words\\n')\n"
+        "    sys.stderr.flush()\n"
+        "    os._exit(3)\n\n"
+        "ENDING = Generator(end, end, end)\n"
+    )
+    plugin = ending + PLUGIN.replace(
+        "requirements=formulas.REQUIRED", "requirements=formulas.REQUIRED, generator=ENDING"
+    )
+    report = check(str(broken(tmp_path, plugin=plugin, released={})))
+    assert codes(report) == [
+        ("releases", "formula-unrecorded"),
+        ("releases", "formula-unrecorded"),
+        ("examples", "crashed"),
+    ]
+    assert "the exit status 3, expected 0: the last words" in report.findings[-1].message
+    assert [each.name for each in report.checked][-1] == "examples"

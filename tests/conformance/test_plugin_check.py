@@ -1,0 +1,112 @@
+"""`tallystick plugins check`, and the same as tests of pytest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from broken import PLUGIN, broken
+from cli.command import message_of, run
+
+from tallystick.cli.plugin_check import lines
+from tallystick.conformance.checks import NAMES
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.report import Checked, Report
+
+
+def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    file = folder / "acme_parcels" / "released.json"
+    true = json.loads(file.read_text())
+    file.unlink()
+    found = run("plugins", "check", folder, "--record")
+    assert found.status == 0, found
+    assert found.out.splitlines() == [
+        "recorded acme/care@1",
+        "recorded acme/load@1",
+        f"acme passes: {len(NAMES)} checks, 2 formulas, 1 skill type",
+    ]
+    assert json.loads(file.read_text()) == true
+
+
+def test_what_is_found_is_printed_for_machines_and_nothing_is_recorded(tmp_path: Path) -> None:
+    plugin = PLUGIN.replace("api = 1", "api = 2")
+    folder = broken(tmp_path, plugin=plugin, released={})
+    found = run("plugins", "check", folder, "--json", "--record")
+    assert found.status == 1
+    said = found.json()
+    assert list(said) == ["plugin", "version", "passed", "checks", "findings"]
+    assert (said["plugin"], said["version"], said["passed"]) == ("acme", "1.2.3", False)
+    assert said["checks"] == ["loading"]
+    (finding,) = said["findings"]
+    assert list(finding) == ["code", "where", "message", "remedy", "evidence"]
+    assert (finding["code"], finding["where"]) == ("api-version", "acme_parcels.plugin")
+    released = (folder / "acme_parcels" / "released.json").read_text()
+    assert json.loads(released) == {"formulas": {}}
+
+
+@pytest.mark.parametrize("target", ["levitation", "./levitation", "/levitation:skills"])
+def test_wrong_use_is_one_line(target: str) -> None:
+    message_of(run("plugins", "check", target))
+
+
+def test_a_finding_is_a_block_of_text() -> None:
+    short = Finding("axis-unproved", "a/b@1", "found x", "mend it", {"value": "3/2"})
+    long = Finding("crashed", "text", "found y", "look", {"record": {"note": "n" * 1000}})
+    report = Report("acme", "1", 1, 1, (Checked("proofs", (short,)), Checked("text", (long,))))
+    assert list(lines(report)) == [
+        "axis-unproved: a/b@1",
+        "    found x",
+        "    value: 3/2",
+        "    to do: mend it",
+        "",
+        "crashed: text",
+        "    found y",
+        "    record: 1012 characters, which --json shows",
+        "    to do: look",
+        "",
+        "acme fails: 2 findings",
+    ]
+
+
+def test_a_project_is_checked_by_pytest_too(tmp_path: Path) -> None:
+    good = broken(tmp_path / "good")
+    bad = broken(tmp_path / "bad", plugin=PLUGIN.replace("api = 1", "api = 2"))
+    done = pytest_of(tmp_path, *(f"--tallystick-plugin={each}" for each in (good, bad)), "-v")
+    assert done.returncode == 1
+    for name in NAMES:
+        assert f"tallystick-conformance::acme::{name} PASSED" in done.stdout
+    assert "tallystick-conformance::acme::loading FAILED" in done.stdout
+    assert "api-version: acme_parcels.plugin" in done.stdout
+    assert "Traceback" not in done.stdout
+    count = len(NAMES)
+    assert f"1 failed, {count} passed, {count - 1} skipped" in done.stdout
+
+
+def test_pytest_without_the_option_is_left_alone(tmp_path: Path) -> None:
+    look = (
+        "import sys\n\ndef test_nothing_is_loaded():\n"
+        "    assert not {'numpy', 'tallystick.plugins.registry'} & set(sys.modules)\n"
+    )
+    (tmp_path / "test_one.py").write_text(look)
+    done = pytest_of(tmp_path)
+    assert "1 passed" in done.stdout, done.stdout
+    unknown = pytest_of(tmp_path, "--tallystick-plugin=levitation")
+    assert unknown.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "found no plugin 'levitation'" in unknown.stdout + unknown.stderr
+
+
+def pytest_of(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Pytest in a folder of its own, with the kit as its only plugin."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tallystick.conformance.pytest_plugin", *options],
+        cwd=folder,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,298 @@
+"""A generated project: every file is sound, it works as it is, and bad names are refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Mapping
+from decimal import Decimal
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+import attrs
+import pytest
+from jsonschema import Draft202012Validator
+
+import tallystick
+from tallystick.conformance.project import files_of, project, refuse_taken
+from tallystick.errors import PluginError
+from tallystick.plugins.registry import GROUP, Registry, installed, registry
+from tallystick.records.history import history_of
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "engine" / "tallystick" / "kit" / "template"
+NAMES = [
+    ("acme-translation", None),
+    ("b", None),
+    ("x9-2-k", "acme/answers"),
+    ("tall-ships", "true"),
+    ("long" * 16, "t" * 64),
+]
+"""Names of projects with their skill types; None is the default."""
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in {"TALLYSTICK_PLUGINS", "PYTHONPATH"}
+}
+"""That of a user, who loads every plugin."""
+
+
+def written(folder: Path, name: str, skill_type: str | None = None) -> Path:
+    """A project in a folder."""
+    for path, text in files_of(project(name, skill_type)).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return folder
+
+
+def with_plugin(folder: Path, patch: pytest.MonkeyPatch) -> Registry:
+    """The registry with the plugin of a project, which is not installed."""
+    offered = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"]
+    ((name, target),) = offered[GROUP].items()
+    patch.syspath_prepend(folder)
+    # what is imported stays no longer than the test
+    patch.setattr(sys, "modules", dict(sys.modules))
+    return registry([*entry_points(group=GROUP), EntryPoint(name, target, GROUP)])
+
+
+@pytest.fixture(params=NAMES, ids=lambda names: names[0][:20])
+def names(request: pytest.FixtureRequest) -> tuple[str, str | None]:
+    found: tuple[str, str | None] = request.param
+    return found
+
+
+@pytest.fixture
+def files(names: tuple[str, str | None]) -> Mapping[str, str]:
+    return files_of(project(*names))
+
+
+def test_no_placeholder_is_left(files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        assert not re.search(r"\{\{\w", path + text), path
+
+
+def test_every_file_of_the_template_is_used(files: Mapping[str, str]) -> None:
+    assert len(files) == len(list(TEMPLATE.iterdir()))
+    assert len(set(files.values())) == len(files)
+
+
+def test_text_is_clean(files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        assert not re.search(r"[ \t]\n|\n\n\Z|\r", text), path
+        assert text.endswith("\n") or path.endswith("py.typed"), path
+
+
+def test_every_file_of_data_and_code_can_be_read(files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        match Path(path).suffix:
+            case ".py":
+                ast.parse(text, path)
+            case ".toml":
+                tomllib.loads(text)
+            case ".json":
+                json.loads(text)
+            case ".jsonl":
+                assert [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_record_schema_is_a_schema_under_its_own_name(files: Mapping[str, str]) -> None:
+    ((path, text),) = [each for each in files.items() if each[0].endswith(".schema.json")]
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == Path(path).name
+
+
+def test_the_project_says_what_it_needs_and_offers(
+    names: tuple[str, str | None], files: Mapping[str, str]
+) -> None:
+    said = tomllib.loads(files["pyproject.toml"])["project"]
+    package = names[0].replace("-", "_")
+    assert said["name"] == names[0]
+    assert said["dependencies"] == ["tallystick"]
+    assert said["optional-dependencies"] == {"test": ["pytest", "hypothesis"]}
+    assert said["entry-points"] == {GROUP: {names[0]: f"{package}.plugin"}}
+    assert {f"{package}/__init__.py", f"{package}/py.typed"} <= files.keys()
+
+
+def test_the_continuous_integration_does_what_the_readme_says(files: Mapping[str, str]) -> None:
+    steps = re.findall(r"- run: (.*)", files[".github/workflows/check.yml"])
+    assert steps == [
+        "python -m pip install '.[test]'",
+        "python -m pytest",
+        "tallystick plugins check .",
+    ]
+    assert "tallystick plugins check .\n" in files["README.md"]
+
+
+def test_every_file_that_the_readme_names_is_there(files: Mapping[str, str]) -> None:
+    named = re.findall(r"^\| `([^`]+)`", files["README.md"], re.MULTILINE)
+    assert len(named) > 5
+    for path in (each for each in named if "/" in each):
+        assert path in files or any(file.startswith(path) for file in files), path
+
+
+def test_a_project_loads_and_scores_as_it_is(
+    tmp_path: Path, names: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, skill_type = names
+    folder = written(tmp_path, name, skill_type)
+    package = folder / name.replace("-", "_")
+    plugins = with_plugin(folder, monkeypatch)
+    assert plugins.refused == {}
+
+    released = json.loads((package / "released.json").read_text())
+    offered = plugins.plugins[name].formulas
+    assert released == {"formulas": {formula.name: formula.digest for formula in offered}}
+    assert list(released["formulas"]) == sorted(released["formulas"])
+
+    scorer = tallystick.load(f"{name}@1.0.0", registry=plugins)
+    results = [scorer.score(line) for line in (package / "examples.jsonl").read_text().splitlines()]
+    expected = [Decimal("0.700486461"), Decimal(1), Decimal(0), None]
+    assert [result.quality for result in results] == expected
+    assert {r.skill_type for r in results} == {skill_type or name.replace("-", "_")}
+
+    types = [plugins.skill_types[results[0].skill_type]]
+    history = history_of(3, types, miners=9, validators=2, epochs=1, rounds=3)
+    scored = list(scorer.score_many(history.lines(50)))
+    assert [each for each in scored if isinstance(each, tallystick.Reject)] == []
+
+
+def run(*arguments: str | Path, cwd: Path, **environment: str) -> str:
+    """What a command prints that ends well."""
+    done = subprocess.run(
+        list(map(str, arguments)),
+        cwd=cwd,
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
+    folder = written(tmp_path, "acme-translation")
+    ruff = (sys.executable, "-m", "ruff")
+    run(*ruff, "check", "--no-cache", ".", cwd=folder)
+    run(*ruff, "format", "--no-cache", "--check", ".", cwd=folder)
+
+
+@pytest.mark.slow
+def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
+    folder = written(tmp_path / "project", "acme-translation", "acme/translation")
+    metadata = tmp_path / "installed" / "acme_translation-0.1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: acme-translation\nVersion: 0.1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        f"[{GROUP}]\nacme-translation = acme_translation.plugin\n"
+    )
+    path = os.pathsep.join([str(metadata.parent), str(folder)])
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "34 passed" in run(*pytest_, cwd=folder, PYTHONPATH=path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "Acme", "acme_translation", "2acme", "-acme", "acme-", "ac--me", "acme!", "acmé"),
+        *("a" * 65, "acme\n", "../acme", "acme translation"),
+    ],
+)
+def test_a_name_that_is_written_wrongly_is_refused(name: str) -> None:
+    with pytest.raises(PluginError, match="expected at most 64 lower-case letters") as caught:
+        project(name)
+    assert repr(name) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["class", "json", "async", "concurrent", "tests"])
+def test_a_name_that_cannot_be_imported_is_refused(name: str) -> None:
+    with pytest.raises(PluginError, match="its package could not be imported"):
+        project(name)
+
+
+@pytest.mark.parametrize(
+    "skill_type", ["", "Answers", "a-b", "1st", "a/b/c", "a" * 65, 'a"', "a\n"]
+)
+def test_a_skill_type_that_is_written_wrongly_is_refused(skill_type: str) -> None:
+    with pytest.raises(PluginError, match="expected a name of lower-case letters") as caught:
+        project("acme", skill_type)
+    assert repr(skill_type) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "skill_type", "found"),
+    [
+        ("skills", None, "an installed plugin of the name 'skills'"),
+        ("elsewhere", None, "an installed plugin of the name 'elsewhere'"),
+        ("acme", "workflow", "the skill type 'workflow' of the installed plugin 'workflow'"),
+        (
+            "workflow-two",
+            "mcp_server",
+            "the skill type 'mcp_server' of the installed plugin 'skills'",
+        ),
+        ("click", None, "an installed package of the name 'click'"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(name: str, skill_type: str | None, found: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        refuse_taken(project(name, skill_type), installed(), ["elsewhere"], ["click", "skillset"])
+    assert str(caught.value) == f"found {found}, expected a new name: take another"
+
+
+def test_what_is_installed_under_the_name_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = with_plugin(written(tmp_path, "b"), monkeypatch)
+    refused = attrs.evolve(whole, plugins={}, refused={"b": "its import failed"})
+    renamed = attrs.evolve(whole, plugins={"c": attrs.evolve(whole.plugins["b"], name="c")})
+    law_alone = attrs.evolve(whole, plugins={})
+    for plugins, found in [
+        (refused, "an installed plugin of the name 'b'"),
+        (renamed, "formulas b/… of the installed plugin 'c'"),
+        (law_alone, "installed rule sets of the name 'b'"),
+    ]:
+        with pytest.raises(PluginError, match=re.escape(found)):
+            refuse_taken(project("b", "other"), plugins, [], [])
+
+
+def test_a_new_name_is_taken_by_nothing() -> None:
+    refuse_taken(project("acme"), installed(), ["skills", "workflow"], ["click", "tallystick"])
+
+
+@pytest.fixture(scope="module")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of a fresh environment with the wheel of this checkout in it."""
+    folder = tmp_path_factory.mktemp("fresh")
+    build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory")
+    run(*build, folder / "dist", cwd=ROOT)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    venv.create(folder / "venv", with_pip=True, symlinks=True)
+    commands = folder / "venv" / "bin"
+    run(commands / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    return commands
+
+
+@pytest.mark.slow
+def test_a_project_works_in_a_fresh_environment(tmp_path: Path, bin_folder: Path) -> None:
+    tallystick_ = bin_folder / "tallystick"
+    run(tallystick_, "plugins", "new", "acme-translation", cwd=tmp_path)
+    folder = tmp_path / "acme-translation"
+    run(bin_folder / "python", "-m", "pip", "install", "--quiet", ".[test]", cwd=folder)
+    assert "34 passed" in run(bin_folder / "pytest", "-q", cwd=folder)
+    said = json.loads(run(tallystick_, "plugins", "list", "--json", cwd=folder))
+    assert [plugin["name"] for plugin in said["plugins"]][-1] == "acme-translation"
+    rules = "acme-translation@1.0.0"
+    assert f"{rules} is valid" in run(tallystick_, "rules", "check", rules, cwd=folder)
+    examples = "acme_translation/examples.jsonl"
+    run(tallystick_, "score", examples, "--rules", rules, "-o", "results.jsonl", cwd=folder)
+    assert len((folder / "results.jsonl").read_text().splitlines()) == 4
+    run(tallystick_, "plugins", "check", ".", cwd=folder)

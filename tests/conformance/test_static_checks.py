@@ -1,0 +1,429 @@
+"""Each static check: a plugin with one thing wrong has exactly that finding, with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
+
+from tallystick.conformance import (
+    fact_coverage,
+    parameters,
+    proofs,
+    release,
+    rendering,
+    rule_sets,
+    schema_strictness,
+)
+from tallystick.conformance.checks import run
+from tallystick.conformance.codes import CODES
+from tallystick.conformance.finding import Finding
+from tallystick.conformance.subject import Subject
+
+STATIC = (schema_strictness, fact_coverage, rule_sets, proofs, parameters, rendering, release)
+
+
+def found_in(folder: Path) -> list[Finding]:
+    """What loading and the static checks find."""
+    with loaded(folder) as subject:
+        if isinstance(subject, Finding):
+            return [subject]
+        return [found for each in STATIC for found in each.check(subject)]
+
+
+def line_at(where: str) -> str:
+    """The line of a file that a finding names; nothing if it names none."""
+    file, _, number = where.rpartition(":")
+    return Path(file).read_text().splitlines()[int(number) - 1] if file else ""
+
+
+def codes(found: list[Finding]) -> list[str]:
+    return [each.code for each in found]
+
+
+def only(found: list[Finding]) -> Finding:
+    assert len(found) == 1, found
+    assert found[0].remedy == CODES[found[0].code].remedy
+    return found[0]
+
+
+def with_formula(text: str) -> str:
+    """The formulas, with one more that no rule set uses."""
+    return f"{FORMULAS}\n\n{text}"
+
+
+def changed_schema(change: Callable[[dict[str, Any]], object]) -> Mapping[str, Any]:
+    schema = deepcopy(SCHEMA)
+    change(schema["properties"])
+    return schema
+
+
+def test_a_good_plugin_has_no_findings(tmp_path: Path) -> None:
+    assert found_in(broken(tmp_path)) == []
+
+
+# loading
+
+
+@pytest.mark.parametrize(
+    ("pieces", "code", "line"),
+    [
+        ({"plugin": PLUGIN + "\nimport acme_of_nowhere\n"}, "import-failed", "acme_of_nowhere"),
+        ({"plugin": PLUGIN + "\n1 +\n"}, "import-failed", "1 +"),
+        ({"plugin": PLUGIN.replace("api = 1", "api = 2")}, "api-version", ""),
+        ({"plugin": PLUGIN.replace("tallystick_api = 1", "")}, "api-version", ""),
+        (
+            {"plugin": PLUGIN.replace("return formulas_in", "1 / 0; return x")},
+            "hook-failed",
+            "1 / 0",
+        ),
+        ({"plugin": PLUGIN.replace("formulas_in(formulas)", "['care']")}, "hook-failed", ""),
+        (
+            {"plugin": PLUGIN.replace("@hookimpl\ndef tallystick_r", "def tallystick_r")},
+            "hook-failed",
+            "",
+        ),
+        ({"plugin": PLUGIN + "\n@hookimpl\ndef tallystick_other(): ...\n"}, "hook-failed", ""),
+        ({"formulas": FORMULAS.replace('Decimal("0.9")', "0.9")}, "float-in-formula", "0.9"),
+        ({"formulas": FORMULAS.replace("most == 0", "most == 0.5")}, "float-in-formula", "0.5"),
+        (
+            {"formulas": FORMULAS.replace("grams / most", "float(grams)")},
+            "float-in-formula",
+            "float(",
+        ),
+        ({"formulas": FORMULAS.replace("most == 0", "most == True")}, "import-failed", "True"),
+        (
+            {"plugin": PLUGIN.replace("formulas_in(formulas)", "(formulas.load, formulas.load)")},
+            "name-taken",
+            "",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(
+    tmp_path: Path, pieces: dict[str, Any], code: str, line: str
+) -> None:
+    refused = only(found_in(broken(tmp_path, **pieces)))
+    assert refused.code == code
+    assert line in line_at(refused.where)
+
+
+def test_a_name_of_another_plugin_is_taken(tmp_path: Path) -> None:
+    """The other plugin is in the same project, whose plugins know each other."""
+    folder = broken(tmp_path, pyproject=PYPROJECT + 'twin = "acme_twin"\n')
+    (folder / "acme_twin.py").write_text(PLUGIN.replace("_HERE / ", "_HERE / 'acme_parcels' / "))
+    with loaded(folder, "twin") as refused:
+        assert isinstance(refused, Finding)
+        assert refused.code == "name-taken"
+        assert "acme/care@1 (of the plugin twin)" in refused.message
+
+
+# schemas
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "where"),
+    [
+        (lambda p: p["task"].pop("additionalProperties"), "schema-open", "properties.task"),
+        (lambda p: p["task"].update(additionalProperties=True), "schema-open", "properties.task"),
+        (lambda p: p["submission"]["properties"].update(more={}), "schema-open", "more"),
+        (lambda p: p["submission"]["properties"].update(more=True), "schema-open", "more"),
+        (lambda p: p["submission"]["properties"]["places"].pop("items"), "schema-open", "places"),
+        (
+            lambda p: p["submission"]["properties"]["stops"].pop("maximum"),
+            "schema-unbounded",
+            "properties.submission.properties.stops",
+        ),
+        (
+            lambda p: p["submission"]["properties"]["places"].pop("maxItems"),
+            "schema-unbounded",
+            "properties.submission.properties.places",
+        ),
+        (
+            lambda p: p["checks"]["properties"].update(
+                by={"type": "object", "additionalProperties": {"type": "boolean"}}
+            ),
+            "schema-unbounded",
+            "by",
+        ),
+        (
+            lambda p: p["checks"]["properties"].update(
+                by={"anyOf": [{"type": "null"}, {"type": "number", "minimum": 0}]}
+            ),
+            "schema-unbounded",
+            "by.anyOf[1]",
+        ),
+        (
+            lambda p: p["skill_type"].update(const="other"),
+            "schema-invalid",
+            "properties.skill_type",
+        ),
+        (lambda p: p["task"].update(type="thing"), "schema-invalid", "parcel"),
+        (lambda p: p.pop("miner"), "schema-invalid", "parcel"),
+    ],
+)
+def test_a_schema_that_is_open_or_unbounded_is_found_with_its_place(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], code: str, where: str
+) -> None:
+    found = found_in(broken(tmp_path, schema=changed_schema(change)))
+    assert set(codes(found)) == {code}, found
+    assert where in found[0].where
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "object", "maxProperties": 3, "additionalProperties": {"type": "boolean"}},
+        {
+            "type": "object",
+            "unevaluatedProperties": False,
+            "allOf": [{"properties": {"a": {"type": "boolean"}}}],
+        },
+        {"enum": [1, 2]},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"anyOf": [{"$ref": "record-1.schema.json#/$defs/unit"}, {"type": "null"}]},
+    ],
+)
+def test_what_is_closed_and_bounded_in_another_way_is_no_finding(
+    tmp_path: Path, part: dict[str, Any]
+) -> None:
+    schema = changed_schema(lambda p: p["checks"]["properties"].update(by=part))
+    with loaded(broken(tmp_path, schema=schema)) as subject:
+        assert isinstance(subject, Subject)
+        assert list(schema_strictness.check(subject)) == []
+
+
+# facts
+
+
+def test_a_fact_that_no_record_has_is_found(tmp_path: Path) -> None:
+    text = '@axis("acme/lost@1")\ndef lost(p):\n    return clip(number("checks.lost"))\n'
+    found = only(found_in(broken(tmp_path, formulas=with_formula(text))))
+    assert (found.code, found.where) == ("fact-unreachable", "acme/lost@1")
+    assert "'checks.lost'" in found.message
+    assert found.evidence == {"fact": "lost"}
+
+
+def test_a_requirement_that_no_record_can_be_asked_is_found(tmp_path: Path) -> None:
+    required = 'REQUIRED = (require(count("task.none") > 0, "some", path="task", expected="one"),)'
+    found = found_in(broken(tmp_path, formulas=FORMULAS.replace("REQUIRED = ()", required)))
+    assert "fact-unreachable" in codes(found)
+    assert next(each for each in found if each.code == "fact-unreachable").where == "some"
+
+
+# rule sets
+
+
+def test_a_rule_set_with_mistakes_is_found_line_by_line(tmp_path: Path) -> None:
+    rules = RULES.replace("floor = 0.2", "floor = 7").replace("load = 0.5 }", "load = 0.4 }")
+    found = found_in(broken(tmp_path, rules=rules))
+    assert codes(found) == ["rule-set-invalid"] * 2
+    assert [each.where.rpartition(":")[2] for each in found] == ["9", "16"]
+
+
+def test_a_rule_set_of_another_name_than_its_file_is_found(tmp_path: Path) -> None:
+    found = only(found_in(broken(tmp_path, rules=RULES.replace('"1.0.0"', '"1.0.1"'))))
+    assert found.code == "rule-set-invalid"
+    assert "parcels@1.0.1" in found.message
+
+
+def test_a_folder_of_rule_sets_that_is_not_there_is_found(tmp_path: Path) -> None:
+    plugin = PLUGIN.replace('[_HERE / "rules"]', '[_HERE / "rules", _HERE / "laws"]')
+    found = only(found_in(broken(tmp_path, plugin=plugin)))
+    assert (found.code, found.where.endswith("laws")) == ("rule-set-invalid", True)
+
+
+def test_a_type_that_no_rule_set_scores_is_found(tmp_path: Path) -> None:
+    found = only(found_in(broken(tmp_path, rules=None)))
+    assert (found.code, found.where) == ("rule-set-missing", "parcel")
+
+
+# proofs
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        ("clip(grams / most)", "grams / most", "axis-out-of-range"),
+        ("clip(grams / most)", "grams - 1000", "axis-out-of-range"),
+        (
+            "cases((most == 0, 0), otherwise=clip(grams / most))",
+            "clip(grams / most)",
+            "division-by-zero",
+        ),
+        (
+            "cases((most == 0, 0), otherwise=clip(grams / most))",
+            "clip(grams / (stops - 7))",
+            "division-by-zero",
+        ),
+    ],
+)
+def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
+    tmp_path: Path, before: str, after: str, code: str
+) -> None:
+    assert before in FORMULAS
+    found = only(found_in(broken(tmp_path, formulas=FORMULAS.replace(before, after))))
+    assert found.code == code
+    assert found.where.startswith("acme/load@1 for parcel in ")
+    assert found.where.endswith("rules/parcels/1.0.0.toml:11")
+    record = found.evidence["record"]
+    grams, most = record["submission"]["grams"], record["task"]["most_grams"]
+    stops = record["submission"]["stops"]
+    refuted = {
+        "grams / most": lambda: grams > most,
+        "grams - 1000": lambda: grams < 1000,
+        "clip(grams / most)": lambda: most == 0,
+        "clip(grams / (stops - 7))": lambda: stops == 7,
+    }
+    assert refuted[after]()
+
+
+def test_every_axis_that_fails_is_found_not_the_first_alone(tmp_path: Path) -> None:
+    text = FORMULAS.replace("clip(", "(")
+    found = found_in(broken(tmp_path, formulas=text))
+    assert codes(found) == ["axis-out-of-range"] * 2
+    assert {each.where.partition(" ")[0] for each in found} == {"acme/care@1", "acme/load@1"}
+
+
+def test_a_requirement_keeps_a_formula_in_range_as_the_proof_says(tmp_path: Path) -> None:
+    required = (
+        'REQUIRED = (require(most > 0, "some-most", path="task", expected="some"),'
+        ' require(grams <= most, "light", path="task", expected="less"))'
+    )
+    text = FORMULAS.replace("REQUIRED = ()", required)
+    text = text.replace("cases((most == 0, 0), otherwise=clip(grams / most))", "grams / most")
+    assert found_in(broken(tmp_path, formulas=text)) == []
+
+
+def test_what_holds_but_cannot_be_proved_is_said_to_be_unproved(tmp_path: Path) -> None:
+    text = FORMULAS.replace("clip(grams / most)", "4 * care * (1 - care)")
+    found = only(found_in(broken(tmp_path, formulas=text)))
+    assert found.code == "axis-unproved"
+    assert "found that it can be from 0 to 4" in found.message
+    assert "record" not in found.evidence
+
+
+def test_a_composite_is_refuted_through_its_axes(tmp_path: Path) -> None:
+    text = with_formula(
+        '@composite("acme/both@1")\ndef both(p):\n'
+        '    return published("care") + published("load")\n'
+    )
+    rules = RULES.replace('"geometric"', '"acme/both@1"').replace(
+        "weights = { care = 0.5, load = 0.5 }", 'axes = ["care", "load"]'
+    )
+    found = only(found_in(broken(tmp_path, formulas=text, rules=rules)))
+    assert found.code == "axis-out-of-range"
+    axes = {name: float(value) for name, value in found.evidence["published"].items()}
+    assert axes.keys() == {"care", "load"}
+    assert axes["care"] + axes["load"] > 1
+    record = found.evidence["record"]
+    assert axes["care"] == pytest.approx(max(0, (record["checks"]["care"] - 0.2) / 0.8))
+
+
+# parameters
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "code"),
+    [
+        ("k=(0, 2)", "p.k * care", "axis-out-of-range"),
+        ("k=(0, 1)", "p.k * care", None),
+        ("k=(0, 1)", "clip(care / p.k)", "division-by-zero"),
+        ('a=UNIT, b=UNIT, sums_to_one=("a", "b")', "p.a * care + p.b", None),
+        ("a=UNIT, b=UNIT", "p.a * care + p.b", "axis-out-of-range"),
+    ],
+)
+def test_a_formula_that_no_rule_set_uses_is_tried_at_the_corners_of_its_parameters(
+    tmp_path: Path, declared: str, body: str, code: str | None
+) -> None:
+    text = with_formula(f'@axis("acme/free@1", {declared})\ndef free(p):\n    return {body}\n')
+    found = found_in(broken(tmp_path, formulas=text))
+    assert codes(found) == ([] if code is None else [code])
+    for each in found:
+        assert each.where == "acme/free@1 for parcel"
+        assert set(each.evidence["parameters"]) <= {"a", "b", "k"}
+
+
+def test_an_unused_axis_over_axes_is_tried_at_published_values(tmp_path: Path) -> None:
+    text = with_formula('@axis("acme/free@1")\ndef free(p):\n    return published("care") + care\n')
+    found = only(found_in(broken(tmp_path, formulas=text)))
+    assert found.code == "axis-out-of-range"
+    assert float(found.evidence["published"]["care"]) > 0
+
+
+# text
+
+
+def test_a_formula_that_cannot_be_shown_is_found(tmp_path: Path) -> None:
+    shown = 'label("a\\nb", clip(grams / most))'
+    text = FORMULAS.replace("clip(grams / most)", shown).replace("integer,", "integer, label,")
+    found = found_in(broken(tmp_path, formulas=text))
+    assert set(codes(found)) == {"text-unreadable"}
+    assert found[0].where == "acme/load@1"
+
+
+# releases
+
+
+def test_a_formula_that_changed_under_its_name_is_found(tmp_path: Path) -> None:
+    folder = broken(tmp_path / "first")
+    with loaded(folder) as subject:
+        assert isinstance(subject, Subject)
+        digests = {formula.name: formula.digest for formula in subject.plugin.formulas}
+    text = FORMULAS.replace("(most == 0, 0)", "(most == 0, 1)")
+    found = only(found_in(broken(tmp_path / "second", formulas=text, released=digests)))
+    assert (found.code, found.where) == ("formula-changed", "acme/load@1")
+    assert digests["acme/load@1"] in found.message
+
+
+def test_a_formula_that_is_new_or_gone_is_found(tmp_path: Path) -> None:
+    found = found_in(broken(tmp_path, released={"acme/old@1": "sha256:00"}))
+    assert [(each.code, each.where) for each in found] == [
+        ("formula-unrecorded", "acme/care@1"),
+        ("formula-unrecorded", "acme/load@1"),
+        ("formula-gone", "acme/old@1"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"formulas": []}', '{"formulas": {"a": 1}}'])
+def test_a_record_of_releases_that_cannot_be_read_is_found(tmp_path: Path, text: str) -> None:
+    folder = broken(tmp_path)
+    (folder / "acme_parcels" / "released.json").write_text(text)
+    found = only(found_in(folder))
+    assert found.code == "record-unreadable"
+
+
+def test_recording_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
+    kept = {"b/b@1": "sha256:0b", "a/a@1": "sha256:0a"}
+    file = tmp_path / "released.json"
+    file.write_text('{"about": "kept", "formulas": {"b/b@1": "sha256:0b"}}')
+    assert release.record(tmp_path, {"b/b@1": "sha256:ff", "a/a@1": "sha256:0a"}) == ("a/a@1",)
+    assert release.read(file) == kept
+    assert list(release.read(file)) == ["a/a@1", "b/b@1"]
+    assert '"about": "kept"' in file.read_text()
+    before = file.read_bytes()
+    assert release.record(tmp_path, kept) == ()
+    assert file.read_bytes() == before
+
+
+# the kit itself
+
+
+def test_an_unexpected_error_of_a_check_is_a_finding_that_names_the_check(tmp_path: Path) -> None:
+    with loaded(broken(tmp_path)) as subject:
+        assert isinstance(subject, Subject)
+        none = attrs.evolve(subject, plugin=None)
+        found = only(list(run("facts", fact_coverage.check, none)))
+    assert (found.code, found.where) == ("check-failed", "facts")
+    assert "AttributeError" in found.message
+
+
+def test_every_code_says_what_to_do() -> None:
+    for code, each in CODES.items():
+        assert each.code == code
+        assert each.summary
+        assert each.remedy

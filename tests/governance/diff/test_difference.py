@@ -1,0 +1,357 @@
+"""What a change of rules can do to a score is within the intervals, and the version says so."""
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from governance.prove.sample import SCHEMA, sample, style
+
+import tallystick
+from tallystick.governance.diff import render
+from tallystick.governance.diff.difference import Difference, difference
+from tallystick.governance.diff.interval import Interval
+from tallystick.governance.diff.policy import Level, raised
+from tallystick.plugins.author import Node, Parameters, axis, published
+from tallystick.plugins.draw import Draw
+from tallystick.records.history import history_of
+from tallystick.records.random_records import RandomRecords
+from tallystick.records.schema import load_schema
+
+ROOT = Path(__file__).resolve().parents[3]
+PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]
+
+
+def text_of(reference: str) -> str:
+    name, _, version = reference.partition("@")
+    return (ROOT / "rules" / name / f"{version}.toml").read_text()
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Callable[..., tallystick.Scorer]:
+    """Loads a shipped rule set with some text replaced."""
+
+    def load(reference: str, *pairs: tuple[str, str]) -> tallystick.Scorer:
+        text = text_of(reference)
+        for old, new in pairs:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.toml"
+        path.write_text(text)
+        return tallystick.load(str(path))
+
+    return load
+
+
+def within(interval: Interval, value: Fraction) -> bool:
+    return interval.low <= value <= interval.high
+
+
+def check_on_records(old: tallystick.Scorer, new: tallystick.Scorer, found: Difference) -> int:
+    """Compare the scores of made-up records with the intervals; how many were compared."""
+    effects = {effect.skill_type: effect for effect in found.effects}
+    types = [old.registry.skill_types[name] for name in effects]
+    made = history_of(11, types, miners=20, validators=2, epochs=2, rounds=10)
+    compared = 0
+    for line in made.lines(150):
+        first, second = (next(iter(scorer.score_many([line]))) for scorer in (old, new))
+        if isinstance(first, tallystick.Reject) or isinstance(second, tallystick.Reject):
+            continue
+        if first.quality is None or second.quality is None:
+            continue
+        effect = effects[first.skill_type]
+        assert within(effect.quality, Fraction(second.quality) - Fraction(first.quality))
+        for name, move in effect.axes.items():
+            assert within(move, Fraction(second.axes[name]) - Fraction(first.axes[name])), name
+        if effect.emission is not None:
+            assert within(effect.emission, Fraction(second.emission) - Fraction(first.emission))
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_no_score_moves_further_than_the_intervals_between_releases(old: str, new: str) -> None:
+    first, second = tallystick.load(old), tallystick.load(new)
+    assert check_on_records(first, second, difference(first, second)) > 80
+
+
+CHANGES = [
+    ("skills@1.0.0", "detection = 0.35, evidence = 0.30", "detection = 0.30, evidence = 0.35"),
+    ("skills@1.0.0", "review = 0.5 ", "review = 0.6 "),
+    ("skills@1.0.0", "false_positive_slope = 0.4 ", "false_positive_slope = 0.3 "),
+    ("skills@1.0.0", "below = 0.10", "below = 0.25"),
+    ("skills@1.0.0", "base_weight = 1.6", "base_weight = 1.5"),
+    ("skills@1.1.0", "beta = 0.5", "beta = 1.0"),
+    ("workflow@1.0.0", "gate = 0.7 ", "gate = 0.5 "),
+    ("workflow@1.0.0", "timeout = 0.20", "timeout = 0.25"),
+    ("workflow@1.0.0", "success = 0.50, cost = 0.25", "success = 0.55, cost = 0.20"),
+]
+
+
+@pytest.mark.parametrize(("reference", "old", "new"), CHANGES)
+def test_no_score_moves_further_than_the_intervals(
+    changed: Callable[..., tallystick.Scorer], reference: str, old: str, new: str
+) -> None:
+    first, second = tallystick.load(reference), changed(reference, (old, new))
+    found = difference(first, second)
+    assert not all(effect.is_none for effect in found.effects)
+    assert check_on_records(first, second, found) > 80
+
+
+def test_a_type_that_a_change_does_not_touch_cannot_move(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    old = "policy = 0.15, efficiency = 0.10, shell_coverage = 0.15"
+    new = "policy = 0.10, efficiency = 0.10, shell_coverage = 0.20"
+    found = difference(tallystick.load("skills@1.0.0"), changed("skills@1.0.0", (old, new)))
+    assert [e.skill_type for e in found.effects if not e.is_none] == ["executable_script"]
+
+
+def test_bounds_see_which_cases_meet() -> None:
+    found = difference(*map(tallystick.load, PAIRS[0]))
+    axes = found.effects[0].axes
+    nano = Fraction(1, 10**9)
+    assert axes["policy"].is_zero
+    assert axes["detection"] == Interval(Fraction(-1), Fraction(3, 10) + nano)
+
+
+def test_a_new_weight_moves_the_quality_by_its_exact_most(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    pair = "success = 0.50, cost = 0.25", "success = 0.55, cost = 0.20"
+    found = difference(tallystick.load("workflow@1.0.0"), changed("workflow@1.0.0", pair))
+    (effect,) = found.effects
+    nano = Fraction(1, 10**9)
+    assert effect.quality == Interval(-Fraction(5, 100) - nano, Fraction(5, 100) + nano)
+    assert effect.axes["success"].is_zero
+
+
+LEVELS = [
+    ((), Level.NONE, ()),
+    (('summary = "Per-task', 'summary = "Of every task'), Level.PATCH, ()),
+    (("t_min_s = 20, deadline_s = 150", "t_min_s = 20, deadline_s = 160"), Level.PATCH, ()),
+    (("nominal_minutes = 20", "nominal_minutes = 60"), Level.PATCH, ()),
+    (("review = 0.5 ", "review = 0.4 "), Level.MINOR, ()),
+    (("multiplier = 1.4", "multiplier = 1.5"), Level.MINOR, ()),
+    (("floor = 0.05", "floor = 0.06"), Level.MINOR, ()),
+    (("skills/injection-recall@1", "skills/injection-recall@2"), Level.MINOR, ()),
+    (
+        ('name = "tier_3_novel"', 'name = "tier_3"'),
+        Level.MAJOR,
+        ("tiers.levels.tier_3_novel",),
+    ),
+    (
+        ("[reputation.events.rerun_pass]", "[reputation.events.rerun_good]"),
+        Level.MAJOR,
+        ("reputation.events.rerun_pass",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("pair", "needed", "gone"), LEVELS)
+def test_the_policy_says_which_version_a_change_needs(
+    changed: Callable[..., tallystick.Scorer],
+    pair: tuple[str, str] | tuple[()],
+    needed: Level,
+    gone: tuple[str, ...],
+) -> None:
+    new = changed("skills@1.0.0", *([pair] if pair else []))
+    found = difference(tallystick.load("skills@1.0.0"), new)
+    assert (found.needed, found.gone) == (needed, gone)
+    assert found.is_breaking is bool(gone)
+    assert found.raised is Level.NONE
+    assert found.is_enough is (needed is Level.NONE)
+
+
+def test_a_type_that_goes_breaks_and_one_that_comes_does_not(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    table = re.compile(r"\[skill_types\.declarative\].*?(?=\n\[)", re.DOTALL)
+    whole = text_of("skills@1.0.0")
+    part = table.search(whole)
+    assert part is not None
+    window = re.search(r"declarative\.auditor.*\n", whole)
+    assert window is not None
+    less = changed("skills@1.0.0", (part[0], ""), (window[0], ""))
+    full = tallystick.load("skills@1.0.0")
+    without = difference(full, less)
+    assert without.removed_types == ("declarative",)
+    assert (without.needed, without.is_breaking) == (Level.MAJOR, True)
+    back = difference(less, full)
+    assert back.added_types == ("declarative",)
+    assert (back.needed, back.is_breaking) == (Level.MINOR, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "level"),
+    [
+        ("1.0.0", "1.0.0", Level.NONE),
+        ("1.0.0", "1.0.1", Level.PATCH),
+        ("1.0.9", "1.1.0", Level.MINOR),
+        ("1.9.9", "2.0.0", Level.MAJOR),
+        ("1.1.0", "1.0.9", Level.NONE),
+        ("1.10.0", "1.9.0", Level.NONE),
+        ("1.9.0", "1.10.0", Level.MINOR),
+        ("1.0.0-rc.1", "1.0.0", Level.PATCH),
+        ("1.0.0", "1.0.0-rc.1", Level.NONE),
+    ],
+)
+def test_a_version_raises_its_first_part_that_grows(old: str, new: str, level: Level) -> None:
+    assert raised(old, new) is level
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-m", "tallystick", "rules", "diff", *arguments]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+def test_the_command_prints_both_formulas_and_checks_the_version(tmp_path: Path) -> None:
+    text = text_of("workflow@1.0.0").replace("workflow/success@1", "workflow/success@2")
+    (tmp_path / "same.toml").write_text(text)
+    (tmp_path / "patch.toml").write_text(text.replace('"1.0.0"', '"1.0.1"'))
+    (tmp_path / "minor.toml").write_text(text.replace('"1.0.0"', '"1.1.0"'))
+    for name, status in (("same", 1), ("patch", 1), ("minor", 0)):
+        done = run("workflow@1.0.0", str(tmp_path / f"{name}.toml"), "--check")
+        assert done.returncode == status, done.stderr
+        assert "- completion ratio = steps_completed / total_steps" in done.stdout
+        assert "+ workflow/success@2 = output_quality" in done.stdout
+        assert ("expected a minor version" in done.stderr) is bool(status)
+    assert run("workflow@1.0.0", str(tmp_path / "same.toml")).returncode == 0
+
+
+def test_the_command_gives_json_and_markdown() -> None:
+    done = run(*PAIRS[0], "--json")
+    found = json.loads(done.stdout)
+    assert (found["needed"], found["raised"], found["enough"]) == ("minor", "minor", True)
+    paths = {change["path"]: (change["old"], change["new"]) for change in found["changes"]}
+    assert paths["aggregation.round.base_weight"] == ("twice", "once")
+    effect = found["effects"][0]
+    assert effect["axes"]["detection"] == {"at_least": "-1.000000000", "at_most": "0.300000001"}
+    page = run(*PAIRS[0], "--markdown").stdout
+    assert page.startswith("# skills@1.0.0 → skills@1.1.0\n")
+    assert "| `aggregation.round.base_weight` | twice | once |" in page
+    assert "```diff" in page
+
+
+def test_mistakes_are_one_line() -> None:
+    for arguments in (["skills@1.0.0", "skills@9.0.0"], [*PAIRS[0], "--json", "--markdown"]):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+
+
+def test_two_lines_have_no_version_policy() -> None:
+    found = difference(*map(tallystick.load, ("workflow@1.0.0", "skills@1.0.0")))
+    assert not found.same_line
+    assert found.is_enough
+
+
+def test_random_weights_move_no_quality_beyond_its_interval(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    choices, old = random.Random(3), tallystick.load("workflow@1.0.0")
+    for _ in range(3):
+        cuts = sorted(choices.sample(range(1, 100), 3))
+        shares = [b - a for a, b in zip([0, *cuts], [*cuts, 100], strict=True)]
+        said = ", ".join(
+            f"{name} = 0.{share:02}"
+            for name, share in zip(
+                ("success", "cost", "latency", "reliability"), shares, strict=True
+            )
+        )
+        new = changed(
+            "workflow@1.0.0",
+            ("success = 0.50, cost = 0.25, latency = 0.15, reliability = 0.10", said),
+        )
+        check_on_records(old, new, difference(old, new))
+
+
+@axis("sample/half-style@1")
+def half_style(_p: Parameters) -> Node:
+    """Half of what the style is published as."""
+    return published("style") / 2
+
+
+@axis("sample/quarter@1")
+def quarter(_p: Parameters) -> Node:
+    """A quarter of the style."""
+    return style / 4
+
+
+def test_an_axis_that_no_longer_reads_a_moved_one_is_within_its_interval(tmp_path: Path) -> None:
+    further = (half_style, quarter)
+    old = sample(tmp_path, coverage="half-style", further=further)
+    new = sample(tmp_path, style="quarter", coverage="quarter", further=further)
+    (effect,) = difference(old, new).effects
+    for record in essays():
+        first, second = old.score(record), new.score(record)
+        for name, move in effect.axes.items():
+            assert within(move, Fraction(second.axes[name]) - Fraction(first.axes[name]))
+
+
+def essays() -> Iterator[dict[str, Any]]:
+    """The example of the essays with every style of tenths."""
+    made = RandomRecords(load_schema(SCHEMA)).record(Draw.of("essay", 1))
+    assert "missed_deadline" not in made.get("events", ())
+    for tenths in range(11):
+        yield {**made, "checks": {"style": tenths / 10}}
+
+
+def test_an_emission_that_goes_is_told(changed: Callable[..., tallystick.Scorer]) -> None:
+    old = tallystick.load("skills@1.1.0")
+    weight = "base_weight = 0.5                       # terms, base weights\n"
+    found = difference(old, changed("skills@1.1.0", (weight, "")))
+    assert [e.skill_type for e in found.effects if not e.is_none] == ["rag_knowledge"]
+    assert "emission at most: 1.150000000 → none" in render.as_text(found)
+
+
+def test_a_table_without_values_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+    old = tallystick.load("skills@1.1.0")
+    table = ("[reputation.collusion]\n", "[reputation.events.hail]\n\n[reputation.collusion]\n")
+    with_event = changed("skills@1.1.0", table)
+    found = difference(old, with_event)
+    assert [(c.path, c.kind) for c in found.changes] == [("reputation.events.hail", "added")]
+    assert (found.needed, found.is_enough) == (Level.MINOR, False)
+    assert difference(with_event, old).needed is Level.MAJOR
+    filled = changed("skills@1.1.0", (table[0], table[1].replace("hail]\n", "hail]\nadd = 0.1\n")))
+    (change,) = difference(with_event, filled).changes
+    assert (change.path, change.kind) == ("reputation.events.hail.add", "added")
+
+
+def test_another_order_of_the_tiers_is_a_change(changed: Callable[..., tallystick.Scorer]) -> None:
+    alike = ("factor = 1.5 ", "factor = 1.15 "), ("headroom = 0.5 ", "headroom = 0.15 ")
+    second = 'name = "tier_2_optimised"\nfrom = "optimised"\nmultiplier = 1.4 '
+    third = 'name = "tier_3_novel"\nfrom = "novel"\nmultiplier = 2.0 '
+    swapped = (second, "SECOND"), (third, second), ("SECOND", third)
+    old = changed("skills@1.1.0", *alike)
+    new = changed("skills@1.1.0", *alike, *swapped)
+    assert old.digest != new.digest
+    found = difference(old, new)
+    assert [change.path for change in found.changes] == ["tiers.levels"]
+    assert found.needed is Level.MINOR
+
+
+def test_what_the_linter_leaves_out_needs_a_patch(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    silence = '[[lint.silence]]\ncode = "cliff"\nreason = "so it is"\n\n[axes.success]'
+    found = difference(
+        tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", ("[axes.success]", silence))
+    )
+    assert [c.path for c in found.changes] == ["lint.silence[0].code", "lint.silence[0].reason"]
+    assert found.needed is Level.PATCH
+
+
+def test_a_line_end_in_a_value_breaks_no_table(changed: Callable[..., tallystick.Scorer]) -> None:
+    pair = ('summary = "The workflow', 'summary = "The\\nworkflow')
+    found = difference(tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", pair))
+    (row,) = (line for line in render.as_markdown(found).splitlines() if "rule_set.summary" in line)
+    assert row.endswith("corrected |")
+    assert "The\\nworkflow" in row
+    assert "→ The\\nworkflow composite" in render.as_text(found)

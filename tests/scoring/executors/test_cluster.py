@@ -1,0 +1,133 @@
+"""A real Dask cluster gives the files of one process, also when a worker is killed."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+from distributed import LocalCluster
+
+import tallystick
+from tallystick.errors import EngineError, InputError
+from tallystick.scoring.executors.cluster import Cluster
+from tallystick.scoring.executors.scored import Scoring, ScoringTask
+from tallystick.scoring.executors.scorer_spec import ScorerSpec
+from tallystick.scoring.pieces import Piece
+
+
+def files(
+    scorer: tallystick.Scorer, source: Path, output: Path, **options: object
+) -> dict[str, bytes]:
+    output.parent.mkdir()
+    scorer.score_file(source, output, **options)
+    return {path.name: path.read_bytes() for path in output.parent.iterdir()}
+
+
+@pytest.fixture
+def engine(cluster: LocalCluster) -> Cluster:
+    return Cluster(cluster.scheduler_address)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_the_files_are_those_of_one_process(
+    scorer: tallystick.Scorer, engine: Cluster, records: Path, tmp_path: Path, name: str
+) -> None:
+    one = files(scorer, records, tmp_path / "one" / name)
+    assert files(scorer, records, tmp_path / "two" / name, engine=engine) == one
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
+    scorer: tallystick.Scorer, cluster: LocalCluster, engine: Cluster, records: Path, tmp_path: Path
+) -> None:
+    one = files(scorer, records, tmp_path / "one" / "out.parquet")
+    told: list[int] = []
+
+    def kill(*_: int) -> None:
+        told.append(1)
+        if len(told) == 2:
+            os.kill(killed, signal.SIGKILL)
+
+    killed = process_of(cluster)
+    two = files(scorer, records, tmp_path / "two" / "out.parquet", engine=engine, progress=kill)
+    assert two == one
+    assert len(told) > 20
+    assert killed not in processes(cluster)
+
+
+def processes(cluster: LocalCluster) -> list[int]:
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+
+
+def process_of(cluster: LocalCluster) -> int:
+    deadline = time.monotonic() + 30
+    while not processes(cluster):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return processes(cluster)[0]
+
+
+def test_a_worker_with_another_plugin_is_refused_by_name(
+    scorer: tallystick.Scorer, engine: Cluster, records: Path, tmp_path: Path
+) -> None:
+    plugins = dict(scorer.registry.plugins)
+    plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
+    other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
+    with pytest.raises(EngineError, match=r"worker tcp://\S+: found the plugin skills to be "):
+        other.score_file(records, tmp_path / "out.csv", engine=engine)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"engine": "0.0.1"}, r"found the engine tallystick \S+, expected 0\.0\.1"),
+        ({"digest": "sha256:12"}, r"found the rule set skills@1\.0\.0 to be sha256"),
+        (
+            {"plugins": (("essays", "essays 1.0 sha256:1"),)},
+            "found the plugin essays to be missing",
+        ),
+    ],
+)
+def test_a_worker_of_another_kind_is_refused(
+    scorer: tallystick.Scorer,
+    engine: Cluster,
+    records: Path,
+    change: dict[str, object],
+    message: str,
+) -> None:
+    recipe = ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds)
+    work = Scoring(attrs.evolve(recipe, **change), "csv")
+    with pytest.raises(EngineError, match=r"worker tcp://\S+: " + message):
+        list(engine.run(work, [ScoringTask(Piece(records, 0, 3, 1, 0))]))
+
+
+def test_a_worker_that_does_not_see_the_file_is_named(
+    scorer: tallystick.Scorer, engine: Cluster
+) -> None:
+    work = Scoring(ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds), "csv")
+    piece = Piece(Path("/nowhere/records.jsonl"), 0, 3, 1, 0)
+    with pytest.raises(InputError, match=r"worker tcp://\S+: /nowhere/records.jsonl: no such"):
+        list(engine.run(work, [ScoringTask(piece)]))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://", "udp://x:1", ""])
+def test_a_cluster_that_cannot_be_reached_is_told_soon(
+    scorer: tallystick.Scorer, records: Path, tmp_path: Path, address: str
+) -> None:
+    before = time.monotonic()
+    with pytest.raises(EngineError, match="the cluster cannot be reached"):
+        scorer.score_file(records, tmp_path / "out.csv", engine=Cluster(address, patience=2))
+    assert time.monotonic() - before < 10
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_without_workers_is_told(
+    scorer: tallystick.Scorer, records: Path, tmp_path: Path
+) -> None:
+    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        engine = Cluster(empty.scheduler_address, patience=1)
+        with pytest.raises(EngineError, match="found a cluster without workers"):
+            scorer.score_file(records, tmp_path / "out.csv", engine=engine)
+    assert list(tmp_path.iterdir()) == []
