@@ -27,7 +27,7 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
-    ("state", "kit"),
+    ("state", "conformance"),
     ("governance",),
     ("cli",),
 )

@@ -26,7 +26,7 @@ from tallystick.plugins.registry import GROUP, Registry, installed, registry
 from tallystick.records.history import history_of
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "engine" / "tallystick" / "kit" / "template"
+TEMPLATE = ROOT / "engine" / "tallystick" / "conformance" / "template"
 NAMES = [
     ("acme-translation", None),
     ("b", None),

@@ -6,18 +6,18 @@ import traceback
 from collections.abc import Callable, Iterator
 
 from tallystick.conformance import (
-    agreement,
+    backend_equivalence,
     batches,
-    closure,
     examples,
+    fact_coverage,
     footprint,
     opaque,
     parameters,
     proofs,
-    reach,
     release,
     rendering,
     rule_sets,
+    schema_strictness,
 )
 from tallystick.conformance.codes import finding
 from tallystick.conformance.finding import Finding
@@ -28,8 +28,8 @@ Check = Callable[[Subject], Iterator[Finding]]
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("import", footprint.check),
-    ("schemas", closure.check),
-    ("facts", reach.check),
+    ("schemas", schema_strictness.check),
+    ("facts", fact_coverage.check),
     (OPAQUE, opaque.check),
     ("rule-sets", rule_sets.check),
     ("proofs", proofs.check),
@@ -37,7 +37,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("text", rendering.check),
     ("releases", release.check),
     ("examples", examples.check),
-    ("agreement", agreement.check),
+    ("agreement", backend_equivalence.check),
     ("batches", batches.check),
 )
 """Each check of a plugin that loads, under its name; code is tried before others rely on it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from distributed import LocalCluster
-from scoring.engines.children import workers_of
+from scoring.executors.children import workers_of
 
 from tallystick.errors import EngineError
 from tallystick.governance.backtest import plots

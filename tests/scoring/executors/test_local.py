@@ -11,8 +11,8 @@ from pathlib import Path
 
 import attrs
 import pytest
-from scoring.engines.children import workers_of
-from scoring.engines.raising import Raising
+from scoring.executors.children import workers_of
+from scoring.executors.raising import Raising
 
 import tallystick
 from tallystick.errors import EngineError, InputError, TallystickError
