@@ -22,6 +22,7 @@ TESTS = ROOT / "tests"
 LAYERS = (
     ("errors",),
     ("canonical", "resources"),
+    ("io",),
     ("numbers",),
     ("formula",),
     ("plugins",),

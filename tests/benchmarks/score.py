@@ -21,8 +21,8 @@ import jsonschema  # after the path of the generators
 from generators import SKILL_TYPES, lines
 
 import tallystick
+from tallystick.io.lines import LineReader
 from tallystick.records.decoding import Decoder
-from tallystick.records.lines import LineReader
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.gathering import gather
 from tallystick.scoring.output import Parquet, encoder

@@ -19,9 +19,9 @@ from records.making import FILES, SCHEMAS, SKILLS, make, places, spoil
 from referencing import Registry, Resource
 
 from tallystick.errors import SchemaError
+from tallystick.io.lines import MAX_LINE_BYTES, LineReader
 from tallystick.records import decoding
 from tallystick.records.decoding import Decoder, MissedDeadline
-from tallystick.records.lines import MAX_LINE_BYTES, LineReader
 from tallystick.records.rejects import CODES, Reject
 from tallystick.records.struct_builder import Record, fast_type
 from tallystick.resources import schema_path

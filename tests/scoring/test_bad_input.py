@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.io.lines import MAX_LINE_BYTES
 
 Scorers = dict[str, tallystick.Scorer]
 

@@ -18,7 +18,7 @@ from oracle import score as oracle
 
 import tallystick
 from tallystick.errors import InputError, OutputError
-from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
 from tallystick.scoring.files import Progress
 from tallystick.scoring.result import DECIMALS, FIELDS

@@ -60,11 +60,10 @@ def _refuse_taken(wanted: Project) -> None:
 
 def _write(files: Mapping[str, str], folder: Path) -> None:
     """Write a folder, whole or not at all."""
-    from tallystick.governance.backtest.folder import whole_folder  # noqa: PLC0415  # heavy
-    from tallystick.scoring.staging import named  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_folder, output_errors  # noqa: PLC0415  # heavy
 
     _refuse_place(folder)
-    with whole_folder(folder, ()) as new, named(folder):
+    with atomic_folder(folder, ()) as new, output_errors(folder):
         for path, text in files.items():
             place = new / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -74,9 +73,9 @@ def _write(files: Mapping[str, str], folder: Path) -> None:
 def _refuse_place(folder: Path) -> None:
     """Refuse a folder that holds something, or that the new one would pull from under the user."""
     from tallystick.errors import OutputError  # noqa: PLC0415  # as above
-    from tallystick.scoring.staging import named  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import output_errors  # noqa: PLC0415  # as above
 
-    with named(folder):
+    with output_errors(folder):
         first = min((p.name for p in folder.iterdir()), default=None) if folder.is_dir() else None
         here = folder.exists() and Path.cwd().is_relative_to(folder.resolve())
     if first is not None:

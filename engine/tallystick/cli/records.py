@@ -107,10 +107,10 @@ def _print(blocks: Iterator[bytes]) -> None:
 def _write(blocks: Iterator[bytes], output: Path) -> tuple[int, str]:
     """Write a file, whole or not at all; its size and its digest."""
     from tallystick.canonical import PREFIX  # noqa: PLC0415  # heavy
-    from tallystick.scoring.staging import staged  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files  # noqa: PLC0415  # as above
 
     size, sha256 = 0, hashlib.sha256()
-    with staged(output) as (file,):
+    with atomic_files(output) as (file,):
         for block in blocks:
             file.write(block)
             sha256.update(block)

@@ -22,7 +22,7 @@ import attrs
 
 from tallystick.conformance.boundary_values import Corner, grown
 from tallystick.conformance.samples import JSON, Judge, largest, line, plain
-from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.io.lines import MAX_LINE_BYTES
 
 Function = Callable[[Mapping[str, Any]], object]
 

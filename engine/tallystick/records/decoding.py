@@ -17,7 +17,7 @@ import msgspec
 
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
-from tallystick.records.lines import MAX_LINE_BYTES
+from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of

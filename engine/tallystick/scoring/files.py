@@ -10,13 +10,13 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import OutputError
+from tallystick.io.atomic import AtomicFile, atomic_files, output_errors, output_place
 from tallystick.scoring.executors.run import ScoresFiles, parts
 from tallystick.scoring.executors.scored import Part
 from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.output import Writer, format_of, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of
 from tallystick.scoring.sources import Source, source_of
-from tallystick.scoring.staging import Staged, named, place_of, staged
 
 Progress = Callable[[int, int], None]
 """Told after every batch how many bytes of how many were read."""
@@ -79,7 +79,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     paths, chosen = Paths.of(output, rejects), format_of(output, format_name)
     check_apart(source, paths)
     reader = source_of(source)
-    with staged(paths.output, paths.rejects, paths.receipt) as (results, refused, proof):
+    with atomic_files(paths.output, paths.rejects, paths.receipt) as (results, refused, proof):
         with (
             writing(chosen, results, scorer.axis_names) as out,
             # workers end with the block, whatever ends it
@@ -106,7 +106,7 @@ def check_apart(source: Path, paths: Paths) -> None:
     Raises:
         OutputError: two of them are one.
     """
-    places = [place_of(path) for path in (paths.output, paths.rejects, paths.receipt)]
+    places = [output_place(path) for path in (paths.output, paths.rejects, paths.receipt)]
     # a name that leads nowhere is told when it is read
     with suppress(OSError, ValueError):
         places.append(Path(os.path.realpath(source)))
@@ -140,11 +140,11 @@ def _told(parts: Iterator[Part], reader: Source, progress: Progress | None) -> I
 
 
 def _written(
-    found: Iterable[Part], results: Staged, out: Writer, refused: Staged
+    found: Iterable[Part], results: AtomicFile, out: Writer, refused: AtomicFile
 ) -> tuple[Counts, set[int]]:
     counts, epochs = Counts(0, 0, 0, 0), set[int]()
     for part in found:
-        with named(results.path):
+        with output_errors(results.path):
             out.append(part.results)
         refused.write(part.rejects)
         counts += part.counts

@@ -14,7 +14,7 @@ from typing import Any
 
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
-from tallystick.scoring.pieces import Results_co, Scorable, ScoresBatches
+from tallystick.io.chunks import Results_co, Scorable, ScoresBatches
 from tallystick.scoring.sources import Source, source_of
 
 SUFFIXES = (".jsonl", ".parquet")

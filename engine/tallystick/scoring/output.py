@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 import attrs
 
 from tallystick.errors import OutputError
+from tallystick.io.atomic import AtomicFile, output_errors
 from tallystick.scoring.result import DECIMALS, FIELDS
-from tallystick.scoring.staging import Staged, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,9 +162,9 @@ _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMAL
 
 
 @contextmanager
-def writing(format_name: str, results: Staged, axes: Sequence[str]) -> Iterator[Writer]:
+def writing(format_name: str, results: AtomicFile, axes: Sequence[str]) -> Iterator[Writer]:
     """The writer of a format, closed at the end of the block."""
-    with named(results.path):
+    with output_errors(results.path):
         out = _writer(format_name, results.file, axes)
     try:
         yield out
@@ -173,7 +173,7 @@ def writing(format_name: str, results: Staged, axes: Sequence[str]) -> Iterator[
         with suppress(Exception):
             out.close()
         raise
-    with named(results.path):
+    with output_errors(results.path):
         out.close()
 
 

@@ -226,7 +226,7 @@ class Scorer:
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
         """
-        from tallystick.records.tables import rows as records_of  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import rows as records_of  # noqa: PLC0415  # heavy
 
         return self.score_items(records_of(rows, first), self.decoder.convert, first)
 

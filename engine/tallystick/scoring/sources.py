@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tallystick.errors import InputError
-from tallystick.records.lines import LineReader
-from tallystick.records.opening import opened
-from tallystick.scoring.pieces import (
+from tallystick.io.atomic import file_digest
+from tallystick.io.chunks import (
     Held,
     PieceReader,
     Results_co,
@@ -19,7 +18,7 @@ from tallystick.scoring.pieces import (
     is_seekable,
     of_file,
 )
-from tallystick.scoring.staging import digest_of
+from tallystick.io.lines import LineReader, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +131,7 @@ class ParquetSource:
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The rows as mappings."""
-        from tallystick.records.tables import rows  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import rows  # noqa: PLC0415  # heavy
 
         for batch, first in self._row_groups():
             with of_file(self._path):
@@ -157,7 +156,7 @@ class ParquetSource:
                 # first, as a pipe cannot do this and may have no end
                 file.seek(0)
                 # of the same handle as the rows, so that it is of the bytes that are read
-                self.digest = digest_of(file)
+                self.digest = file_digest(file)
                 yield from self._rows(file)
             except (OSError, ValueError, pa.ArrowException) as error:
                 reason = " ".join(str(error).split())

@@ -20,12 +20,12 @@ import attrs
 import msgspec
 
 from tallystick.canonical import PREFIX
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.tables import rows as records_of
 from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
-from tallystick.records.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
-from tallystick.records.tables import rows as records_of
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.gathering import Decode, Item

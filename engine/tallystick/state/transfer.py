@@ -14,9 +14,9 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
+from tallystick.io.atomic import atomic_files
+from tallystick.io.lines import opened
 from tallystick.plugins.registry import Registry
-from tallystick.records.opening import opened
-from tallystick.scoring.staging import staged
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
 from tallystick.state.genesis import scorer_of
@@ -56,7 +56,7 @@ def export_state(ledger: Ledger, path: Path) -> Exported:
     """
     if ledger.store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
-    with ledger.store.reading() as transaction, staged(path) as (file,):
+    with ledger.store.reading() as transaction, atomic_files(path) as (file,):
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")

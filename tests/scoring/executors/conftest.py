@@ -9,7 +9,7 @@ from distributed import LocalCluster
 from generators import SKILL_TYPES, lines
 
 import tallystick
-from tallystick.scoring import pieces
+from tallystick.io import chunks
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
@@ -17,7 +17,7 @@ SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of some twenty records, which is decided by who cuts."""
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 20_000)
+    monkeypatch.setattr(chunks, "PIECE_BYTES", 20_000)
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ from distributed import LocalCluster
 
 import tallystick
 from tallystick.errors import EngineError, InputError
+from tallystick.io.chunks import Piece
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.scored import Scoring, ScoringTask
 from tallystick.scoring.executors.scorer_spec import ScorerSpec
-from tallystick.scoring.pieces import Piece
 
 
 def files(

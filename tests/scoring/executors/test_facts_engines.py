@@ -16,6 +16,7 @@ from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.errors import EngineError, InputError
+from tallystick.io.chunks import Piece
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
@@ -23,7 +24,6 @@ from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.files import extract_file
 from tallystick.scoring.facts.source import FactsPiece
 from tallystick.scoring.facts.work import Extracting
-from tallystick.scoring.pieces import Piece
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 COUNT = 900

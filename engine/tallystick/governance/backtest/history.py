@@ -15,7 +15,8 @@ import attrs
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.records.opening import opened
+from tallystick.io.atomic import file_digest
+from tallystick.io.lines import opened
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor, Taking
@@ -23,7 +24,6 @@ from tallystick.scoring.facts.file import IDENTITY, read
 from tallystick.scoring.facts.metadata import is_facts
 from tallystick.scoring.folder import files_of
 from tallystick.scoring.sources import Source, source_of
-from tallystick.scoring.staging import digest_of
 
 Wanted = Mapping[str, Collection[str]]
 """By skill type, the digests of the facts that are needed."""
@@ -75,7 +75,7 @@ class Reader:
         digests = []
         for path in self._files:
             with opened(path) as file:
-                digests.append((digest_of(file), path.name))
+                digests.append((file_digest(file), path.name))
         if not self.path.is_dir():
             return digests[0][0]
         lines = (f"{d.partition(':')[2]}  {name}\n" for d, name in digests)

@@ -30,10 +30,9 @@ from tallystick.governance.backtest import tables
 from tallystick.governance.backtest.comparison import CandidateComparison, compare
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
 from tallystick.governance.backtest.distances import DistanceTally
-from tallystick.governance.backtest.folder import whole_folder
 from tallystick.governance.backtest.report import report
 from tallystick.governance.backtest.summary import summary
-from tallystick.scoring.staging import digest_of, named
+from tallystick.io.atomic import atomic_folder, file_digest, output_errors
 
 SUMMARY = "summary.json"
 REPORT = "report.html"
@@ -130,7 +129,7 @@ class Building:
         for each in found:
             self._append("miners.parquet", tables.miner_table(each))
             self._append("migrations.parquet", tables.migration_table(each))
-        with named(self._final):
+        with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
         page = report(outcome, found, command)
@@ -141,18 +140,18 @@ class Building:
         return Written(self._final, found, self._digests(), page.plots)
 
     def _open(self, name: str, schema: pa.Schema) -> _Rows:
-        with named(self._final):
+        with output_errors(self._final):
             rows = self._rows[name] = _Rows(self._folder / name, schema)
         self._stack.callback(_quietly, rows.close)
         return rows
 
     def _append(self, name: str, table: pa.Table) -> None:
         rows = self._rows.get(name) or self._open(name, REPLAYED[name])
-        with named(self._final):
+        with output_errors(self._final):
             rows.write(table)
 
     def _write(self, name: str, text: str) -> None:
-        with named(self._final):
+        with output_errors(self._final):
             # a path may have bytes that are no text
             (self._folder / name).write_text(
                 text, encoding="utf-8", errors="backslashreplace", newline="\n"
@@ -161,8 +160,8 @@ class Building:
     def _digests(self) -> dict[str, str]:
         digests = {}
         for path in sorted(self._folder.iterdir()):
-            with named(self._final), path.open("rb") as file:
-                digests[path.name] = digest_of(file)
+            with output_errors(self._final), path.open("rb") as file:
+                digests[path.name] = file_digest(file)
         return digests
 
 
@@ -178,7 +177,7 @@ def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
         OutputError: the folder cannot be written, or something else has its name; what stood there
             is as it was.
     """
-    with whole_folder(folder, FILES) as new, ExitStack() as stack:
+    with atomic_folder(folder, FILES) as new, ExitStack() as stack:
         found = Building(folder, new, names, stack)
         yield found
         if not found.finished:

@@ -18,13 +18,13 @@ from tallystick.governance.backtest.aggregate import Counted, Counting
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import FlipRows, Identity
 from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
+from tallystick.io.chunks import Scorable
 from tallystick.scoring.executors.scorer_spec import ScorerSpec
 from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.extraction import Extractor, Taking
 from tallystick.scoring.facts.file import about, read
 from tallystick.scoring.facts.source import FactsPiece
-from tallystick.scoring.pieces import Scorable
 
 
 @attrs.frozen

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from tallystick.errors import TallystickError
+from tallystick.io.chunks import Scorable, ScoresBatches
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.scored import Part, Scoring, ScoringTask, part_of
 from tallystick.scoring.executors.scorer_spec import ScorerSpec
 from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.output import encoder
-from tallystick.scoring.pieces import Scorable, ScoresBatches
 from tallystick.scoring.sources import Source
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.io.chunks import Scorable
 from tallystick.scoring.executors.scorer_spec import ScorerSpec
 from tallystick.scoring.output import Encode, Encoded, encoder
-from tallystick.scoring.pieces import Scorable
 from tallystick.scoring.receipt import Counts
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot

@@ -17,11 +17,11 @@ from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.tree import Node
+from tallystick.io.tables import rows as records_of
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.rejects import Reject
-from tallystick.records.tables import rows as records_of
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.gathering import Decode, Item

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from tallystick.io.atomic import AtomicFile, atomic_files, output_errors
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch
@@ -19,7 +20,6 @@ from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.facts.work import batches_of
 from tallystick.scoring.files import Paths, Progress, check_apart
 from tallystick.scoring.sources import source_of
-from tallystick.scoring.staging import Staged, named, staged
 
 
 @attrs.frozen
@@ -109,7 +109,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     """
     paths, catalogues, reader = Paths.of(output, rejects), catalog_of(registry), source_of(source)
     check_apart(source, paths)
-    with staged(paths.output, paths.rejects, paths.receipt) as (facts, refused, proof):
+    with atomic_files(paths.output, paths.rejects, paths.receipt) as (facts, refused, proof):
         with (
             _writing(facts, catalogues, chunk) as writer,
             # workers end with the block, whatever ends it
@@ -121,24 +121,24 @@ def extract_file(  # noqa: PLR0913  # what a run needs
                 counts = counts.plus(batch)
                 if progress is not None:
                     progress(reader.bytes_read, reader.size)
-            with named(facts.path):
+            with output_errors(facts.path):
                 writer.close(reader.digest)
         receipt = _receipt(registry, catalogues, reader.digest, facts.digest(), counts)
         proof.write(receipt.to_json().encode())
     return receipt
 
 
-def _append(batch: FactBatch, writer: FactsWriter, facts: Staged, refused: Staged) -> None:
-    with named(facts.path):
+def _append(batch: FactBatch, writer: FactsWriter, facts: AtomicFile, refused: AtomicFile) -> None:
+    with output_errors(facts.path):
         writer.write(batch)
     refused.write(b"".join(reject.to_json() + b"\n" for reject in batch.rejects))
 
 
 @contextmanager
 def _writing(
-    facts: Staged, catalogues: Mapping[str, FactCatalog], chunk: int
+    facts: AtomicFile, catalogues: Mapping[str, FactCatalog], chunk: int
 ) -> Iterator[FactsWriter]:
-    with named(facts.path):
+    with output_errors(facts.path):
         writer = FactsWriter(facts.file, catalogues, chunk)
     try:
         yield writer

@@ -9,15 +9,15 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.records.opening import opened
+from tallystick.io.atomic import file_digest
+from tallystick.io.chunks import Results_co, ScoresBatches
+from tallystick.io.lines import opened
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import about, read
 from tallystick.scoring.facts.metadata import FactsMetadata
-from tallystick.scoring.pieces import Results_co, ScoresBatches
-from tallystick.scoring.staging import digest_of
 
 
 @attrs.frozen
@@ -90,7 +90,7 @@ class FactsSource:
     def _begun(self) -> FactsMetadata:
         said = about(self._path)
         with opened(self._path) as file:
-            self.digest = digest_of(file)
+            self.digest = file_digest(file)
         return said
 
     def _read(self, said: FactsMetadata, chunks: int) -> None:

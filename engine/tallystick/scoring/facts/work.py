@@ -11,12 +11,12 @@ from typing import Any
 import attrs
 
 from tallystick.errors import EngineError
+from tallystick.io.chunks import Scorable
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.work import Engine
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor, Taking
-from tallystick.scoring.pieces import Scorable
 from tallystick.scoring.sources import Source
 
 

@@ -17,13 +17,11 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.records.lines import LineReader, Splitter
-from tallystick.records.opening import opened
+from tallystick.io.lines import LineReader, Splitter, opened
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
-
-    from tallystick.formula.columns import Column
 
 PIECE_BYTES = 3 << 21
 """How many bytes end a piece: enough rows for columns to pay, few enough to share work evenly."""
@@ -263,7 +261,7 @@ class _Cutter:
             self.lines += len(ends) - passed
             yield Part(chunk[start:], len(ends) - passed, last=False)
 
-    def _last(self, ends: Column, start: int, passed: int) -> int:
+    def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
         """Which of the line ends of a chunk ends the piece that goes on at ``start``."""
         by_size = int(np.searchsorted(ends, start + PIECE_BYTES - self.size))
         return max(passed, min(by_size, passed + PIECE_LINES - self.lines - 1))

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
-from tallystick.records.lines import MAX_LINE_BYTES, LineReader
-from tallystick.scoring import pieces as module
-from tallystick.scoring.pieces import Held, Piece, PieceReader
+from tallystick.io import chunks as module
+from tallystick.io.chunks import Held, Piece, PieceReader
+from tallystick.io.lines import MAX_LINE_BYTES, LineReader
 from tallystick.scoring.sources import JsonLinesSource
 
 CONTENT = st.lists(st.sampled_from([b"", b"a", b"bb" * 9, b"\r", b"c" * 70, b"\n"]), max_size=40)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tallystick.errors import InputError
-from tallystick.records.lines import LineReader
+from tallystick.io.lines import LineReader
 
 CONTENT: SearchStrategy[bytes] = st.lists(st.sampled_from([b"\n", b"a", b"\r", b"long" * 5])).map(
     b"".join

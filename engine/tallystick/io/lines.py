@@ -1,4 +1,4 @@
-"""Lines: a file of records, read in batches with bounded memory.
+"""Lines of a file, read in batches with bounded memory.
 
 Invariants of a reader:
 
@@ -19,7 +19,6 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
-from tallystick.records.opening import opened
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -144,3 +143,29 @@ class LineReader:
             self._hash.update(chunk)
             self.bytes_read += len(chunk)
             yield chunk
+
+
+def opened(path: Path) -> BinaryIO:
+    """The file, open for reading.
+
+    Raises:
+        InputError: there is no such file, or it cannot be opened.
+    """
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case FileNotFoundError():
+            return "no such file: check the name"
+        case IsADirectoryError():
+            return "a folder, expected a file: name one file of records in it"
+        case PermissionError():
+            return "the file may not be read: check its permissions"
+        case OSError():
+            return f"the file cannot be read ({error.strerror or error}): check the name"
+        case _:
+            return f"found a name that no file can have ({error}), expected the name of a file"

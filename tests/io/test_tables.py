@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from records.making import SCHEMAS, make
 
+from tallystick.io.tables import rows
 from tallystick.records.decoding import Decoder
-from tallystick.records.tables import rows
 
 DECODER = Decoder(SCHEMAS)
 
