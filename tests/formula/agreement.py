@@ -1,7 +1,7 @@
-"""What every formula owes: each reader gives what the exact reader gives, within the bounds.
+"""What every formula owes: each evaluator gives what the exact one gives, within the bounds.
 
-The functions here are the laws that the tests of the readers assert; the planted mutants show that
-they would see a reader that is wrong.
+The functions here are the laws that the tests of the evaluators assert; the planted mutants show
+that they would see an evaluator that is wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from formula.random_trees import Case, Row, many
 
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.integers import compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Input, Program
@@ -29,7 +29,7 @@ def lowered(case: Case) -> Program:
 
 
 def check_case(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Assert that all readers agree on some rows; the ways of the columns, if they fit int64."""
+    """Assert that all evaluators agree on some rows; the columns' strategies, if they fit int64."""
     return check_program(lowered(case), case, rows)
 
 
@@ -48,7 +48,7 @@ def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[st
     columns = ColumnProgram(program)
     inputs = [np.array(column, np.int64) for column in zip(*arguments, strict=True)]
     assert columns(inputs, len(rows)).tolist() == wanted
-    return columns.ways
+    return columns.strategies
 
 
 def _given(given: Input, row: Row) -> int:
@@ -58,7 +58,7 @@ def _given(given: Input, row: Row) -> int:
 
 
 def check_many(make: Callable[[random.Random], Case], seed: int, number: int) -> Counter[str]:
-    """Check random cases; how often each way was taken, and what was refused and checked."""
+    """Check random cases; how often each strategy was taken, and what was refused and checked."""
     taken: Counter[str] = Counter()
     for case, rows in many(make, seed, number):
         try:

@@ -1,6 +1,6 @@
 """Ratios made by hand: every small one, ties, the nearest misses of a tie, and the largest sizes.
 
-A sample is a case, its rows, and the ways that the columns are expected to take.
+A sample is a case, its rows, and the strategies that the columns are expected to take.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Sample:
     name: str
     case: Case
     rows: Sequence[Sequence[int]]
-    ways: tuple[str, ...]
+    strategies: tuple[str, ...]
 
     def check(self) -> None:
-        assert check_rows(self.case, self.rows) == self.ways
+        assert check_rows(self.case, self.rows) == self.strategies
 
 
 def share(most: int) -> Case:
@@ -68,9 +68,9 @@ def _around(limit: int) -> list[tuple[int, int]]:
     return rows
 
 
-def _sized(power: int, offset: int, way: str) -> Sample:
+def _sized(power: int, offset: int, strategy: str) -> Sample:
     limit = (1 << power) + offset
-    return Sample(f"ratios up to 2^{power}{offset:+d}", share(limit), _around(limit), (way,))
+    return Sample(f"ratios up to 2^{power}{offset:+d}", share(limit), _around(limit), (strategy,))
 
 
 SIZES = [
@@ -85,8 +85,10 @@ SIZES = [
 ]
 
 
-def _one(name: str, tree: Node, most: int, way: str, values: Sequence[int]) -> Sample:
-    return Sample(name, Case(tree, ((X, Domain(-most, most)),)), [(v,) for v in values], (way,))
+def _one(name: str, tree: Node, most: int, strategy: str, values: Sequence[int]) -> Sample:
+    return Sample(
+        name, Case(tree, ((X, Domain(-most, most)),)), [(v,) for v in values], (strategy,)
+    )
 
 
 def _ends(most: int) -> list[int]:

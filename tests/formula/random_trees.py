@@ -13,7 +13,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import (
     choice,
     count,

@@ -29,7 +29,7 @@ from tallystick.formula.facts import (
     reader_of,
     scale_of,
 )
-from tallystick.formula.path import Step, steps
+from tallystick.formula.schema_path import Step, steps
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
 

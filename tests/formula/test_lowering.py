@@ -177,7 +177,7 @@ def test_the_bounds_are_as_narrow_as_people_would_say_of(name: str) -> None:
 
 def test_an_arm_that_cannot_be_reached_does_not_widen_the_bounds() -> None:
     program = lowered(case(cases((A < 0, 100), (A <= 9, 1), otherwise=200), (A, 0, 9)))
-    assert (program.low, program.high, len(program.pieces)) == (1, 1, 1)
+    assert (program.low, program.high, len(program.arms)) == (1, 1, 1)
     assert program.inputs == ()
 
 

@@ -14,19 +14,19 @@ from formula.constructed import LIMITS, SIZES, TIES, A, Sample
 from formula.random_trees import LISTED, MINE, SHARED, Case, guarded_case, product_case
 
 from tallystick.errors import FormulaError
-from tallystick.formula import columns, exact, integers, lowering, program
+from tallystick.formula import columns, evaluate, integers, lowering, program
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.columns import Column, Columns
 from tallystick.formula.condition import Both, Condition, Either
 from tallystick.formula.domain import Domain, relations
-from tallystick.formula.program import Piece, Program
+from tallystick.formula.program import Arm, Program
 from tallystick.formula.tree import Node, arms_of, cases
 
 Patch = pytest.MonkeyPatch
 
 
 def values_of(samples: Sequence[Sample]) -> Callable[[], None]:
-    """Only the values count here: a way that is not the expected one is no proof."""
+    """Only the values count here: a strategy that is not the expected one is no proof."""
 
     def check() -> None:
         for sample in samples:
@@ -89,11 +89,11 @@ def trusts_int64_too_far(patch: Patch) -> None:
 
 def lets_the_last_match_win(patch: Patch) -> None:
     def select(
-        pieces: Sequence[Piece], given: Columns, value: Callable[[int], Column], result: Column
+        arms: Sequence[Arm], given: Columns, value: Callable[[int], Column], result: Column
     ) -> None:
-        result[:] = value(len(pieces) - 1)
-        for i in range(len(pieces) - 1):
-            np.copyto(result, value(i), where=columns._condition(pieces[i].when, given))
+        result[:] = value(len(arms) - 1)
+        for i in range(len(arms) - 1):
+            np.copyto(result, value(i), where=columns._condition(arms[i].when, given))
 
     patch.setattr(columns, "_select", select)
 
@@ -139,9 +139,9 @@ def takes_decimals_for_whole_numbers(patch: Patch) -> None:
 def forgets_to_clip_from_above(patch: Patch) -> None:
     whole = lowering._Lowering._choice
 
-    def choice(self: lowering._Lowering, node: Node, known: BranchRanges) -> list[Piece]:
+    def choice(self: lowering._Lowering, node: Node, known: BranchRanges) -> list[Arm]:
         if node.op == "min":
-            return self.pieces(node.args[0], known)
+            return self.arms(node.args[0], known)
         return whole(self, node, known)
 
     patch.setattr(lowering._Lowering, "_choice", choice)
@@ -187,20 +187,20 @@ def claims_too_coarse_a_unit(patch: Patch) -> None:
 
 
 def reads_both_sides_of_and(patch: Patch) -> None:
-    def both(self: exact._Reading, node: Node) -> Fraction:
+    def both(self: evaluate._Evaluator, node: Node) -> Fraction:
         first, second = map(self.value, node.args)
         return first * second
 
-    patch.setattr(exact._Reading, "_and", both)
+    patch.setattr(evaluate._Evaluator, "_and", both)
 
 
 def reads_every_case(patch: Patch) -> None:
-    def every(self: exact._Reading, node: Node) -> Fraction:
+    def every(self: evaluate._Evaluator, node: Node) -> Fraction:
         arms, otherwise = arms_of(node)
         values = [(self.value(c), self.value(v)) for c, v in arms]
         return next((v for held, v in values if held), self.value(otherwise))
 
-    patch.setattr(exact._Reading, "_cases", every)
+    patch.setattr(evaluate._Evaluator, "_cases", every)
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ NEGATIVE = "a negative atom that is cancelled leaves a negative divisor"
 Make = Callable[[random.Random], Case]
 
 
-def test_every_reader_gives_the_exact_value_of_guarded_trees_and_every_way_is_taken() -> None:
+def test_every_evaluator_gives_the_exact_value_of_guarded_trees_by_every_strategy() -> None:
     taken: Counter[str] = Counter()
     for make, seed, number in ((guarded_case, 1, 800), (product_case, 2, 200)):
         taken += check_many(make, seed, number)
@@ -25,16 +25,16 @@ def test_every_reader_gives_the_exact_value_of_guarded_trees_and_every_way_is_ta
     assert set(taken) >= WAYS
 
 
-def test_every_reader_gives_the_exact_value_where_branches_cannot_be_reached() -> None:
+def test_every_evaluator_gives_the_exact_value_where_branches_cannot_be_reached() -> None:
     assert check_many(tight_case, 2, 300)["checked"] >= 150
 
 
-def test_every_reader_gives_the_exact_value_of_negative_facts() -> None:
+def test_every_evaluator_gives_the_exact_value_of_negative_facts() -> None:
     assert check_many(signed_case, 4, 300)["checked"] >= 150
 
 
 @pytest.mark.slow
-def test_every_reader_gives_the_exact_value_of_thousands_of_products() -> None:
+def test_every_evaluator_gives_the_exact_value_of_thousands_of_products() -> None:
     taken = check_many(product_case, 11, 20_000)
     assert taken["checked"] == 20_000
     assert set(taken) >= {"constant", "proposed", "integers"}
@@ -49,7 +49,7 @@ def test_every_reader_gives_the_exact_value_of_thousands_of_products() -> None:
         pytest.param(signed_case, 6, 6_000),
     ],
 )
-def test_every_reader_gives_the_exact_value_of_thousands_of_trees(
+def test_every_evaluator_gives_the_exact_value_of_thousands_of_trees(
     make: Make, seed: int, least: int
 ) -> None:
     assert check_many(make, seed, 15_000)["checked"] >= least

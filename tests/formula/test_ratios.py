@@ -16,13 +16,13 @@ WANTED = [round(Fraction(a, b) * NANO) for a, b in SMALL]
 
 
 @pytest.mark.parametrize(
-    ("most", "way"),
+    ("most", "strategy"),
     [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")],
 )
-def test_every_small_ratio_is_rounded_half_even_by_every_way(most: int, way: str) -> None:
+def test_every_small_ratio_is_rounded_half_even_by_every_strategy(most: int, strategy: str) -> None:
     program = lowered(share(most))
     columns = ColumnProgram(program)
-    assert columns.ways == (way,)
+    assert columns.strategies == (strategy,)
     found = columns([np.array(column, np.int64) for column in zip(*SMALL, strict=True)], len(SMALL))
     assert len(SMALL) > CHUNK
     assert found.tolist() == WANTED

@@ -1,4 +1,4 @@
-"""The solver's reader says what the exact reader computes, and sees a lowering that is wrong."""
+"""The solver's encoder says what the exact encoder computes, and sees a lowering that is wrong."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import attrs
 import pytest
 import z3
 from formula.agreement import lowered
+from formula.lowered_terms import lowered_arms
 from formula.random_trees import Case, guarded_case, many, product_case, signed_case, tight_case
 
 import tallystick
 from tallystick.formula.domain import Domain, domain_of, relations
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import flag, integer, number, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.program import Program
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.smt import (
-    Reader,
+    Encoder,
     Unknowns,
     as_number,
     integer_of,
-    lowered_arms,
     rounded,
     same_order,
     unknown_fact,
@@ -76,16 +76,16 @@ def differences(each: Compiled, program: Program) -> list[str]:
     read = {name: unknown_published(name, domain) for name, domain in each.published.items()}
     facts = {digest: one.value for digest, one in unknown.items()}
     published = {name: one.value for name, one in read.items()}
-    reader = Reader(facts, published)
-    value = reader.value(each.tree)
+    encoder = Encoder(facts, published)
+    value = encoder.value(each.tree)
     solver = z3.Solver()
     for one in (*unknown.values(), *read.values()):
         solver.add(*one.within)
     for small, large in relations(each.facts):
         solver.add(as_number(facts[small.digest]) <= as_number(facts[large.digest]))
     for requirement in each.requirements:
-        solver.add(Reader(facts, {}).truth(requirement.condition))
-    asked = {f"division {i}": [d.reached, d.divisor == 0] for i, d in enumerate(reader.divisions)}
+        solver.add(Encoder(facts, {}).truth(requirement.condition))
+    asked = {f"division {i}": [d.reached, d.divisor == 0] for i, d in enumerate(encoder.divisions)}
     for i, arm in enumerate(lowered_arms(program, facts, published)):
         asked[f"divisor of arm {i}"] = [arm.reached, arm.denominator <= 0]
         asked[f"arm {i}"] = [arm.reached, value * arm.denominator != arm.numerator]
@@ -102,12 +102,12 @@ def test_the_lowering_of_every_shipped_formula_is_proved_to_be_its_tree(referenc
 def test_a_lowering_that_is_wrong_in_one_number_is_noticed() -> None:
     noticed = 0
     for each in shipped("workflow@1.1.0"):
-        for place, piece in enumerate(each.program.pieces):
-            wrong = dict(piece.numerator)
+        for place, arm in enumerate(each.program.arms):
+            wrong = dict(arm.numerator)
             wrong[()] = wrong.get((), 0) + 1
-            pieces = list(each.program.pieces)
-            pieces[place] = attrs.evolve(piece, numerator=wrong)
-            assert differences(each, attrs.evolve(each.program, pieces=tuple(pieces)))
+            arms = list(each.program.arms)
+            arms[place] = attrs.evolve(arm, numerator=wrong)
+            assert differences(each, attrs.evolve(each.program, arms=tuple(arms)))
             noticed += 1
     assert noticed >= 10
 
@@ -138,7 +138,7 @@ def test_both_readings_give_the_exact_value_of_random_trees(
         for facts, read in rows:
             expected = evaluate(case.tree, facts, read)
             given = exactly(case, dict(facts), dict(read))
-            assert fraction_of(Reader(*given).value(case.tree)) == expected
+            assert fraction_of(Encoder(*given).value(case.tree)) == expected
             arms = lowered_arms(program, *given)
             (arm,) = [arm for arm in arms if z3.is_true(z3.simplify(arm.reached))]
             assert fraction_of(arm.numerator) / fraction_of(arm.denominator) == expected
@@ -149,9 +149,9 @@ def test_both_readings_give_the_exact_value_of_random_trees(
 def test_a_divisor_is_told_with_where_it_is_reached() -> None:
     tree = cases((A == 0, 1), (B < 3, A / B), otherwise=1 / A)
     facts = {f.digest: unknown_fact(f.data[1], f, Domain(0, 99)).value for f in (A, B)}
-    reader = Reader(facts, {})
-    reader.value(tree)
-    first, second = reader.divisions
+    encoder = Encoder(facts, {})
+    encoder.value(tree)
+    first, second = encoder.divisions
     solver = z3.Solver()
     assert solver.check(first.reached, first.divisor == 0) == z3.sat
     assert solver.model().eval(facts[B.digest]).as_long() == 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tallystick.errors import FormulaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import choice, count, flag, integer, number
 from tallystick.formula.tree import (
     MAX_DEPTH,

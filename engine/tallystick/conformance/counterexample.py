@@ -18,7 +18,7 @@ from tallystick.conformance.codes import finding
 from tallystick.conformance.finding import Finding
 from tallystick.conformance.samples import Judge, of_type
 from tallystick.errors import FormulaError, RecordError, SchemaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node

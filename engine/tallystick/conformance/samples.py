@@ -21,11 +21,10 @@ import msgspec
 
 from tallystick.conformance.boundary_values import FULL, Corner, built, changed
 from tallystick.errors import RecordError, SchemaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Requirement
-from tallystick.formula.path import steps
-from tallystick.formula.schema_path import ANSWER
+from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.draw import Draw
 from tallystick.plugins.skill_type import SkillType

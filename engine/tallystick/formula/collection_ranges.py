@@ -12,13 +12,13 @@ from typing import Any
 from tallystick.errors import FormulaError
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.schema_path import (
-    Place,
+    PathTarget,
     Schema,
     alternatives_of,
     is_map,
     items_of,
     limit_of,
-    place_of,
+    target_of,
     type_of,
 )
 from tallystick.formula.tree import Node
@@ -50,26 +50,26 @@ def overlap_range(fact: Node, schema: Schema) -> Ends:
 
 def total_range(fact: Node, schema: Schema) -> Ends:
     """A whole number, or the sum of the values of a map or a projection."""
-    place = place_of(path_of(fact), schema)
-    if place.many:
-        low, high = _whole(fact, place.alternatives)
-        return place.repeats * min(low, 0), place.repeats * max(high, 0)
-    ends = [_part(fact, alternative, schema) for alternative in place.alternatives]
-    if place.optional and any(type_of(a) == "integer" for a in place.alternatives):
+    target = target_of(path_of(fact), schema)
+    if target.many:
+        low, high = _whole(fact, target.alternatives)
+        return target.repeats * min(low, 0), target.repeats * max(high, 0)
+    ends = [_part(fact, alternative, schema) for alternative in target.alternatives]
+    if target.optional and any(type_of(a) == "integer" for a in target.alternatives):
         ends.append((0, 0))
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def excess_range(fact: Node, schema: Schema) -> Ends:
     """What the values of a map exceed those of another by; anything but a map counts as empty."""
-    place, path = place_of(path_of(fact), schema), arguments_of(fact)[0]
-    maps = [a for a in place.alternatives if is_map(a)]
-    allowance = place_of(path, schema)
-    if place.many or not maps or {type_of(a) for a in allowance.alternatives} != {"integer"}:
+    target, path = target_of(path_of(fact), schema), arguments_of(fact)[0]
+    maps = [a for a in target.alternatives if is_map(a)]
+    allowance = target_of(path, schema)
+    if target.many or not maps or {type_of(a) for a in allowance.alternatives} != {"integer"}:
         raise _refused(fact, path_of(fact), "maps of whole numbers")
     ends = [_part(fact, a, schema) for a in maps]
     # an excess is at most the total, also where that is of a number or of a list
-    summed = [a for a in place.alternatives if a not in maps and _is_summed(fact, a, schema)]
+    summed = [a for a in target.alternatives if a not in maps and _is_summed(fact, a, schema)]
     lowest = min(low for low, _ in [*ends, *(_part(fact, a, schema) for a in summed)])
     if lowest < 0 or _whole(fact, allowance.alternatives)[0] < 0:
         raise _refused(fact, path_of(fact), "numbers that are at least 0")
@@ -89,9 +89,9 @@ def bound_of(alternative: Schema, keyword: str, fact: Node) -> Any:  # noqa: ANN
     return alternative[keyword]
 
 
-def object_fields(place: Place, schema: Schema) -> list[str]:
+def object_fields(target: PathTarget, schema: Schema) -> list[str]:
     """The names of the fields of items that are objects; none for items that are not."""
-    return sorted({n for item in _items(place, schema)[0] for n in item.get("properties", ())})
+    return sorted({n for item in _items(target, schema)[0] for n in item.get("properties", ())})
 
 
 def _part(fact: Node, alternative: Schema, schema: Schema) -> Ends:
@@ -129,32 +129,32 @@ def _whole(fact: Node, alternatives: Sequence[Schema]) -> Ends:
 
 
 def _most(fact: Node, path: str, schema: Schema) -> int:
-    place = place_of(path, schema)
-    if place.many:
-        return place.repeats
-    if {type_of(a) for a in place.alternatives} != {"array"}:
+    target = target_of(path, schema)
+    if target.many:
+        return target.repeats
+    if {type_of(a) for a in target.alternatives} != {"array"}:
         raise _refused(fact, path, "a list")
-    return max(limit_of(array, "maxItems", path) for array in place.alternatives)
+    return max(limit_of(array, "maxItems", path) for array in target.alternatives)
 
 
-def _items(place: Place, schema: Schema) -> tuple[tuple[Schema, ...], bool]:
-    if place.many:
-        return place.alternatives, False
-    found = [items_of(array, schema) for array in place.of_type("array")]
+def _items(target: PathTarget, schema: Schema) -> tuple[tuple[Schema, ...], bool]:
+    if target.many:
+        return target.alternatives, False
+    found = [items_of(array, schema) for array in target.of_type("array")]
     items = tuple(item for inner, _ in found for item in inner)
     return items, any(nullable for _, nullable in found)
 
 
 def _fields(fact: Node, path: str, schema: Schema) -> tuple[str, ...]:
     """What tells items apart: the fields of objects, or the type of other items."""
-    place = place_of(path, schema)
-    items, nullable = _items(place, schema)
+    target = target_of(path, schema)
+    items, nullable = _items(target, schema)
     types = {type_of(item).replace("integer", "number") for item in items}
     if len(types) != 1 or nullable or (types == {"object"} and len(items) > 1):
         raise _refused(fact, path, "items of one kind that cannot be null")
     if types <= _SCALARS:
         return tuple(types)
-    fields = object_fields(place, schema)
+    fields = object_fields(target, schema)
     inner = [a for n in fields for a in alternatives_of(items[0]["properties"][n], schema)[0]]
     if types != {"object"} or not fields or any(type_of(a) not in _SCALARS for a in inner):
         raise _refused(fact, path, "texts, numbers, truths, or objects of these")

@@ -1,7 +1,7 @@
-"""The columns reader: the lowered form over NumPy columns, exact in 64-bit arithmetic.
+"""The columns evaluator: the lowered form over NumPy columns, exact in 64-bit arithmetic.
 
 Each arm is a ratio n/d, wanted as nano, rounded half-even once. The proved sizes choose the
-cheapest way that is exact; q is the result, |·| a proved bound.
+cheapest strategy that is exact; q is the result, |·| a proved bound.
 
 ``constant``
     d is a number and |n · 10⁹/g| fits int64 (g cancels): integer division and its remainder.
@@ -33,7 +33,7 @@ from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite, parts
 from tallystick.formula.integers import compile_integers
 from tallystick.formula.polynomial import Monomial, Polynomial, is_constant
-from tallystick.formula.program import Cell, Piece, Program
+from tallystick.formula.program import Arm, Cell, Program
 from tallystick.numbers.nano import NANO
 
 Column = npt.NDArray[np.int64]
@@ -49,13 +49,13 @@ _EXACT = 1 << 23
 
 
 class ColumnProgram:
-    """A program with the way of each arm chosen; call it with columns."""
+    """A program with the strategy of each arm chosen; call it with columns."""
 
     def __init__(self, program: Program) -> None:
-        """Choose the ways; the generated function is made only if it is needed."""
+        """Choose the strategies; the generated function is made only if it is needed."""
         self.program = program
-        self.ways = strategies_of(program)
-        self._integers = compile_integers(program) if "integers" in self.ways else None
+        self.strategies = strategies_of(program)
+        self._integers = compile_integers(program) if "integers" in self.strategies else None
 
     def __call__(self, columns: Sequence[Column], rows: int) -> Column:
         """The value of every row, in nano.
@@ -81,19 +81,17 @@ class ColumnProgram:
             given[index] = column if atom.unit == 1 else column // atom.unit
         for index, cell in self.program.cells:
             given[index] = _cell(cell, given, len(result))
-        pieces = self.program.pieces
-        _select(pieces, given, lambda i: _quotient(pieces[i], self.ways[i], given), result)
+        arms = self.program.arms
+        _select(arms, given, lambda i: _quotient(arms[i], self.strategies[i], given), result)
 
 
 def strategies_of(program: Program) -> tuple[str, ...]:
-    """The way of each arm, by the names of this module's docstring."""
-    cells = [
-        pair for _, cell in program.cells for pair in zip(cell.pieces, cell.values, strict=True)
-    ]
-    narrow = all(_fits(piece.when, piece.scope) for piece in program.pieces) and all(
-        _fits(piece.when, piece.scope) and piece.known.size(part) < _INT64 for piece, part in cells
+    """The strategy of each arm, by the names of this module's docstring."""
+    cells = [pair for _, cell in program.cells for pair in zip(cell.arms, cell.values, strict=True)]
+    narrow = all(_fits(arm.when, arm.scope) for arm in program.arms) and all(
+        _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
     )
-    return tuple(_way(piece) if narrow else "integers" for piece in program.pieces)
+    return tuple(_strategy(arm) if narrow else "integers" for arm in program.arms)
 
 
 def _fits(condition: Condition, scope: BranchRanges) -> bool:
@@ -102,24 +100,24 @@ def _fits(condition: Condition, scope: BranchRanges) -> bool:
     return all(_fits(part, scope) for part in parts(condition))
 
 
-def _way(piece: Piece) -> str:
-    known = piece.known
-    numerator, denominator = known.size(piece.numerator), known.size(piece.denominator)
-    if is_constant(piece.denominator):
-        return _constant_way(piece, numerator)
-    low, high = piece.bounds()
+def _strategy(arm: Arm) -> str:
+    known = arm.known
+    numerator, denominator = known.size(arm.numerator), known.size(arm.denominator)
+    if is_constant(arm.denominator):
+        return _constant_strategy(arm, numerator)
+    low, high = arm.bounds()
     if low < 0 or high > 1 or numerator >= _INT64 or denominator >= _DIVISOR:
         return "integers"
     return "exact doubles" if max(numerator, denominator) < _EXACT else "corrected doubles"
 
 
-def _constant_way(piece: Piece, numerator: int) -> str:
-    times, divisor = _nano_over(piece.denominator[()])
+def _constant_strategy(arm: Arm, numerator: int) -> str:
+    times, divisor = _nano_over(arm.denominator[()])
     size = times * numerator
     if size + 2 * divisor < _INT64:
         return "constant"
     # a term of k atoms rounds k conversions, k products and its coefficient; then the terms add up
-    roundings = len(piece.numerator) + 2 * max(map(len, piece.numerator), default=0) + 2
+    roundings = len(arm.numerator) + 2 * max(map(len, arm.numerator), default=0) + 2
     near = size * roundings < divisor * (_DOUBLE // 4) and size // divisor < _DOUBLE // 8
     return "proposed" if divisor < _DIVISOR and near else "integers"
 
@@ -132,20 +130,20 @@ def _nano_over(denominator: int) -> tuple[int, int]:
 def _cell(cell: Cell, given: Columns, rows: int) -> Column:
     result = np.empty(rows, np.int64)
     values = cell.values
-    _select(cell.pieces, given, lambda i: _polynomial(values[i], given), result)
+    _select(cell.arms, given, lambda i: _polynomial(values[i], given), result)
     return result
 
 
 def _select(
-    pieces: Sequence[Piece],
+    arms: Sequence[Arm],
     given: Columns,
     value: Callable[[int], Column],
     result: Column,
 ) -> None:
     """First match wins: earlier arms are written over later ones."""
-    result[:] = value(len(pieces) - 1)
-    for i in reversed(range(len(pieces) - 1)):
-        np.copyto(result, value(i), where=_condition(pieces[i].when, given))
+    result[:] = value(len(arms) - 1)
+    for i in reversed(range(len(arms) - 1)):
+        np.copyto(result, value(i), where=_condition(arms[i].when, given))
 
 
 def _condition(condition: Condition, given: Columns) -> Truths | bool:
@@ -194,19 +192,19 @@ def _wrapped(value: int) -> int:
     return (value + _INT64) % (2 * _INT64) - _INT64
 
 
-def _quotient(piece: Piece, way: str, given: Columns) -> Column:
-    if way in ("constant", "proposed"):
-        times, divisor = _nano_over(piece.denominator[()])
-        scaled = {m: c * times for m, c in piece.numerator.items()}
-        if way == "proposed":
+def _quotient(arm: Arm, strategy: str, given: Columns) -> Column:
+    if strategy in ("constant", "proposed"):
+        times, divisor = _nano_over(arm.denominator[()])
+        scaled = {m: c * times for m, c in arm.numerator.items()}
+        if strategy == "proposed":
             return _proposed(scaled, divisor, given)
         return _divided(_polynomial(scaled, given), divisor)
     numerator, denominator = (
-        _polynomial(piece.numerator, given),
-        _polynomial(piece.denominator, given),
+        _polynomial(arm.numerator, given),
+        _polynomial(arm.denominator, given),
     )
     guess = np.rint(numerator * 1e9 / denominator).astype(np.int64)
-    if way == "exact doubles":
+    if strategy == "exact doubles":
         return guess
     return _corrected(guess, numerator * NANO, denominator)
 

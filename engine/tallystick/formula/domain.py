@@ -17,7 +17,7 @@ from tallystick.formula.collection_ranges import (
     total_range,
 )
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.schema_path import Place, Schema, is_map, place_of, type_of
+from tallystick.formula.schema_path import PathTarget, Schema, is_map, target_of, type_of
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 
@@ -88,10 +88,10 @@ def _integer(fact: Node, schema: Schema) -> Domain:
 def _numeric(
     fact: Node, schema: Schema, types: tuple[str, ...], read: Callable[[Any], int]
 ) -> Domain:
-    place = _single(fact, schema)
-    found = _alternatives(fact, place, *types)
+    target = _single(fact, schema)
+    found = _alternatives(fact, target, *types)
     missing = list(arguments_of(fact))
-    if not missing and (place.optional or len(found) < len(place.alternatives)):
+    if not missing and (target.optional or len(found) < len(target.alternatives)):
         raise FormulaError(
             f"found that {path_of(fact)!r} can be left out or be something else, "
             f"expected {reader_of(fact)}(…, missing=…)"
@@ -116,9 +116,9 @@ def _matches(fact: Node, schema: Schema) -> Domain:
 
 
 def _presence(fact: Node, schema: Schema) -> Domain:
-    place = _single(fact, schema)
-    containers = [a for a in place.alternatives if type_of(a) == "array" or is_map(a)]
-    if place.optional and len(containers) == len(place.alternatives):
+    target = _single(fact, schema)
+    containers = [a for a in target.alternatives if type_of(a) == "array" or is_map(a)]
+    if target.optional and len(containers) == len(target.alternatives):
         raise FormulaError(
             f"found {reader_of(fact)}() of {path_of(fact)!r}, but a list or a map that is left "
             "out is empty: use count()"
@@ -129,9 +129,9 @@ def _presence(fact: Node, schema: Schema) -> Domain:
 def _equal(fact: Node, schema: Schema) -> Domain:
     kinds = []
     for path in (path_of(fact), arguments_of(fact)[0]):
-        place = place_of(path, schema)
-        types = {type_of(a).replace("integer", "number") for a in place.alternatives}
-        if place.many or not types <= _SCALARS or {"boolean", "number"} <= types:
+        target = target_of(path, schema)
+        types = {type_of(a).replace("integer", "number") for a in target.alternatives}
+        if target.many or not types <= _SCALARS or {"boolean", "number"} <= types:
             raise FormulaError(f"found equal() of {path!r}, expected one text, number or truth")
         kinds.append(types)
     if kinds[0] != kinds[1]:
@@ -140,10 +140,10 @@ def _equal(fact: Node, schema: Schema) -> Domain:
 
 
 def _choice(fact: Node, schema: Schema) -> Domain:
-    place, options = _single(fact, schema), arguments_of(fact)
-    listed = [v for a in place.alternatives for v in _listed(a)]
-    unlisted = any(not _listed(a) for a in place.alternatives)
-    if place.optional or unlisted or not set(listed) <= set(options):
+    target, options = _single(fact, schema), arguments_of(fact)
+    listed = [v for a in target.alternatives for v in _listed(a)]
+    unlisted = any(not _listed(a) for a in target.alternatives)
+    if target.optional or unlisted or not set(listed) <= set(options):
         raise FormulaError(
             f"found the choice {path_of(fact)!r} of {sorted(map(str, options))}, expected a "
             f"required value whose options are those of the schema: {sorted(map(str, listed))}"
@@ -162,17 +162,17 @@ def _opaque(fact: Node, schema: Schema) -> Domain:
     return Domain(low, high)
 
 
-def _single(fact: Node, schema: Schema) -> Place:
-    place = place_of(path_of(fact), schema)
-    if place.many:
+def _single(fact: Node, schema: Schema) -> PathTarget:
+    target = target_of(path_of(fact), schema)
+    if target.many:
         raise FormulaError(
             f"found many values at {path_of(fact)!r}, expected one for {reader_of(fact)}()"
         )
-    return place
+    return target
 
 
-def _alternatives(fact: Node, place: Place, *types: str) -> tuple[Schema, ...]:
-    found = place.of_type(*types)
+def _alternatives(fact: Node, target: PathTarget, *types: str) -> tuple[Schema, ...]:
+    found = target.of_type(*types)
     if not found:
         raise FormulaError(
             f"found no {' or '.join(types)} at {path_of(fact)!r}, which {reader_of(fact)}() reads"

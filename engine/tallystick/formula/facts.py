@@ -33,7 +33,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tallystick.errors import FormulaError
-from tallystick.formula.path import steps
+from tallystick.formula.schema_path import steps
 from tallystick.formula.tree import Kind, Node, Operand, const, value_of
 from tallystick.numbers.nano import NANO
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
 from tallystick.formula.polynomial import Polynomial
-from tallystick.formula.program import Cell, Piece, Program
+from tallystick.formula.program import Arm, Cell, Program
 from tallystick.numbers.nano import NANO
 
 IntegerFunction = Callable[..., int]
@@ -30,18 +30,18 @@ def source_of(program: Program) -> str:
     lines = [f"def value({names}):"]
     lines += [f"    x{i} //= {a.unit}" for i, a in program.inputs if a.unit != 1]
     lines += [f"    x{index} = {_cell(cell)}" for index, cell in program.cells]
-    for piece in program.pieces[:-1]:
-        lines.append(f"    if {_condition(piece.when)}:")
-        lines += [f"        {line}" for line in _rounded(piece)]
-    lines += [f"    {line}" for line in _rounded(program.pieces[-1])]
+    for arm in program.arms[:-1]:
+        lines.append(f"    if {_condition(arm.when)}:")
+        lines += [f"        {line}" for line in _rounded(arm)]
+    lines += [f"    {line}" for line in _rounded(program.arms[-1])]
     return "\n".join(lines)
 
 
-def _rounded(piece: Piece) -> list[str]:
-    divisor = _polynomial(piece.denominator)
+def _rounded(arm: Arm) -> list[str]:
+    divisor = _polynomial(arm.denominator)
     return [
         f"d = {divisor}",
-        f"q, r = divmod(({_polynomial(piece.numerator)}) * {NANO}, d)",
+        f"q, r = divmod(({_polynomial(arm.numerator)}) * {NANO}, d)",
         "r += r",
         "return q + (r > d or (r == d and q & 1))",
     ]
@@ -49,7 +49,7 @@ def _rounded(piece: Piece) -> list[str]:
 
 def _cell(cell: Cell) -> str:
     *first, last = [_polynomial(value) for value in cell.values]
-    conditions = [_condition(piece.when) for piece in cell.pieces[:-1]]
+    conditions = [_condition(arm.when) for arm in cell.arms[:-1]]
     arms = [f"({v}) if {c} else " for v, c in zip(first, conditions, strict=True)]
     return "".join(arms) + f"({last})"
 

@@ -1,4 +1,4 @@
-"""The bounds reader: lowers a tree to guarded ratios of integer polynomials, and proves them.
+"""Lowering: a tree to guarded ratios of integer polynomials, with the proofs of its bounds.
 
 Each arm of a formula becomes one ratio of two integer polynomials over atoms (facts, published
 values), cancelled. The divisor of every ratio is proved positive where the arm is reached, from the
@@ -47,7 +47,7 @@ from tallystick.formula.polynomial import (
     scale,
     strip,
 )
-from tallystick.formula.program import Cell, Input, Piece, Program, reached
+from tallystick.formula.program import Arm, Cell, Input, Program, reached
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
 from tallystick.numbers.nano import NANO
@@ -55,8 +55,8 @@ from tallystick.numbers.nano import NANO
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
-Arm = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Piece]]]
-"""How to ask for the condition of an arm, and how to take its value, where something is known."""
+Branch = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Arm]]]
+"""How to ask for the condition of an arm, and how to lower its value, where something is known."""
 
 
 def lower(
@@ -92,13 +92,13 @@ class _Lowering:
         for node in (*everywhere, *leaves(tree, "published")):
             self.input(node)
         known = self._known(everywhere, requirements)
-        pieces = self.pieces(tree, known) if known.possible else []
-        if not pieces:
+        arms = self.arms(tree, known) if known.possible else []
+        if not arms:
             raise FormulaError("found requirements that no record meets, expected some that can be")
-        bounds = [piece.bounds() for piece in pieces]
+        bounds = [arm.bounds() for arm in arms]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         atoms = tuple(self.atoms)
-        return Program(atoms, reached(pieces, atoms), tuple(pieces), low, high)
+        return Program(atoms, reached(arms, atoms), tuple(arms), low, high)
 
     def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
         known = BranchRanges(self.born)
@@ -125,18 +125,18 @@ class _Lowering:
         self.born[len(self.atoms) - 1] = interval
         return len(self.atoms) - 1
 
-    def pieces(self, node: Node, known: BranchRanges) -> list[Piece]:
+    def arms(self, node: Node, known: BranchRanges) -> list[Arm]:
         """The arms of a node, where ``known`` holds."""
         if node.op in ("label", "rank"):
-            return self.pieces(node.args[0], known)
+            return self.arms(node.args[0], known)
         if node.kind is Kind.TRUTH and node.op != "fact":
             holds = _given(self.condition(node, known))
             return self.split([(holds, _value(ONE)), _last(_value(ZERO))], known)
         if node.op == "cases":
-            return self.split(self._arms(node), known)
+            return self.split(self._branches(node), known)
         if node.op in ("min", "max", "abs"):
             return self._choice(node, known)
-        return [_piece(*self._single(node, known), known)]
+        return [_arm(*self._single(node, known), known)]
 
     def _single(self, node: Node, known: BranchRanges) -> Ratio:
         match node.op:
@@ -181,18 +181,18 @@ class _Lowering:
             )
         return scale(multiply(n, e), sign), scale(multiply(d, m), sign)
 
-    def _arms(self, node: Node) -> list[Arm]:
+    def _branches(self, node: Node) -> list[Branch]:
         arms, otherwise = arms_of(node)
-        found: list[Arm] = [(self._asks(c), self._takes(v)) for c, v in arms]
+        found: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
         return [*found, _last(self._takes(otherwise))]
 
     def _asks(self, node: Node) -> Callable[[BranchRanges], Condition]:
         return lambda known: self.condition(node, known)
 
-    def _takes(self, node: Node) -> Callable[[BranchRanges], list[Piece]]:
-        return lambda known: self.pieces(node, known)
+    def _takes(self, node: Node) -> Callable[[BranchRanges], list[Arm]]:
+        return lambda known: self.arms(node, known)
 
-    def _choice(self, node: Node, known: BranchRanges) -> list[Piece]:
+    def _choice(self, node: Node, known: BranchRanges) -> list[Arm]:
         n, d = self.ratio(node.args[0], known)
         if node.op == "abs":
             negative = _given(compare(n, "<"))
@@ -204,19 +204,19 @@ class _Lowering:
             small, large = large, small
         return self.split([(at_most, small), _last(large)], known)
 
-    def split(self, arms: list[Arm], known: BranchRanges) -> list[Piece]:
+    def split(self, branches: list[Branch], known: BranchRanges) -> list[Arm]:
         """First match wins: an arm knows its condition and the failure of all before it.
 
         Without an arm that can be reached, there is none.
         """
-        scope, found = known.copy(), list[Piece]()
-        for ask, take in arms:
+        scope, found = known.copy(), list[Arm]()
+        for ask, take in branches:
             condition = ask(scope)
             inside = scope.copy()
             inside.assume(condition)
             inner = take(inside) if inside.possible else []
             if inner:
-                found += self._arm(condition, inner, inside, scope.copy())
+                found += self._guarded(condition, inner, inside, scope.copy())
             scope.assume(condition, holds=False)
             if not scope.possible:
                 break
@@ -224,40 +224,40 @@ class _Lowering:
             found[-1] = attrs.evolve(found[-1], when=TRUE)
         return found
 
-    def _arm(
-        self, condition: Condition, inner: list[Piece], inside: BranchRanges, scope: BranchRanges
-    ) -> list[Piece]:
+    def _guarded(
+        self, condition: Condition, inner: list[Arm], inside: BranchRanges, scope: BranchRanges
+    ) -> list[Arm]:
         if condition == TRUE:
             return inner
         numerator, denominator = self._joined(inner)
         known = inner[0].known if len(inner) == 1 else inside
-        return [Piece(condition, numerator, denominator, known, scope)]
+        return [Arm(condition, numerator, denominator, known, scope)]
 
     def ratio(self, node: Node, known: BranchRanges) -> Ratio:
         """One ratio for a node; a piecewise value becomes a cell."""
-        return self._joined(self.pieces(node, known))
+        return self._joined(self.arms(node, known))
 
-    def _joined(self, pieces: list[Piece]) -> Ratio:
-        if not pieces:
+    def _joined(self, arms: list[Arm]) -> Ratio:
+        if not arms:
             return ZERO, ONE  # never reached
-        if len(pieces) == 1:
-            return pieces[0].numerator, pieces[0].denominator
-        if all(is_constant(p.denominator) for p in pieces):
-            return self._whole_cell(pieces)
-        numerators = [p.known.range(p.numerator) for p in pieces]
-        denominators = [p.known.range(p.denominator) for p in pieces]
+        if len(arms) == 1:
+            return arms[0].numerator, arms[0].denominator
+        if all(is_constant(p.denominator) for p in arms):
+            return self._whole_cell(arms)
+        numerators = [p.known.range(p.numerator) for p in arms]
+        denominators = [p.known.range(p.denominator) for p in arms]
         positive = [(max(low, 1), max(high, 1)) for low, high in denominators]
-        top = self.atom(Cell(tuple(pieces), "numerator"), _hull(numerators))
-        bottom = self.atom(Cell(tuple(pieces), "denominator"), _hull(positive))
+        top = self.atom(Cell(tuple(arms), "numerator"), _hull(numerators))
+        bottom = self.atom(Cell(tuple(arms), "denominator"), _hull(positive))
         return atom(top), atom(bottom)
 
-    def _whole_cell(self, pieces: list[Piece]) -> Ratio:
-        shared = lcm(*(p.denominator[()] for p in pieces))
+    def _whole_cell(self, arms: list[Arm]) -> Ratio:
+        shared = lcm(*(p.denominator[()] for p in arms))
         scaled = tuple(
             attrs.evolve(
                 p, numerator=scale(p.numerator, shared // p.denominator[()]), denominator=ONE
             )
-            for p in pieces
+            for p in arms
         )
         interval = _hull([p.known.range(p.numerator) for p in scaled])
         return atom(self.atom(Cell(scaled, "numerator"), interval)), constant(shared)
@@ -292,19 +292,19 @@ def _given(condition: Condition) -> Callable[[BranchRanges], Condition]:
     return lambda _: condition
 
 
-def _last(take: Callable[[BranchRanges], list[Piece]]) -> Arm:
+def _last(take: Callable[[BranchRanges], list[Arm]]) -> Branch:
     return _given(Always(holds=True)), take
 
 
 def _value(
     numerator: Polynomial, denominator: Polynomial = ONE
-) -> Callable[[BranchRanges], list[Piece]]:
-    return lambda known: [_piece(numerator, denominator, known)]
+) -> Callable[[BranchRanges], list[Arm]]:
+    return lambda known: [_arm(numerator, denominator, known)]
 
 
-def _piece(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Piece:
+def _arm(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Arm:
     n, d = _cancelled(numerator, denominator, known)
-    return Piece(TRUE, n, d, known, known)
+    return Arm(TRUE, n, d, known, known)
 
 
 def _cancelled(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Ratio:

@@ -18,7 +18,7 @@ from tallystick.numbers.nano import publish
 
 
 @attrs.frozen(eq=False)
-class Piece:
+class Arm:
     """One arm: where ``when`` holds, and no earlier arm does, the value is the ratio.
 
     Attributes:
@@ -69,15 +69,15 @@ class Input:
 class Cell:
     """An atom that is computed: the numerator or the denominator of a piecewise value."""
 
-    pieces: tuple[Piece, ...]
+    arms: tuple[Arm, ...]
     part: Literal["numerator", "denominator"]
 
     @property
     def values(self) -> tuple[Polynomial, ...]:
         """What the cell is in each arm."""
         if self.part == "numerator":
-            return tuple(piece.numerator for piece in self.pieces)
-        return tuple(piece.denominator for piece in self.pieces)
+            return tuple(arm.numerator for arm in self.arms)
+        return tuple(arm.denominator for arm in self.arms)
 
 
 @attrs.frozen(eq=False)
@@ -86,15 +86,15 @@ class Program:
 
     Attributes:
         atoms: every atom by its number, cells after the atoms that they read.
-        used: the numbers of the atoms that the pieces need, in order of evaluation.
-        pieces: the arms; the last holds wherever the others do not.
+        used: the numbers of the atoms that the arms need, in order of evaluation.
+        arms: the arms; the last holds wherever the others do not.
         low: the smallest value for any valid record, or less.
         high: the largest value for any valid record, or more.
     """
 
     atoms: tuple[Input | Cell, ...]
     used: tuple[int, ...]
-    pieces: tuple[Piece, ...]
+    arms: tuple[Arm, ...]
     low: Fraction
     high: Fraction
 
@@ -112,16 +112,16 @@ class Program:
     def domain(self) -> Domain:
         """The range of the value as published; the unit is known when the values are few."""
         low, high = publish(self.low), publish(self.high)
-        if not all(is_constant(p.numerator) and is_constant(p.denominator) for p in self.pieces):
+        if not all(is_constant(p.numerator) and is_constant(p.denominator) for p in self.arms):
             return Domain(low, high)
-        values = [publish(Fraction(p.numerator.get((), 0), p.denominator[()])) for p in self.pieces]
+        values = [publish(Fraction(p.numerator.get((), 0), p.denominator[()])) for p in self.arms]
         return Domain(low, high, gcd(*values) or 1)
 
 
-def reached(pieces: Iterable[Piece], atoms: Sequence[Input | Cell]) -> tuple[int, ...]:
-    """The numbers of the atoms that the pieces need, cells after what they read."""
+def reached(arms: Iterable[Arm], atoms: Sequence[Input | Cell]) -> tuple[int, ...]:
+    """The numbers of the atoms that the arms need, cells after what they read."""
     found: set[int] = set()
-    pending = list(_read_by(pieces))
+    pending = list(_read_by(arms))
     while pending:
         index = pending.pop()
         if index in found:
@@ -129,13 +129,13 @@ def reached(pieces: Iterable[Piece], atoms: Sequence[Input | Cell]) -> tuple[int
         found.add(index)
         what = atoms[index]
         if isinstance(what, Cell):
-            pending += _read_by(what.pieces)
+            pending += _read_by(what.arms)
     return tuple(sorted(found))
 
 
-def _read_by(pieces: Iterable[Piece]) -> Iterator[int]:
-    for piece in pieces:
-        for polynomial in (piece.numerator, piece.denominator, *_compared(piece.when)):
+def _read_by(arms: Iterable[Arm]) -> Iterator[int]:
+    for arm in arms:
+        for polynomial in (arm.numerator, arm.denominator, *_compared(arm.when)):
             for monomial in polynomial:
                 yield from monomial
 

@@ -1,14 +1,24 @@
-"""Where a path leads in a record schema: the alternatives there, and whether they can be absent."""
+"""Paths: where in a record a fact looks, and what a record schema has there.
+
+A path is a chain of names. ``name[field=value]`` keeps the items of a list whose field has that
+value; ``*`` takes every value of a map. What follows either is read from each item, and items where
+it is missing or null are dropped::
+
+    submission.findings[category=tool_poisoning].tool
+    submission.error_handling.*.retry_count
+
+What a path leads to in a schema are the alternatives there, and whether they can be absent.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.path import Step, steps
 
 Schema = Mapping[str, Any]
 
@@ -16,10 +26,37 @@ ANSWER = ("submission", "checks")
 """The fields that only a record of a missed deadline lacks; such a record is not scored."""
 
 _BRANCHES = ("anyOf", "oneOf")
+_STEP = re.compile(r"(?P<name>\w+)(\[(?P<field>\w+)=(?P<value>[^\]]+)\])?", re.ASCII)
 
 
 @attrs.frozen
-class Place:
+class Step:
+    """A name, perhaps with the filter of a list; ``*`` is every value of a map."""
+
+    name: str
+    field: str | None = None
+    value: str | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether the steps after this one are read from each of several items."""
+        return self.name == "*" or self.field is not None
+
+
+def steps(path: str) -> tuple[Step, ...]:
+    """The steps of a path.
+
+    Raises:
+        FormulaError: the text is no path, or takes items of items.
+    """
+    found = tuple(_step(part, path) for part in path.split("."))
+    if sum(step.many for step in found) > 1:
+        raise FormulaError(f"found the path {path!r}, expected at most one filter or *")
+    return found
+
+
+@attrs.frozen
+class PathTarget:
     """What a path leads to.
 
     Attributes:
@@ -39,7 +76,7 @@ class Place:
         return tuple(a for a in self.alternatives if type_of(a) in types)
 
 
-def place_of(path: str, schema: Schema) -> Place:
+def target_of(path: str, schema: Schema) -> PathTarget:
     """What a path leads to in a self-contained schema.
 
     The fields of ``ANSWER`` count as present.
@@ -47,10 +84,10 @@ def place_of(path: str, schema: Schema) -> Place:
     Raises:
         FormulaError: the schema has no such place.
     """
-    place = Place((schema,))
+    target = PathTarget((schema,))
     for step in steps(path):
-        place = _follow(place, step, schema, path)
-    return place
+        target = _follow(target, step, schema, path)
+    return target
 
 
 def type_of(schema: Schema) -> str:
@@ -100,6 +137,17 @@ def is_map(alternative: Schema) -> bool:
     return type_of(alternative) == "object" and values not in (None, False)
 
 
+def _step(part: str, path: str) -> Step:
+    if part == "*":
+        return Step("*")
+    match = _STEP.fullmatch(part)
+    if match is None:
+        raise FormulaError(
+            f"found {part!r} in the path {path!r}, expected name, name[field=value] or *"
+        )
+    return Step(match["name"], match["field"], match["value"])
+
+
 def _branches(schema: Schema) -> list[Schema | bool] | None:
     for key in _BRANCHES:
         if key in schema:
@@ -120,10 +168,10 @@ def _referred(reference: str, root: Schema) -> Schema | bool:
     return target
 
 
-def _follow(place: Place, step: Step, root: Schema, path: str) -> Place:
+def _follow(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
     if step.name == "*":
-        return _values(place, root, path)
-    objects = place.of_type("object")
+        return _values(target, root, path)
+    objects = target.of_type("object")
     if len(objects) > 1:
         raise FormulaError(f"found several objects on the way of {path!r}, expected one")
     inner = objects[0].get("properties", {}).get(step.name) if objects else None
@@ -132,9 +180,9 @@ def _follow(place: Place, step: Step, root: Schema, path: str) -> Place:
             f"found the path {path!r}, but the record schema has no {step.name!r} there"
         )
     schemas, nullable = alternatives_of(inner, root)
-    sure = len(place.alternatives) == 1 and step.name in _required(objects[0], root)
-    optional = place.optional or nullable or not sure
-    reached = Place(schemas, optional, place.repeats, place.many)
+    sure = len(target.alternatives) == 1 and step.name in _required(objects[0], root)
+    optional = target.optional or nullable or not sure
+    reached = PathTarget(schemas, optional, target.repeats, target.many)
     return _filtered(reached, step, root, path) if step.field else reached
 
 
@@ -143,24 +191,24 @@ def _required(alternative: Schema, root: Schema) -> set[str]:
     return required | set(ANSWER) if alternative is root else required
 
 
-def _values(place: Place, root: Schema, path: str) -> Place:
+def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
     """Every value of a map."""
-    if not all(is_map(a) and not a.get("properties") for a in place.alternatives):
+    if not all(is_map(a) and not a.get("properties") for a in target.alternatives):
         raise FormulaError(f"found the path {path!r}, expected a map before *")
-    found = [alternatives_of(a["additionalProperties"], root) for a in place.alternatives]
+    found = [alternatives_of(a["additionalProperties"], root) for a in target.alternatives]
     schemas = tuple(schema for inner, _ in found for schema in inner)
-    repeats = max(limit_of(a, "maxProperties", path) for a in place.alternatives)
-    return Place(schemas, any(null for _, null in found), repeats, many=True)
+    repeats = max(limit_of(a, "maxProperties", path) for a in target.alternatives)
+    return PathTarget(schemas, any(null for _, null in found), repeats, many=True)
 
 
-def _filtered(place: Place, step: Step, root: Schema, path: str) -> Place:
+def _filtered(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
     """The items of a list whose field, a text, has one value."""
-    arrays = place.of_type("array")
+    arrays = target.of_type("array")
     found = [items_of(array, root) for array in arrays]
     items = tuple(item for inner, _ in found for item in inner)
     fields = [_field_types(item, str(step.field), root) for item in items]
     if (
-        len(arrays) < len(place.alternatives)
+        len(arrays) < len(target.alternatives)
         or len(items) != 1
         or any(nullable for _, nullable in found)
         or fields != [{"string"}]
@@ -168,7 +216,7 @@ def _filtered(place: Place, step: Step, root: Schema, path: str) -> Place:
         raise FormulaError(
             f"found the path {path!r}, expected a list of objects with a text {step.field!r}"
         )
-    return Place(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)
+    return PathTarget(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)
 
 
 def _field_types(item: Schema, field: str, root: Schema) -> set[str]:

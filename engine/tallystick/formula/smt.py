@@ -1,4 +1,4 @@
-"""The solver's reader: a tree, or its lowered form, as terms of z3.
+"""Terms of a solver, z3, for a tree: what a formula is for records that nobody has seen.
 
 A formula becomes a real term over unknowns: one for each fact, one for each published value. What
 is unsatisfiable over real unknowns has no record either, so that a proof may forget that facts are
@@ -13,17 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import reduce
 from typing import TypeAlias
 
 import attrs
 
 from tallystick.errors import FormulaError, TallystickError
-from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
-from tallystick.formula.polynomial import Polynomial
-from tallystick.formula.program import Cell, Input, Piece, Program
 from tallystick.formula.tree import Kind, Node, arms_of, value_of
 from tallystick.numbers.nano import NANO
 
@@ -64,15 +60,6 @@ class Division:
 
     reached: Truth
     divisor: Term
-
-
-@attrs.frozen(eq=False)
-class LoweredArm:
-    """One arm of a lowered formula: its ratio, and where it is the one that counts."""
-
-    reached: Truth
-    numerator: Term
-    denominator: Term
 
 
 def number(value: Fraction | int) -> Term:
@@ -148,7 +135,7 @@ def same_order(one: tuple[Term, Term], other: tuple[Term, Term]) -> list[Truth]:
     return [z3.Implies(x <= y, n <= m), z3.Implies(y <= x, m <= n)]
 
 
-class Reader:
+class Encoder:
     """Reads trees whose parameters are bound.
 
     Attributes:
@@ -240,64 +227,3 @@ class Reader:
             yield
         finally:
             self._reached = before
-
-
-def lowered_arms(program: Program, facts: Unknowns, published: Unknowns) -> list[LoweredArm]:
-    """The arms of a lowered formula over the same unknowns as its tree."""
-    reading = _LoweredReading(program, facts, published)
-    return list(reading.arms(program.pieces))
-
-
-class _LoweredReading:
-    def __init__(self, program: Program, facts: Unknowns, published: Unknowns) -> None:
-        self.program, self.facts, self.published = program, facts, published
-        self.done: dict[int, Term] = {}
-
-    def arms(self, pieces: Iterable[Piece]) -> Iterator[LoweredArm]:
-        before: Truth = z3.BoolVal(True)
-        for piece in pieces:
-            here = self.condition(piece.when)
-            ratio = (self.polynomial(piece.numerator), self.polynomial(piece.denominator))
-            yield LoweredArm(z3.And(before, here), *ratio)
-            before = z3.And(before, z3.Not(here))
-
-    def atom(self, index: int) -> Term:
-        if index not in self.done:
-            what = self.program.atoms[index]
-            self.done[index] = self.given(what) if isinstance(what, Input) else self.cell(what)
-        return self.done[index]
-
-    def given(self, what: Input) -> Term:
-        if what.node.op == "published":
-            return self.published[str(what.node.data[0])] * number(Fraction(NANO, what.unit))
-        return as_number(self.facts[what.node.digest]) * scale_of(what.node)
-
-    def cell(self, cell: Cell) -> Term:
-        values = [self.polynomial(part) for part in cell.values]
-        found = values[-1]
-        for piece, value in reversed(list(zip(cell.pieces, values, strict=True))[:-1]):
-            found = z3.If(self.condition(piece.when), value, found)
-        return found
-
-    def polynomial(self, polynomial: Polynomial) -> Term:
-        terms = [
-            reduce(lambda product, index: product * self.atom(index), monomial, number(times))
-            for monomial, times in polynomial.items()
-        ]
-        return z3.Sum([number(0), *terms])
-
-    def condition(self, condition: Condition) -> Truth:
-        match condition:
-            case Always(holds):
-                return z3.BoolVal(holds)
-            case Opposite(inner):
-                return z3.Not(self.condition(inner))
-            case Both(first, second):
-                return z3.And(self.condition(first), self.condition(second))
-            case Either(first, second):
-                return z3.Or(self.condition(first), self.condition(second))
-            case Compare(polynomial, relation):
-                value = self.polynomial(polynomial)
-                if relation == "<":
-                    return value < 0
-                return value <= 0 if relation == "<=" else value == 0

@@ -1,4 +1,4 @@
-"""The text reader: a tree as people write it.
+"""The text of a tree, as people write it.
 
 ``render`` gives one expression; ``lines`` gives a formula with each of its labels on a line of its
 own, so that it reads like the document it comes from::

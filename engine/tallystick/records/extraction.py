@@ -18,8 +18,7 @@ import msgspec
 from tallystick.errors import RecordError
 from tallystick.formula.collection_ranges import object_fields
 from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
-from tallystick.formula.path import Step, steps
-from tallystick.formula.schema_path import Place, Schema, place_of, type_of
+from tallystick.formula.schema_path import PathTarget, Schema, Step, steps, target_of, type_of
 from tallystick.formula.tree import Node
 from tallystick.records.messages import shown
 from tallystick.records.struct_builder import Record, attribute_name
@@ -138,27 +137,27 @@ class _Source:
 
     def read(self, path: str) -> str:
         """A variable with the value at a path; a list of values for a path of many."""
-        current, place, walked = "r", Place((self.schema,)), list[str]()
+        current, target, walked = "r", PathTarget((self.schema,)), list[str]()
         chain = steps(path)
         for position, step in enumerate(chain):
             rest = chain[position + 1 :]
             if step.name == "*":
-                values = f"({current} or {{}})" if place.optional else current
+                values = f"({current} or {{}})" if target.optional else current
                 return self._projected(f"{values}.values()", "", rest)
-            current = self.variable(f"{self._object(current, place)}.{attribute_name(step.name)}")
+            current = self.variable(f"{self._object(current, target)}.{attribute_name(step.name)}")
             walked.append(step.name)
-            place = place_of(".".join(walked), self.schema)
+            target = target_of(".".join(walked), self.schema)
             if step.field is not None:
                 keep = f"x.{attribute_name(step.field)} == {step.value!r}"
-                values = f"({current} or ())" if place.optional else current
+                values = f"({current} or ())" if target.optional else current
                 return self._projected(values, keep, rest)
         return current
 
-    def _object(self, value: str, place: Place) -> str:
+    def _object(self, value: str, target: PathTarget) -> str:
         """The value where it is sure to be an object; else one whose fields may all be None."""
-        if not place.optional and all(type_of(a) == "object" for a in place.alternatives):
+        if not target.optional and all(type_of(a) == "object" for a in target.alternatives):
             return value
-        fields = {name for a in place.of_type("object") for name in a.get("properties", {})}
+        fields = {name for a in target.of_type("object") for name in a.get("properties", {})}
         absent = self.constant(_absent(frozenset(fields)))
         return self.variable(f"{value} if {self.is_object(value)} else {absent}")
 
@@ -179,13 +178,13 @@ class _Source:
 
     def listed(self, path: str) -> str:
         """A variable with a list; a list that is left out is empty."""
-        value, place = self.read(path), place_of(path, self.schema)
-        return self.variable(f"{value} or ()") if place.optional and not place.many else value
+        value, target = self.read(path), target_of(path, self.schema)
+        return self.variable(f"{value} or ()") if target.optional and not target.many else value
 
     def items(self, path: str) -> str:
         """A variable with the set of the items of a list."""
         listed = self.listed(path)
-        fields = object_fields(place_of(path, self.schema), self.schema)
+        fields = object_fields(target_of(path, self.schema), self.schema)
         if not fields:
             return self.variable(f"set({listed})")
         # without a frame of its own, as a comprehension has before Python 3.12
@@ -194,7 +193,7 @@ class _Source:
 
     def _is_number(self, fact: Node, value: str) -> str:
         """The condition that a value is a number."""
-        found = place_of(path_of(fact), self.schema).of_type("number", "integer")
+        found = target_of(path_of(fact), self.schema).of_type("number", "integer")
         plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in found]
         return f"{value}.__class__ is float" if plain == [True] else f"{value}.__class__ in NUMBERS"
 
@@ -217,7 +216,7 @@ class _Source:
 
     def _total(self, fact: Node) -> str:
         value = self.read(path_of(fact))
-        if place_of(path_of(fact), self.schema).many:
+        if target_of(path_of(fact), self.schema).many:
             return f"sum({value})"
         whole, mapped = f"{value}.__class__ is int", f"{value}.__class__ is dict"
         return f"({value} if {whole} else sum({value}.values() if {mapped} else {value} or ()))"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.formula.exact import Trace, evaluate
+from tallystick.formula.evaluate import Trace, evaluate
 from tallystick.formula.integers import IntegerFunction, compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program

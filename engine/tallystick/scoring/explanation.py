@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, leaves, value_of, walk

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from generators.records import SKILL_TYPES, lines
 
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.governance.backtest.candidates import Candidate, candidates_of
 from tallystick.governance.backtest.comparison_model import FlipRows, Outcome
 from tallystick.governance.backtest.history import reader_of

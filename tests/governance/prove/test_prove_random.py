@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from governance.prove.sample import sample, style, words
 
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.governance.prove.built_in_properties import DIRECTION
 from tallystick.governance.prove.proving import prove
 from tallystick.numbers.nano import NANO, publish

@@ -3,8 +3,8 @@
 An emission formula is usually one product over a constant. The factors that candidates share are
 multiplied once, modulo 2⁶⁴ and in doubles; each candidate multiplies in its own. The quotient in
 doubles decides a row that is clearly off every half; the others, ties among them, are settled by
-the remainder, as in the way ``proposed`` of `formula.columns`, whose bounds do not depend on the
-order of the factors.
+the remainder, as in the strategy ``proposed`` of `formula.columns`, whose bounds do not depend on
+the order of the factors.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ class Partial:
 def product_of(columns: ColumnProgram) -> Product | None:
     """The product that a program is; None when it is anything else, or not proved to be near."""
     program = columns.program
-    if len(program.pieces) != 1 or program.cells or columns.ways != ("proposed",):
+    if len(program.arms) != 1 or program.cells or columns.strategies != ("proposed",):
         return None
-    piece = program.pieces[0]
-    if piece.when != Always(holds=True) or len(piece.numerator) != 1:
+    arm = program.arms[0]
+    if arm.when != Always(holds=True) or len(arm.numerator) != 1:
         return None
-    (monomial, coefficient) = next(iter(piece.numerator.items()))
+    (monomial, coefficient) = next(iter(arm.numerator.items()))
     low, high = program.low, program.high
     if not 0 < len(monomial) <= _MOST_FACTORS or max(abs(low), abs(high)) * NANO >= _LARGEST:
         return None
     places = {index: place for place, (index, _) in enumerate(program.inputs)}
     units = {index: atom.unit for index, atom in program.inputs}
-    shared = gcd(NANO, piece.denominator[()])
+    shared = gcd(NANO, arm.denominator[()])
     return Product(
         tuple(places[index] for index in monomial),
         tuple(units[index] for index in monomial),
         coefficient * (NANO // shared),
-        piece.denominator[()] // shared,
+        arm.denominator[()] // shared,
     )
 
 

@@ -15,7 +15,7 @@ from operator import eq, le, lt
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import Node, arms_of, leaves, value_of, walk
 from tallystick.governance.lint.type_probe import TypeProbe

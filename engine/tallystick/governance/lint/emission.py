@@ -97,11 +97,11 @@ def _options(bound: BoundType, name: str) -> set[int]:
 
 
 def _values(factor: Value) -> set[int]:
-    pieces = factor.compiled.program.pieces
+    arms = factor.compiled.program.arms
     ends = {factor.domain.low, factor.domain.high}
-    if any(not is_constant(part) for p in pieces for part in (p.numerator, p.denominator)):
+    if any(not is_constant(part) for p in arms for part in (p.numerator, p.denominator)):
         return ends
-    return ends | {publish(end) for piece in pieces for end in piece.bounds()}
+    return ends | {publish(end) for arm in arms for end in arm.bounds()}
 
 
 CHECKS = (

@@ -13,7 +13,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
 from tallystick.governance.lint.formulas import Ends
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text
 from tallystick.governance.lint.check import Check, Found, Severity
 from tallystick.governance.lint.reach import highest_quality

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.schema_path import place_of, type_of
+from tallystick.formula.schema_path import target_of, type_of
 from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.governance.prove.fact_constraints import with_others_of
@@ -171,8 +171,8 @@ def _sums_a_list(subject: Subject, fact: Node) -> bool:
     """Whether a repeated item changes the fact by more than how many there are."""
     if reader_of(fact) != "total":
         return False
-    place = place_of(path_of(fact), subject.bound.schema)
-    listed = any(type_of(each) == "array" for each in place.alternatives)
+    target = target_of(path_of(fact), subject.bound.schema)
+    listed = any(type_of(each) == "array" for each in target.alternatives)
     return listed or "[" in path_of(fact)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import RecordError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.governance.prove.concrete_record import witness
 from tallystick.governance.prove.property import QUALITY, Question
 from tallystick.governance.prove.repeated import is_repetition

@@ -8,7 +8,7 @@ from fractions import Fraction
 import attrs
 import z3
 
-from tallystick.formula.smt import Reader, Term, Truth, as_number, number
+from tallystick.formula.smt import Encoder, Term, Truth, as_number, number
 from tallystick.formula.tree import leaves
 from tallystick.governance.prove.property import QUALITY, Question
 from tallystick.governance.prove.repeated import follows
@@ -79,7 +79,7 @@ def _wanted(subject: Subject, question: Question, *, free: bool) -> Wanted:
 
 def _holds(condition: object, record: SymbolicRecord) -> Iterator[Truth]:
     if condition is not None:
-        yield Reader(record.facts, {}).truth(condition)  # type: ignore[arg-type]
+        yield Encoder(record.facts, {}).truth(condition)  # type: ignore[arg-type]
 
 
 def _compared(

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.schema_path import Schema, alternatives_of, is_map, place_of
+from tallystick.formula.schema_path import Schema, alternatives_of, is_map, target_of
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO, to_decimal
 
@@ -141,7 +141,7 @@ def _parts(total: int, most: int) -> list[int]:
 
 def _most(path: str, schema: Schema) -> int:
     """The largest whole number at a path, or in the entries of the map there."""
-    kinds = place_of(path, schema).alternatives
+    kinds = target_of(path, schema).alternatives
     inner = (alternatives_of(k["additionalProperties"], schema)[0] for k in kinds if is_map(k))
     every = [*kinds, *(kind for found in inner for kind in found)]
     return max(int(kind["maximum"]) for kind in every if "maximum" in kind)

@@ -8,8 +8,15 @@ from typing import Any
 import attrs
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.path import Step, steps
-from tallystick.formula.schema_path import Schema, alternatives_of, items_of, place_of, type_of
+from tallystick.formula.schema_path import (
+    Schema,
+    Step,
+    alternatives_of,
+    items_of,
+    steps,
+    target_of,
+    type_of,
+)
 from tallystick.governance.prove.fields import Demand, put
 from tallystick.plugins.draw import Draw
 from tallystick.records.random_values import DEPTH, maker
@@ -104,7 +111,7 @@ def _objects(
     path: str, step: Step, parts: Mapping[str, list[Token]], schema: Schema
 ) -> Iterator[dict[str, Any]]:
     """The items that a filter keeps, with what is read from each of them."""
-    (kind,) = place_of(path, schema).alternatives
+    (kind,) = target_of(path, schema).alternatives
     for number in range(max(map(len, parts.values()))):
         made = {**_value(kind, path, 0, schema), step.field: step.value}
         for rest, tokens in parts.items():
@@ -115,8 +122,8 @@ def _objects(
 
 def _item(token: Token, schema: Schema) -> Any:  # noqa: ANN401  # a JSON value
     path, number = token
-    place = place_of(path, schema)
-    kinds = place.alternatives if place.many else items_of(place.alternatives[0], schema)[0]
+    target = target_of(path, schema)
+    kinds = target.alternatives if target.many else items_of(target.alternatives[0], schema)[0]
     return _value(kinds[0], path.rpartition(".")[2], number, schema)
 
 

@@ -10,7 +10,7 @@ import z3
 
 from tallystick.canonical import canonical_bytes
 from tallystick.formula.facts import path_of, reader_of
-from tallystick.formula.path import steps
+from tallystick.formula.schema_path import steps
 from tallystick.formula.smt import Truth, Unknowns
 from tallystick.formula.tree import Node
 from tallystick.governance.prove.subject import Subject

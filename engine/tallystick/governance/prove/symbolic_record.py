@@ -19,7 +19,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import (
     Division,
-    Reader,
+    Encoder,
     Term,
     Truth,
     Unknowns,
@@ -164,7 +164,7 @@ class _Imagining:
         terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
         self.assumed += coherence(facts, terms)
         for requirement, _ in self.subject.bound.requirements:
-            self.assumed.append(Reader(terms, {}).truth(requirement.condition))
+            self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)
         quality = self._quality() if QUALITY in self.wanted.names else _NO_QUALITY
         assumed, divisions = tuple(self.assumed), tuple(self.divisions)
@@ -190,14 +190,14 @@ class _Imagining:
             self.published[name] = self._published(name, value.domain)
 
     def _exact(self, value: Value, facts: Unknowns, published: Unknowns) -> Term:
-        reader = Reader(facts, published)
-        found = reader.value(value.compiled.tree)
+        encoder = Encoder(facts, published)
+        found = encoder.value(value.compiled.tree)
         if value.applies is None:
-            self.divisions += reader.divisions
+            self.divisions += encoder.divisions
             return found
-        applies = Reader(facts, {}).truth(value.applies.tree)
+        applies = Encoder(facts, {}).truth(value.applies.tree)
         self.divisions += [
-            Division(z3.And(applies, each.reached), each.divisor) for each in reader.divisions
+            Division(z3.And(applies, each.reached), each.divisor) for each in encoder.divisions
         ]
         return z3.If(applies, found, number(1))
 
@@ -235,9 +235,9 @@ class _Imagining:
         if formula is None:
             exact = self._weighted(axes)
         else:
-            reader = Reader({}, self.published)
-            exact = reader.value(formula.tree)
-            self.divisions += reader.divisions
+            encoder = Encoder({}, self.published)
+            exact = encoder.value(formula.tree)
+            self.divisions += encoder.divisions
         mean = unknown_published(f"{self.prefix}mean", _UNIT, exact=self.whole).value
         self.assumed += rounded(exact, mean, self.subject.marks)
         return exact, mean

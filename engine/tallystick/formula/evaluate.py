@@ -1,4 +1,4 @@
-"""The reference reader: the exact rational value of a tree for one record, step by step.
+"""The reference: the exact rational value of a tree for one record, step by step.
 
 Everything else that computes a formula (``columns``, ``integers``) must give the same number.
 """
@@ -34,7 +34,7 @@ def evaluate(
     Raises:
         FormulaError: a division by zero, which loading a rule set rules out, or an unbound name.
     """
-    return _Reading(facts, published, {} if trace is None else trace).value(node)
+    return _Evaluator(facts, published, {} if trace is None else trace).value(node)
 
 
 _BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
@@ -49,7 +49,7 @@ _BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 }
 
 
-class _Reading:
+class _Evaluator:
     def __init__(
         self, facts: Mapping[str, int], published: Mapping[str, int], trace: Trace
     ) -> None:
@@ -58,10 +58,10 @@ class _Reading:
     def value(self, node: Node) -> Fraction:
         if node.op in _BINARY:
             return _BINARY[node.op](self.value(node.args[0]), self.value(node.args[1]))
-        reader = getattr(self, f"_{node.op}", None)
-        if reader is None:
+        evaluator = getattr(self, f"_{node.op}", None)
+        if evaluator is None:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
-        value: Fraction = reader(node)
+        value: Fraction = evaluator(node)
         return value
 
     def _const(self, node: Node) -> Fraction:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tallystick.errors import FormulaError
-from tallystick.formula.exact import evaluate
+from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import flag, integer, number
 from tallystick.formula.tree import Node, cases, label, param, published
 
