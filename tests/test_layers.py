@@ -20,6 +20,7 @@ PLUGINS = ROOT / "plugins"
 TESTS = ROOT / "tests"
 
 LAYERS = (
+    ("diagnostics",),
     ("errors",),
     ("canonical", "resources"),
     ("io",),

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tallystick.diagnostics import Diagnostic
 
 
 class TallystickError(Exception):
@@ -74,35 +74,10 @@ class DamagedError(StoreError):
     """A store, or a file of one, whose content does not follow from its log."""
 
 
-@attrs.frozen
-class Problem:
-    """One thing that is wrong with a rule-set file.
-
-    Attributes:
-        file: the file as the user named it.
-        line: the line, from 1, of the key's assignment or of the statement that encloses it;
-            0 when the problem has no place in the file.
-        path: dotted path of the value, such as ``skill_types.rag_knowledge.weights``.
-        value: what was found, as text; empty when something is missing.
-        expected: what was expected, and where it helps what to do.
-    """
-
-    file: str
-    line: int
-    path: str
-    value: str
-    expected: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        found = f"found {self.value}, " if self.value else ""
-        return f"{place}: {self.path or 'the file'}: {found}expected {self.expected}"
-
-
 class RuleSetError(TallystickError):
     """A rule set that does not load; ``problems`` holds everything that was found."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Diagnostic]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 

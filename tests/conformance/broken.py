@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.loading import load_subject
 from tallystick.conformance.subject import Subject
 from tallystick.conformance.target import find
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.plugins.registry import ALLOWED
 
@@ -185,7 +185,7 @@ def true_digests(module: Path) -> dict[str, str]:
 
 
 @contextmanager
-def loaded(folder: Path, *others: str) -> Iterator[Subject | Finding]:
+def loaded(folder: Path, *others: str) -> Iterator[Subject | Diagnostic]:
     """The plugin of a project in this process, among the others that are named alone."""
     chosen = f"{folder}:{NAME}" if others else str(folder)
     target, before = find(chosen), set(sys.modules)

@@ -16,8 +16,8 @@ from docs.manual.page import Page
 
 import tallystick
 from tallystick.conformance import backend_equivalence, batches, opaque
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
@@ -35,7 +35,7 @@ def subject(tmp_path: Path) -> Subject:
     return subject_of(skill_type(tmp_path), scored=True)
 
 
-def every(subject: Subject) -> list[Finding]:
+def every(subject: Subject) -> list[Diagnostic]:
     return [*backend_equivalence.check(subject), *batches.check(subject), *opaque.check(subject)]
 
 

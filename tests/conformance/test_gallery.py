@@ -20,9 +20,9 @@ from third_party.blend_releases import PROJECT
 import tallystick
 from tallystick.conformance import fact_coverage, footprint, release, rule_sets, schema_strictness
 from tallystick.conformance.codes import CODES
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.process import check
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.numbers import nano
 from tallystick.plugins.registry import GROUP, Registry, registry
@@ -254,5 +254,5 @@ def test_a_rule_set_of_deep_nesting_is_told(tmp_path: Path) -> None:
 
 def test_an_entry_point_without_a_module_has_a_place(tmp_path: Path) -> None:
     with loaded(broken(tmp_path, pyproject=PYPROJECT.replace("acme_parcels.plugin", ""))) as found:
-        assert isinstance(found, Finding)
+        assert isinstance(found, Diagnostic)
     assert (found.code, found.where) == ("import-failed", "acme")

@@ -8,8 +8,8 @@ import pytest
 from broken import FORMULAS, PACKAGE, PLUGIN, broken, loaded
 
 from tallystick.conformance import examples
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 
 RECORD: dict[str, Any] = {
     "skill_type": "parcel",
@@ -30,7 +30,7 @@ REQUIRED = FORMULAS.replace(
 )
 
 
-def found(folder: Path, lines: list[str] | None, **pieces: Any) -> list[Finding]:  # noqa: ANN401  # as broken has it
+def found(folder: Path, lines: list[str] | None, **pieces: Any) -> list[Diagnostic]:  # noqa: ANN401  # as broken has it
     plugin = PLUGIN.replace("REQUIRED)", "REQUIRED, examples=_HERE / 'examples.jsonl')")
     broken(folder, **({"plugin": plugin} | pieces))
     if lines is not None:

@@ -26,10 +26,10 @@ from conformance.memos import Function, skill_type, subject_of
 
 from tallystick.conformance import opaque as module
 from tallystick.conformance import timing
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.opaque import check, values_digest
 from tallystick.conformance.purity import watching
 from tallystick.conformance.timing import LIMIT_MS, TooLongError, cut_off
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, opaque
 
@@ -44,7 +44,7 @@ def fact(function: Function) -> Node:
     return opaque(function.__name__, low=0, high=4096)(function)
 
 
-def findings(kind: SkillType, function: Function, *, scored: bool = False) -> list[Finding]:
+def findings(kind: SkillType, function: Function, *, scored: bool = False) -> list[Diagnostic]:
     return list(check(subject_of(kind, fact(function), scored=scored)))
 
 

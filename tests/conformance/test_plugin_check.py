@@ -14,8 +14,8 @@ from cli.command import message_of, run
 
 from tallystick.cli.plugin_check import lines
 from tallystick.conformance.checks import NAMES
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.report import Checked, Report
+from tallystick.diagnostics import Diagnostic
 
 
 def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) -> None:
@@ -55,14 +55,26 @@ def test_wrong_use_is_one_line(target: str) -> None:
 
 
 def test_a_finding_is_a_block_of_text() -> None:
-    short = Finding("axis-unproved", "a/b@1", "found x", "mend it", {"value": "3/2"})
-    long = Finding("crashed", "text", "found y", "look", {"record": {"note": "n" * 1000}})
+    short = Diagnostic(
+        code="axis-unproved",
+        path="a/b@1",
+        message="found x",
+        remedy="fix it",
+        evidence={"value": "3/2"},
+    )
+    long = Diagnostic(
+        code="crashed",
+        path="text",
+        message="found y",
+        remedy="look",
+        evidence={"record": {"note": "n" * 1000}},
+    )
     report = Report("acme", "1", 1, 1, (Checked("proofs", (short,)), Checked("text", (long,))))
     assert list(lines(report)) == [
         "axis-unproved: a/b@1",
         "    found x",
         "    value: 3/2",
-        "    to do: mend it",
+        "    to do: fix it",
         "",
         "crashed: text",
         "    found y",

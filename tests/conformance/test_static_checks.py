@@ -22,16 +22,16 @@ from tallystick.conformance import (
 )
 from tallystick.conformance.checks import run
 from tallystick.conformance.codes import CODES
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 
 STATIC = (schema_strictness, fact_coverage, rule_sets, proofs, parameters, rendering, release)
 
 
-def found_in(folder: Path) -> list[Finding]:
+def found_in(folder: Path) -> list[Diagnostic]:
     """What loading and the static checks find."""
     with loaded(folder) as subject:
-        if isinstance(subject, Finding):
+        if isinstance(subject, Diagnostic):
             return [subject]
         return [found for each in STATIC for found in each.check(subject)]
 
@@ -42,11 +42,11 @@ def line_at(where: str) -> str:
     return Path(file).read_text().splitlines()[int(number) - 1] if file else ""
 
 
-def codes(found: list[Finding]) -> list[str]:
+def codes(found: list[Diagnostic]) -> list[str]:
     return [each.code for each in found]
 
 
-def only(found: list[Finding]) -> Finding:
+def only(found: list[Diagnostic]) -> Diagnostic:
     assert len(found) == 1, found
     assert found[0].remedy == CODES[found[0].code].remedy
     return found[0]
@@ -117,7 +117,7 @@ def test_a_name_of_another_plugin_is_taken(tmp_path: Path) -> None:
     folder = broken(tmp_path, pyproject=PYPROJECT + 'twin = "acme_twin"\n')
     (folder / "acme_twin.py").write_text(PLUGIN.replace("_HERE / ", "_HERE / 'acme_parcels' / "))
     with loaded(folder, "twin") as refused:
-        assert isinstance(refused, Finding)
+        assert isinstance(refused, Diagnostic)
         assert refused.code == "name-taken"
         assert "acme/care@1 (of the plugin twin)" in refused.message
 

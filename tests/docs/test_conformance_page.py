@@ -10,9 +10,9 @@ from manual.page import Page, pages
 from tallystick.cli.plugin_check import check_command
 from tallystick.conformance.checks import NAMES
 from tallystick.conformance.codes import CODES
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.report import Report
 from tallystick.conformance.target import find
+from tallystick.diagnostics import Diagnostic
 
 _PAGE = Page.of("docs/conformance.md")
 
@@ -44,7 +44,7 @@ def test_every_option_is_documented() -> None:
 
 
 def test_every_field_of_the_report_is_documented() -> None:
-    names = {field.name for field in attrs.fields(Finding)}
+    names = {field.name for field in attrs.fields(Diagnostic)}
     assert names | set(Report("x", "1").to_dict()) <= _PAGE.words()
 
 

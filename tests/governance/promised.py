@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 import tallystick
-from tallystick.governance.lint.check import Finding
+from tallystick.diagnostics import Diagnostic
 from tallystick.governance.lint.linting import lint
 from tallystick.governance.prove.answer import Answer
 from tallystick.governance.prove.proving import prove
@@ -104,7 +104,7 @@ PROMISES = (
 
 
 @cache
-def findings(reference: str) -> tuple[Finding, ...]:
+def findings(reference: str) -> tuple[Diagnostic, ...]:
     """What the linter finds."""
     return lint(reference)
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry, installed
 from tallystick.resources import folder
 from tallystick.rules.reading import read
 
-Problems = Callable[[str], tuple[Problem, ...]]
+Problems = Callable[[str], tuple[Diagnostic, ...]]
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,7 @@ def shipped_text() -> Callable[[str], str]:
 def problems_of(tmp_path: Path, registry: Registry) -> Problems:
     """What is wrong with the text of a rule-set file; nothing when it loads."""
 
-    def problems(text: str, known: Registry = registry) -> tuple[Problem, ...]:
+    def problems(text: str, known: Registry = registry) -> tuple[Diagnostic, ...]:
         path = tmp_path / "rules.toml"
         path.write_text(text, encoding="utf-8")
         try:

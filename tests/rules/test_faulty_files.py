@@ -9,14 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LARGEST, read
 
-Problems = Callable[[str], tuple[Problem, ...]]
+Problems = Callable[[str], tuple[Diagnostic, ...]]
 
 
-def only_problem(path: Path, registry: Registry) -> Problem:
+def only_problem(path: Path, registry: Registry) -> Diagnostic:
     with pytest.raises(RuleSetError) as caught:
         read(path, registry)
     (problem,) = caught.value.problems
@@ -41,17 +42,17 @@ def test_text_that_is_no_toml_is_refused_with_its_line(
 ) -> None:
     (problem,) = problems_of(text)
     assert problem.line == line
-    assert expected in problem.expected
+    assert expected in problem.evidence["expected"]
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path, registry: Registry) -> None:
     problem = only_problem(tmp_path / "absent.toml", registry)
     assert problem.file.endswith("absent.toml")
-    assert "no such file" in problem.expected
+    assert "no such file" in problem.evidence["expected"]
 
 
 def test_a_folder_is_refused(tmp_path: Path, registry: Registry) -> None:
-    assert "is a directory" in only_problem(tmp_path, registry).expected
+    assert "is a directory" in only_problem(tmp_path, registry).evidence["expected"]
 
 
 def test_text_that_is_not_utf_8_is_refused_with_its_line(
@@ -60,13 +61,17 @@ def test_text_that_is_not_utf_8_is_refused_with_its_line(
     path = tmp_path / "latin.toml"
     path.write_bytes(b"a = 1\n# caf\xe9\n")
     problem = only_problem(path, registry)
-    assert (problem.line, problem.value, problem.expected) == (2, "the byte 0xe9", "text in UTF-8")
+    assert (problem.line, problem.evidence["value"], problem.evidence["expected"]) == (
+        2,
+        "the byte 0xe9",
+        "text in UTF-8",
+    )
 
 
 def test_a_huge_file_is_refused(tmp_path: Path, registry: Registry) -> None:
     path = tmp_path / "huge.toml"
     path.write_bytes(b"#" * (LARGEST + 1))
-    assert only_problem(path, registry).expected == f"at most {LARGEST} bytes"
+    assert only_problem(path, registry).evidence["expected"] == f"at most {LARGEST} bytes"
 
 
 def test_an_empty_file_lacks_every_needed_section(problems_of: Problems) -> None:
@@ -75,7 +80,7 @@ def test_an_empty_file_lacks_every_needed_section(problems_of: Problems) -> None
 
 def test_a_section_that_is_no_table_is_refused(problems_of: Problems) -> None:
     problems = problems_of("axes = 1\nrule_set = 2\nskill_types = [3]\nwindows = 'x'\n")
-    assert [(p.line, p.path, p.value) for p in problems] == [
+    assert [(p.line, p.path, p.evidence["value"]) for p in problems] == [
         (1, "axes", "1"),
         (2, "rule_set", "2"),
         (3, "skill_types", "an array"),
@@ -159,6 +164,6 @@ def test_whatever_is_written_over_a_value_is_reported_or_accepted(
         key = lines[place].partition(" = ")[0]
         lines[place] = data.draw(st.sampled_from(["", *(f"{key} = {junk}" for junk in JUNK)]))
     problems = problems_of("\n".join(lines))
-    assert all(problem.expected for problem in problems)
+    assert all(problem.evidence["expected"] for problem in problems)
     assert len(set(problems)) == len(problems)
     assert all(0 < problem.line <= len(lines) for problem in problems)

@@ -8,7 +8,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.resources import folder
 from tallystick.rules.loading import load
@@ -26,7 +27,7 @@ def own(tmp_path: Path, registry: Registry) -> Registry:
     return attrs.evolve(registry, rule_set_folders=(tmp_path / "rules",))
 
 
-def only_problem(reference: str, registry: Registry) -> Problem:
+def only_problem(reference: str, registry: Registry) -> Diagnostic:
     with pytest.raises(RuleSetError) as caught:
         load(reference, registry)
     (problem,) = caught.value.problems
@@ -63,8 +64,8 @@ def test_a_pin_that_the_file_does_not_meet_is_refused(own: Registry) -> None:
     edit(before.path, "beta = 0.5", "beta = 0.6")
     problem = only_problem(f"skills@1.0.0@{before.digest}", own)
     assert problem.file == str(before.path)
-    assert problem.value == load("skills@1.0.0", own).digest
-    assert before.digest in problem.expected
+    assert problem.evidence["value"] == load("skills@1.0.0", own).digest
+    assert before.digest in problem.evidence["expected"]
 
 
 def test_a_pin_ignores_comments(own: Registry) -> None:
@@ -75,14 +76,14 @@ def test_a_pin_ignores_comments(own: Registry) -> None:
 
 def test_a_name_without_a_version_is_refused_with_the_versions(registry: Registry) -> None:
     problem = only_problem("skills", registry)
-    assert problem.value == "skills without a version"
-    assert problem.expected == "one of skills@1.0.0, skills@1.1.0"
+    assert problem.evidence["value"] == "skills without a version"
+    assert problem.evidence["expected"] == "one of skills@1.0.0, skills@1.1.0"
 
 
 def test_an_unknown_version_is_refused_with_the_versions(registry: Registry) -> None:
     problem = only_problem("workflow@2.0.0", registry)
-    assert problem.value == "workflow@2.0.0"
-    assert problem.expected == "one of workflow@1.0.0, workflow@1.1.0"
+    assert problem.evidence["value"] == "workflow@2.0.0"
+    assert problem.evidence["expected"] == "one of workflow@1.0.0, workflow@1.1.0"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
@@ -90,8 +91,8 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
 ) -> None:
     refused = attrs.evolve(registry, refused={"acme": "its import failed"})
     problem = only_problem("skils@1.0.0", refused)
-    assert "did you mean 'skills@1.0.0'?" in problem.expected
-    assert "the plugin acme is refused: its import failed" in problem.expected
+    assert "did you mean 'skills@1.0.0'?" in problem.evidence["expected"]
+    assert "the plugin acme is refused: its import failed" in problem.evidence["expected"]
 
 
 @pytest.mark.parametrize(
@@ -106,20 +107,23 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(
     ],
 )
 def test_a_digest_is_12_to_64_lower_case_digits(reference: str, registry: Registry) -> None:
-    assert "12 to 64 lower-case hexadecimal digits" in only_problem(reference, registry).expected
+    assert (
+        "12 to 64 lower-case hexadecimal digits"
+        in only_problem(reference, registry).evidence["expected"]
+    )
 
 
 def test_an_unknown_digest_is_refused_with_the_known_ones(registry: Registry) -> None:
     problem = only_problem(f"sha256:{'0' * 64}", registry)
     for reference in REFERENCES:
-        assert f"{reference} is {load(reference, registry).digest}" in problem.expected
+        assert f"{reference} is {load(reference, registry).digest}" in problem.evidence["expected"]
 
 
 def test_a_rule_set_that_does_not_load_is_named_when_a_digest_is_sought(own: Registry) -> None:
     found = find("skills@1.0.0", own)
     edit(found.path, "format = 1", "format = 9")
     problem = only_problem(f"sha256:{'0' * 64}", own)
-    assert "skills@1.0.0 cannot be read" in problem.expected
+    assert "skills@1.0.0 cannot be read" in problem.evidence["expected"]
 
 
 def test_two_files_of_one_name_are_refused_with_their_paths(
@@ -130,7 +134,7 @@ def test_two_files_of_one_name_are_refused_with_their_paths(
     )
     problem = only_problem("skills@1.0.0", both)
     for known in (registry, own):
-        assert str(find("skills@1.0.0", known).path) in problem.value
+        assert str(find("skills@1.0.0", known).path) in problem.evidence["value"]
     same = load("skills@1.0.0", own).digest
     assert load(same, both).digest == same
 
@@ -145,8 +149,8 @@ def test_a_shipped_file_that_calls_itself_otherwise_is_refused(own: Registry) ->
     path = find("skills@1.0.0", own).path
     path.rename(path.with_name("3.0.0.toml"))
     problem = only_problem("skills@3.0.0", own)
-    assert (problem.path, problem.value) == ("rule_set", "skills@1.0.0")
-    assert problem.expected.startswith("skills@3.0.0")
+    assert (problem.path, problem.evidence["value"]) == ("rule_set", "skills@1.0.0")
+    assert problem.evidence["expected"].startswith("skills@3.0.0")
     assert problem.line
     assert load(str(path.with_name("3.0.0.toml")), own).rule_set.reference == "skills@1.0.0"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 import pytest
 
-from tallystick.errors import Problem
+from tallystick.diagnostics import Diagnostic
 
 ROLE_MULTIPLIER = 'formula = "skills/role-multiplier@1"\nprimary = 1\nauditor = 1'
 
@@ -483,12 +483,12 @@ class Edit:
         assert times == 1, "the edit no longer fits the file"
         return edited
 
-    def is_reported_as(self, problem: Problem, text: str) -> bool:
+    def is_reported_as(self, problem: Diagnostic, text: str) -> bool:
         return (
             self.line in text.splitlines()[problem.line - 1]
             and problem.path.endswith(self.path)
-            and problem.value == self.value
-            and self.expected in problem.expected
+            and problem.evidence["value"] == self.value
+            and self.expected in problem.evidence["expected"]
         )
 
 
@@ -496,7 +496,7 @@ class Edit:
 def test_a_mistake_is_the_one_problem_with_its_line(
     edit: Edit,
     shipped_text: Callable[[str], str],
-    problems_of: Callable[[str], tuple[Problem, ...]],
+    problems_of: Callable[[str], tuple[Diagnostic, ...]],
 ) -> None:
     text = edit.apply(shipped_text("skills@1.0.0"))
     (problem,) = problems_of(text)
@@ -509,7 +509,7 @@ def test_a_mistake_is_the_one_problem_with_its_line(
 def test_a_mistake_with_consequences_is_among_the_problems(
     edit: Edit,
     shipped_text: Callable[[str], str],
-    problems_of: Callable[[str], tuple[Problem, ...]],
+    problems_of: Callable[[str], tuple[Diagnostic, ...]],
 ) -> None:
     text = edit.apply(shipped_text("skills@1.0.0"))
     assert [p for p in problems_of(text) if edit.is_reported_as(p, text)]

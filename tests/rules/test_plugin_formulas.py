@@ -8,13 +8,13 @@ from pathlib import Path
 import attrs
 import pytest
 
-from tallystick.errors import Problem
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import UNIT, Formula, axis, composite, emission, factor, threshold
 from tallystick.formula.tree import published
 from tallystick.plugins.registry import Registry
 from tallystick.plugins.skill_type import SkillType
 
-Problems = Callable[..., tuple[Problem, ...]]
+Problems = Callable[..., tuple[Diagnostic, ...]]
 
 HEADER = '[rule_set]\nname = "acme"\nversion = "0.1.0"\nformat = 1\n'
 
@@ -120,8 +120,8 @@ def test_a_composite_is_given_what_it_needs(  # noqa: PLR0913, PLR0917  # a tabl
 ) -> None:
     text = HEADER + axes(a="one@1", c="reads-a@1") + skill_type(body)
     (problem,) = problems_of(text, acme)
-    assert (problem.path, problem.value) == (path, value)
-    assert expected in problem.expected
+    assert (problem.path, problem.evidence["value"]) == (path, value)
+    assert expected in problem.evidence["expected"]
     assert problem.line
 
 
@@ -132,7 +132,7 @@ def test_axes_that_read_themselves_in_a_circle_are_refused(
         'composite = "geometric"\nweights = { a = 0.5, b = 0.5 }'
     )
     (problem,) = problems_of(HEADER + text, acme)
-    assert (problem.line, problem.path, problem.value) == (5, "axes.a", "a → b → a")
+    assert (problem.line, problem.path, problem.evidence["value"]) == (5, "axes.a", "a → b → a")
 
 
 SOUND = axes(a="one@1") + skill_type(
@@ -146,7 +146,7 @@ def test_a_threshold_that_reads_itself_is_refused(acme: Registry, problems_of: P
         '[[tiers.levels]]\nname = "low"\nmultiplier = 1\n'
     )
     (problem,) = problems_of(HEADER + SOUND + tiers, acme)
-    assert (problem.path, problem.value) == ("tiers.thresholds.high", "high → high")
+    assert (problem.path, problem.evidence["value"]) == ("tiers.thresholds.high", "high → high")
 
 
 def test_an_emission_reads_only_terms_and_declared_factors(
@@ -154,15 +154,15 @@ def test_an_emission_reads_only_terms_and_declared_factors(
 ) -> None:
     (problem,) = problems_of(HEADER + SOUND + '[emission]\nformula = "acme/pay@1"\n', acme)
     assert problem.path == "emission.formula"
-    assert problem.value == '"acme/pay@1", which reads speed'
-    assert "reads only quality, base_weight, tier_multiplier" in problem.expected
+    assert problem.evidence["value"] == '"acme/pay@1", which reads speed'
+    assert "reads only quality, base_weight, tier_multiplier" in problem.evidence["expected"]
 
 
 def test_a_factor_reads_only_the_base_weight(acme: Registry, problems_of: Problems) -> None:
     text = '[emission]\nformula = "acme/pay@1"\n[emission.factors.speed]\nformula = "acme/rank@1"\n'
     (problem,) = problems_of(HEADER + SOUND + text, acme)
     assert problem.path == "emission.factors.speed.formula"
-    assert problem.value == '"acme/rank@1", which reads rank'
+    assert problem.evidence["value"] == '"acme/rank@1", which reads rank'
 
 
 def test_what_a_refused_plugin_may_have_offered_is_said_with_the_reason(
@@ -171,7 +171,10 @@ def test_what_a_refused_plugin_may_have_offered_is_said_with_the_reason(
     text = axes(a="gone@1") + SOUND.replace("[axes.a]", "[axes.b]").replace("acme_type", "other")
     problems = problems_of(HEADER + text, acme)
     assert [p.path for p in problems] == ["axes.a.formula", "skill_types.other"]
-    assert all("the plugin broken is refused: its import failed" in p.expected for p in problems)
+    assert all(
+        "the plugin broken is refused: its import failed" in p.evidence["expected"]
+        for p in problems
+    )
 
 
 def test_a_round_is_aggregated_only_with_reputations_and_emissions(
@@ -179,7 +182,7 @@ def test_a_round_is_aggregated_only_with_reputations_and_emissions(
 ) -> None:
     text = '[aggregation.round]\nbase_weight = "once"\nno_tasks = 0\nmissed_deadline = "zero"\n'
     problems = problems_of(HEADER + SOUND + text, acme)
-    assert [(p.path, p.expected.partition(",")[0]) for p in problems] == [
+    assert [(p.path, p.evidence["expected"].partition(",")[0]) for p in problems] == [
         ("aggregation.round", "the section [emission]"),
         ("aggregation.round", "the section [reputation]"),
     ]

@@ -89,7 +89,7 @@ def test_a_value_of_another_type_and_an_unknown_key_are_refused(
 ) -> None:
     with pytest.raises(RuleSetError) as caught:
         structure(with_value(path, value))
-    assert all(p.expected for p in caught.value.problems)
+    assert all(p.evidence["expected"] for p in caught.value.problems)
 
 
 @pytest.mark.parametrize(

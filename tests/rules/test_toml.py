@@ -37,7 +37,7 @@ def test_a_number_with_a_point_is_an_exact_decimal(written: str, value: str) -> 
 def test_a_number_that_no_rule_set_may_hold_is_found(written: str) -> None:
     (finding,) = parse(f"[t]\na = [1, {{ x = {written} }}]", "f").findings
     assert finding.path == ("t", "a", 1, "x")
-    assert finding.value == written
+    assert finding.evidence["value"] == written
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(0, 9))

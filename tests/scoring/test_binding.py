@@ -131,7 +131,7 @@ def test_an_axis_that_is_not_safe_is_refused_where_it_is_named(
     with pytest.raises(tallystick.RuleSetError, match=message) as caught:
         load(tmp_path, registry, PYTHON.replace("test/risk@1", formula))
     (problem,) = caught.value.problems
-    assert (problem.path, problem.line, problem.value) == ("axes.risk", 6, formula)
+    assert (problem.path, problem.line, problem.evidence["value"]) == ("axes.risk", 6, formula)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_what_is_wrong_with_its_rule_set_is_told_with_its_place(  # noqa: PLR091
     with pytest.raises(RuleSetError) as caught:
         tallystick.load(str(faulty), registry=plugins)
     problem = next(each for each in caught.value.problems if each.path == path)
-    assert said in problem.expected
+    assert said in problem.evidence["expected"]
     assert line - 1 <= problem.line <= line + 1
 
 

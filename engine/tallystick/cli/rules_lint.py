@@ -15,7 +15,8 @@ from tallystick.cli.shown import as_json, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tallystick.governance.lint.check import Check, Finding
+    from tallystick.diagnostics import Diagnostic
+    from tallystick.governance.lint.check import Check
     from tallystick.governance.lint.linting import Report
 
 _INDENT = "    "
@@ -115,9 +116,8 @@ def _lines(found: Report) -> Iterator[str]:
     yield f"{', '.join(told) or 'nothing found'}{silenced}"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
-    yield f"{place}: {finding.severity} {finding.code}: {finding.message}"
+def _finding(finding: Diagnostic) -> Iterator[str]:
+    yield f"{finding.where}: {finding.severity} {finding.code}: {finding.message}"
     for name, value in {"path": finding.path, **finding.evidence}.items():
         if value not in ("", None, [], {}):
             yield f"{_INDENT}{name.replace('_', ' ')}: {_text(value)}"

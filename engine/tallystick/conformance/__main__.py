@@ -14,10 +14,10 @@ from typing import IO, Any
 
 import attrs
 
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.report import LOADING
 from tallystick.conformance.subject import Subject
 from tallystick.conformance.target import Target, find
+from tallystick.diagnostics import Diagnostic
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ class _Session:
         sys.path[:0] = map(str, target.paths)
         self.say(begin=LOADING)
         subject = load_subject(target)
-        if isinstance(subject, Finding):
+        if isinstance(subject, Diagnostic):
             self.say(found=attrs.asdict(subject))
         elif digest:
             self.say(digest=_digest(subject))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.samples import JSON, line, of_type
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import NANO, publish
 from tallystick.records.decoding import MissedDeadline
@@ -68,7 +68,7 @@ class _Readings:
     columns: list[int | str]
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """The findings about readers that differ; one for each formula of each rule set.
 
     Raises:
@@ -83,7 +83,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _of_type(
     where: str, scorer: Scorer, bound: BoundType, records: Sequence[JSON]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     rows = _rows(scorer, records)
     found = [each for readings in _steps(bound, rows) for each in _differing(where, readings, rows)]
     # a formula that differs makes results differ too, which says nothing more
@@ -218,7 +218,7 @@ def _publish(name: str, readings: _Readings, rows: _Rows) -> None:
         published[name] = value if isinstance(value, int) else 0
 
 
-def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Finding]:
+def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Diagnostic]:
     """The first record of which two readers give different numbers."""
     every = zip(rows.records, readings.exact, readings.integers, readings.columns, strict=True)
     for record, exact, integers, columns in every:
@@ -231,7 +231,7 @@ def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Finding
             return
 
 
-def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Finding]:
+def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:
     """The first record whose result alone is not the one that it has in a batch."""
     lines = [line(record) for record in records]
     batch = scorer.score_lines(lines)
@@ -245,7 +245,7 @@ def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator
             return
 
 
-def _of_explanations(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Finding]:
+def _of_explanations(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:
     """The first record that cannot be explained, or whose explanation has another result."""
     for record in records[:: max(1, len(records) // EXPLAINED)]:
         try:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.samples import JSON, SEED, line, of_type
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.draw import Draw
 from tallystick.records.decoding import MISSED
@@ -27,7 +27,7 @@ _NUMBERS = ("line", "record")
 _LONGEST = 400
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """The findings about records whose result changes; one of each code for each rule set.
 
     Raises:
@@ -62,7 +62,7 @@ def _without_answer(record: JSON) -> JSON:
 
 def _changing(
     reference: str, lines: Sequence[bytes], alone: Sequence[bytes], again: Sequence[bytes]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """The first record that gives other bytes the second time."""
     for each, before, after in zip(lines, alone, again, strict=True):
         if before != after:
@@ -73,7 +73,7 @@ def _changing(
 
 def _beside_others(
     reference: str, scorer: Scorer, lines: Sequence[bytes], alone: Sequence[bytes]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """The first record that has another result in some order than alone."""
     for order, places in _orders(len(lines)).items():
         rows = _rows(scorer, [lines[place] for place in places])

@@ -20,11 +20,11 @@ from tallystick.conformance import (
     schema_strictness,
 )
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.report import LOADING, OPAQUE
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 
-Check = Callable[[Subject], Iterator[Finding]]
+Check = Callable[[Subject], Iterator[Diagnostic]]
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("import", footprint.check),
@@ -45,14 +45,14 @@ NAMES = (LOADING, *(name for name, _ in CHECKS))
 """The names of all checks, in order."""
 
 
-def every(subject: Subject) -> Iterator[str | Finding]:
+def every(subject: Subject) -> Iterator[str | Diagnostic]:
     """The name of each check as it begins, and what it finds.
 
     A fact that does not come to its end is the last: no check behind it would come to one.
     """
     for name, check in CHECKS:
         yield name
-        found = list[Finding]()
+        found = list[Diagnostic]()
         for each in run(name, check, subject):
             found.append(each)
             yield each
@@ -60,7 +60,7 @@ def every(subject: Subject) -> Iterator[str | Finding]:
             return
 
 
-def run(name: str, check: Check, subject: Subject) -> Iterator[Finding]:
+def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
     """What a check finds; if it fails itself, that is a finding too."""
     try:
         yield from check(subject)

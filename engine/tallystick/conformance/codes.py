@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 
-from tallystick.conformance.finding import Finding
+from tallystick.diagnostics import Diagnostic
 
 
 @attrs.frozen
@@ -26,10 +27,17 @@ class Code:
 
 
 def finding(
-    code: str, where: str, message: str, evidence: Mapping[str, Any] | None = None
-) -> Finding:
-    """A finding with the remedy of its code."""
-    return Finding(code, where, message, CODES[code].remedy, evidence or {})
+    code: str, path: str, message: str, evidence: Mapping[str, Any] | None = None
+) -> Diagnostic:
+    """A finding with the remedy of its code; ``path`` is what of the plugin it is about."""
+    remedy = CODES[code].remedy
+    return Diagnostic(code=code, path=path, message=message, evidence=evidence or {}, remedy=remedy)
+
+
+def finding_in(code: str, file: Path | str, message: str, line: int = 0) -> Diagnostic:
+    """A finding about a file, or one of its lines."""
+    remedy = CODES[code].remedy
+    return Diagnostic(code=code, file=str(file), line=line, message=message, remedy=remedy)
 
 
 _LOADING = (

@@ -15,8 +15,8 @@ import attrs
 
 from tallystick.conformance.claim import Claim, range_of
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.samples import Judge, of_type
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RecordError, SchemaError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
@@ -64,7 +64,7 @@ class Counterexample:
         return {name: part for name, part in parts.items() if part}
 
 
-def judged(where: str, claim: Claim, reason: str) -> Finding:
+def judged(where: str, claim: Claim, reason: str) -> Diagnostic:
     """What is to be said of a claim that could not be proved, with an example if one is found."""
     found = search(claim)
     if found is None:

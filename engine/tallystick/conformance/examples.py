@@ -10,10 +10,10 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
+from tallystick.conformance.codes import finding, finding_in
 from tallystick.conformance.samples import SEED, Judge, generated
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import SchemaError
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import Decoder
@@ -24,7 +24,7 @@ _TOLD = 3
 """So many records of a file or a generator are told; others fail likely for the same reason."""
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every example, and every record of a generator, is valid and meets the requirements."""
     types = [each for each in subject.plugin.skill_types if _has_schema(each)]
     judges = _Judges({t.name: Judge(load_schema(t.schema), t.requirements) for t in types})
@@ -69,19 +69,19 @@ class _Judges:
                 yield number, f"{requirement.code}: expected {requirement.expected}"
 
 
-def _examples(path: Path, judges: _Judges) -> Iterator[Finding]:
+def _examples(path: Path, judges: _Judges) -> Iterator[Diagnostic]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         message = f"found a file that cannot be read ({reason}), expected examples"
-        yield finding("example-refused", str(path), message)
+        yield finding_in("example-refused", path, message)
         return
     for number, why in islice(judges.refused(lines), _TOLD):
-        yield finding("example-refused", f"{path}:{number}", why)
+        yield finding_in("example-refused", path, why, number)
 
 
-def _generated(skill_type: SkillType, judges: _Judges) -> Iterator[Finding]:
+def _generated(skill_type: SkillType, judges: _Judges) -> Iterator[Diagnostic]:
     try:
         lines = generated(skill_type, SEED)
     except Exception as error:  # noqa: BLE001  # a generator is code of the plugin

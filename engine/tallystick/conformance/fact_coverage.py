@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.formula import Formula, Requirement
@@ -19,7 +19,7 @@ from tallystick.scoring.binding import narrow
 _WITHOUT_BOUNDS = re.compile(r"found no (minimum|maximum|maxItems|maxProperties) at")
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Each formula has a skill type with all of its facts; each type has those it requires."""
     if any(own.name not in subject.schemas for own in subject.plugin.skill_types):
         return  # what is missing may be in the schema that cannot be used
@@ -34,7 +34,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _check(
     subject: Subject, name: str, facts: Sequence[Node], types: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     lacking = {each: list(_lacking(facts, subject.schemas[each])) for each in types}
     if not facts or not all(lacking.values()):
         return

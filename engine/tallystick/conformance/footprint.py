@@ -17,8 +17,8 @@ from contextlib import contextmanager, redirect_stdout
 from decimal import getcontext
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 
 _ENGINE = "tallystick"
 
@@ -38,7 +38,7 @@ def footprint() -> Iterator[list[str]]:
     touched += [name for name, value in functions.items() if now.get(name) is not value]
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """The import of the plugin leaves the process as it was."""
     if subject.touched:
         what = ", ".join(subject.touched)

@@ -10,11 +10,11 @@ from pathlib import Path
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.footprint import footprint
 from tallystick.conformance.rule_sets import scorers_of
 from tallystick.conformance.subject import Subject
 from tallystick.conformance.target import Target
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.plugins.registry import (
     RefusedPluginError,
@@ -29,7 +29,7 @@ _NOT_FLOAT = "a formula is not a float"
 _ENGINE = Path(__file__).resolve().parents[1]
 
 
-def load_subject(target: Target) -> Subject | Finding:
+def load_subject(target: Target) -> Subject | Diagnostic:
     """The plugin ready to be checked, or why it cannot be used at all."""
     try:
         with footprint() as touched:
@@ -47,7 +47,7 @@ def _folder(target: Target) -> Path:
     return Path(file).parent if file else Path.cwd()
 
 
-def _refusal(target: Target, error: RefusedPluginError) -> Finding:
+def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
     cause = error.__cause__
     code = "float-in-formula" if _is_float(cause) else error.code
     return finding(code, _place(cause) or target.entry.value or target.name, str(error))

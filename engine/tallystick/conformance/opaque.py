@@ -16,7 +16,6 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.purity import ENVIRONMENT, FILE, NETWORK, PROCESS, Act, watching
 from tallystick.conformance.samples import JSON, Judge, line, of_type, plain
 from tallystick.conformance.subject import Subject
@@ -29,6 +28,7 @@ from tallystick.conformance.timing import (
     cut_off,
     slowness,
 )
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import domain_of
 from tallystick.formula.facts import arguments_of, path_of
@@ -108,7 +108,7 @@ class _Answer:
         return f"{kind.__name__} {self.value!r:.{_LONGEST}}" if kind in _PLAIN else kind.__name__
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """The findings about the opaque facts of a plugin; each code once a fact.
 
     Raises:
@@ -122,7 +122,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield each
 
 
-def is_without_end(found: Finding) -> bool:
+def is_without_end(found: Diagnostic) -> bool:
     """Whether a finding is of a fact that does not come to its end, so that no check can use it."""
     return found.code == _SLOW and found.evidence["milliseconds"] is None
 
@@ -179,7 +179,7 @@ def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
     return True
 
 
-def _findings(use: _Use) -> Iterator[Finding]:
+def _findings(use: _Use) -> Iterator[Diagnostic]:
     _forget(use.fact)
     judge, samples, acts = use.judge(), use.samples(), dict[Act, None]()
     answers = _answers(use.fact, judge, samples, acts, BUDGET_S)
@@ -275,7 +275,7 @@ def _told(acts: Iterable[Act]) -> list[Act]:
     return [act for code, act in sorted(first.items()) if code not in aside]
 
 
-def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Finding]:
+def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Diagnostic]:
     """What single answers show; of several, the one to the shortest record is told."""
     low, high = arguments_of(use.fact)[1:]
     whole = f"an integer from {low} to {high}"
@@ -301,7 +301,7 @@ def _is_within(value: object, low: int, high: int) -> bool:
 
 def _unstable(
     use: _Use, judge: Judge, samples: Sequence[JSON], first: Sequence[_Answer]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """A second call for each record, from the last to the first, gives the same as the first."""
     asked = samples[: len(first)][::-1]
     again = _answers(use.fact, judge, asked, None, BUDGET_S)
@@ -315,7 +315,7 @@ def _unstable(
             return
 
 
-def _slow(use: _Use, slow: Slowness) -> Finding:
+def _slow(use: _Use, slow: Slowness) -> Diagnostic:
     what = f"a record of {slow.size} bytes" + (f" with a large {slow.place}" if slow.place else "")
     if slow.growth is not None:
         found = f"{slow.growth} times the time for four times the size, up to {what}"

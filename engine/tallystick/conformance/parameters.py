@@ -14,9 +14,9 @@ from itertools import islice, product
 from tallystick.conformance.claim import UNIT_VALUES, Claim, prove
 from tallystick.conformance.counterexample import judged
 from tallystick.conformance.fact_coverage import domains_of, facts_of
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.rule_sets import readable, used_formulas
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins.skill_type import SkillType
@@ -28,7 +28,7 @@ _READS_UNITS = ("axis", "composite", "threshold")
 Values = Mapping[str, Fraction]
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every formula of the plugin that no rule set uses, at the corners of its parameters."""
     used = _used(subject)
     for formula in subject.plugin.formulas:
@@ -43,7 +43,7 @@ def _used(subject: Subject) -> set[str]:
     return found
 
 
-def _of_formula(formula: Formula, subject: Subject) -> Iterator[Finding]:
+def _of_formula(formula: Formula, subject: Subject) -> Iterator[Diagnostic]:
     if formula.published and formula.kind not in _READS_UNITS:
         return
     for skill_type in _types(formula, subject):

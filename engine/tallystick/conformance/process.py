@@ -18,9 +18,9 @@ import attrs
 
 from tallystick.conformance import release
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.report import LOADING, OPAQUE, Checked, Report
 from tallystick.conformance.target import Target, find
+from tallystick.diagnostics import Diagnostic
 
 SECONDS = 120.0
 """How long a check may take."""
@@ -125,7 +125,7 @@ def _report(target: Target, ended: _Ended, seconds: float) -> Report:
         if "begin" in line:
             checked.append(Checked(line["begin"]))
         if "found" in line and checked:
-            checked[-1] = _and(checked[-1], Finding(**line["found"]))
+            checked[-1] = _and(checked[-1], Diagnostic(**line["found"]))
     about = ended.said("about") or {}
     report = Report(
         plugin=target.name,
@@ -138,7 +138,7 @@ def _report(target: Target, ended: _Ended, seconds: float) -> Report:
     return _with(report, name, _unfinished(ended, name, seconds))
 
 
-def _unfinished(ended: _Ended, where: str, seconds: float) -> Finding | None:
+def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
     """What is to be said of a process that did not come to its end."""
     if ended.status is None:
         message = f"found no end of {where!r} after {seconds:g} seconds altogether, expected one"
@@ -157,7 +157,7 @@ def _status(status: int) -> str:
     return f"the signal {-status}"
 
 
-def _elsewhere(target: str, digest: str, seconds: float, end: float) -> Finding | None:
+def _elsewhere(target: str, digest: str, seconds: float, end: float) -> Diagnostic | None:
     """Whether opaque facts give other integers in another process."""
     other = _run(target, _OTHER, end, "--digest")
     unfinished = _unfinished(other, OPAQUE, seconds)
@@ -170,7 +170,7 @@ def _elsewhere(target: str, digest: str, seconds: float, end: float) -> Finding 
     return finding("opaque-unstable", OPAQUE, message)
 
 
-def _with(report: Report, name: str, found: Finding | None) -> Report:
+def _with(report: Report, name: str, found: Diagnostic | None) -> Report:
     """The report with one more finding of a check."""
     if found is None:
         return report
@@ -178,7 +178,7 @@ def _with(report: Report, name: str, found: Finding | None) -> Report:
     return attrs.evolve(report, checked=tuple(checked))
 
 
-def _and(checked: Checked, found: Finding) -> Checked:
+def _and(checked: Checked, found: Diagnostic) -> Checked:
     return attrs.evolve(checked, findings=(*checked.findings, found))
 
 

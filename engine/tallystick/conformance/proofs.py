@@ -13,10 +13,10 @@ import attrs
 from tallystick.conformance.codes import finding
 from tallystick.conformance.counterexample import judged
 from tallystick.conformance.fact_coverage import domains_of, has_all, is_without_bounds
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.rule_sets import invalid, readable
 from tallystick.conformance.subject import Subject
 from tallystick.conformance.uses import axes_before, claim_at
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.model import BUILT_IN_COMPOSITES, SkillTypeRules
@@ -24,7 +24,7 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Each formula of each rule set that the plugin ships is proved, for every type."""
     reported: set[tuple[str, str]] = set()
     for loaded in readable(subject):
@@ -35,7 +35,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield each
 
 
-def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Finding]:
+def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic]:
     for name in loaded.rule_set.skill_types:
         if name not in subject.schemas:
             continue
@@ -86,16 +86,17 @@ def _of_axis(
 
 def _findings(
     loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """What one refusal of a type comes to; what other checks report is left to them."""
     reason = str(error.__cause__ or error)
     for problem in error.problems:
-        place = f"{problem.file}:{problem.line}"
         claim = claim_at(problem.path, loaded, name, subject.registry)
         if claim is None or not isinstance(error.__cause__, FormulaError):
             if not is_without_bounds(reason):
                 yield invalid(problem)
         elif domains_of(claim.facts, subject.schemas[name]) is not None:
-            yield judged(f"{claim.formula.name} for {name} in {place}", claim, reason)
+            yield judged(f"{claim.formula.name} for {name} in {problem.where}", claim, reason)
         elif has_all(claim.facts, subject) and not is_without_bounds(reason):
-            yield finding("fact-unreachable", f"{claim.formula.name} for {name} in {place}", reason)
+            yield finding(
+                "fact-unreachable", f"{claim.formula.name} for {name} in {problem.where}", reason
+            )

@@ -14,22 +14,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tallystick.canonical import PREFIX
-from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
+from tallystick.conformance.codes import finding, finding_in
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import OutputError, PluginError
 
 FILE = "released.json"
 _FORMULAS = "formulas"
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every formula is recorded, and none that was recorded has changed or is gone."""
     file = subject.folder / FILE
     try:
         released = read(file)
     except PluginError as error:
-        yield finding("record-unreadable", str(file), str(error))
+        yield finding_in("record-unreadable", file, str(error))
         return
     found = {formula.name: formula.digest for formula in subject.plugin.formulas}
     for name, digest in found.items():

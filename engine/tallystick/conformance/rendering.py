@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines, render
 from tallystick.formula.tree import Node
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Formulas and requirements render, as lines of printable text."""
     for formula in subject.plugin.formulas:
         yield from _check(formula.name, formula.tree, _sign(formula))
@@ -24,7 +24,7 @@ def _sign(formula: Formula) -> str:
     return formula.symbol or formula.name
 
 
-def _check(name: str, tree: Node, sign: str | None = None) -> Iterator[Finding]:
+def _check(name: str, tree: Node, sign: str | None = None) -> Iterator[Diagnostic]:
     try:
         shown = [render(tree)] if sign is None else lines(sign, tree)
     except Exception as error:  # noqa: BLE001  # whatever labels and options lead to

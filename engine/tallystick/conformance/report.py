@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.conformance.finding import Finding
+from tallystick.diagnostics import Diagnostic
 
 LOADING = "loading"
 """The check that comes first: whether the plugin can be used at all."""
@@ -21,7 +21,7 @@ class Checked:
     """One check that was begun, and what it found."""
 
     name: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 @attrs.frozen
@@ -45,7 +45,7 @@ class Report:
     recorded: tuple[str, ...] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Diagnostic, ...]:
         """Everything that was found, in the order of the checks."""
         return tuple(found for each in self.checked for found in each.findings)
 
@@ -61,11 +61,20 @@ class Report:
             "version": self.version,
             "passed": self.passed,
             "checks": [each.name for each in self.checked],
-            "findings": [attrs.asdict(found) for found in self.findings],
+            "findings": [
+                {
+                    "code": found.code,
+                    "where": found.where,
+                    "message": found.message,
+                    "remedy": found.remedy,
+                    "evidence": found.evidence,
+                }
+                for found in self.findings
+            ],
         }
 
 
-def lines_of(found: Finding, longest: int | None = None) -> Iterator[str]:
+def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
     """A finding as a block of text; of an example that is longer, only its length."""
     yield f"{found.code}: {found.where}"
     yield f"    {found.message}"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
+from tallystick.conformance.codes import finding, finding_in
 from tallystick.conformance.subject import Subject
-from tallystick.errors import Problem, RuleSetError, SchemaError
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import RuleSetError, SchemaError
 from tallystick.plugins.registry import Plugin, Registry
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
@@ -21,12 +21,12 @@ from tallystick.rules.resolution import shipped
 from tallystick.scoring.scorer import Scorer, bind
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every rule set of the plugin reads well, and every skill type of it is scored by one."""
     for folder in subject.plugin.rule_sets:
         if not folder.is_dir():
             message = "found no such folder, expected that of the hook tallystick_rule_sets"
-            yield finding("rule-set-invalid", str(folder), message)
+            yield finding_in("rule-set-invalid", folder, message)
     for name, files in _own(subject).items():
         try:
             _read(name, subject)
@@ -34,14 +34,14 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield from map(invalid, error.problems)
         except SchemaError as error:
             if _all_usable(subject):
-                yield finding("rule-set-invalid", str(files[0]), str(error))
+                yield finding_in("rule-set-invalid", files[0], str(error))
     yield from _missing(subject)
 
 
-def invalid(problem: Problem) -> Finding:
+def invalid(problem: Diagnostic) -> Diagnostic:
     """A problem of a rule set as a finding."""
-    where = f"{problem.file}:{problem.line}" if problem.line else problem.file
-    return finding("rule-set-invalid", where, str(problem).removeprefix(f"{where}: "))
+    message = f"{problem.path or 'the file'}: {problem.message}"
+    return finding_in("rule-set-invalid", problem.file, message, problem.line)
 
 
 def _all_usable(subject: Subject) -> bool:
@@ -49,7 +49,7 @@ def _all_usable(subject: Subject) -> bool:
     return all(each.name in subject.schemas for each in subject.plugin.skill_types)
 
 
-def _missing(subject: Subject) -> Iterator[Finding]:
+def _missing(subject: Subject) -> Iterator[Diagnostic]:
     scored = {name for scorer in subject.scorers.values() for name in scorer.types}
     named = {name for files in _own(subject).values() for file in files for name in _named(file)}
     for skill_type in subject.plugin.skill_types:

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.finding import Finding
 from tallystick.conformance.subject import Subject
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import SchemaError
 from tallystick.records.schema import Schema, load_schema, resolve, skill_type_of
 
@@ -24,7 +24,7 @@ _ABOUT = {
 }
 
 
-def check(subject: Subject) -> Iterator[Finding]:
+def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every schema of the plugin loads, describes its type, and is closed and bounded."""
     for skill_type in subject.plugin.skill_types:
         try:
@@ -49,10 +49,10 @@ class _Walk:
     schema: Schema
     seen: set[str] = attrs.field(factory=set)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Diagnostic]:
         yield from self.part(self.schema, "")
 
-    def part(self, schema: Any, path: str, *, closed: bool = False) -> Iterator[Finding]:  # noqa: ANN401  # or a boolean
+    def part(self, schema: Any, path: str, *, closed: bool = False) -> Iterator[Diagnostic]:  # noqa: ANN401  # or a boolean
         """What is wrong with a part; ``closed`` says that what encloses it lets in no more."""
         if schema is False:
             return
@@ -66,7 +66,7 @@ class _Walk:
             return
         yield from self.described(schema, path, closed)
 
-    def reference(self, reference: str) -> Iterator[Finding]:
+    def reference(self, reference: str) -> Iterator[Diagnostic]:
         """A definition by its own path; those of the engine are closed and bounded."""
         if reference in self.seen or reference.startswith(_SHARED):
             return
@@ -74,7 +74,7 @@ class _Walk:
         path = reference.removeprefix("#/").replace("/", ".")
         yield from self.part(resolve(self.schema, reference), path)
 
-    def described(self, schema: Schema, path: str, closed: bool) -> Iterator[Finding]:
+    def described(self, schema: Schema, path: str, closed: bool) -> Iterator[Diagnostic]:
         kinds = _kinds(schema)
         branches = [(word, each) for word in _BRANCHES for each in schema.get(word, ())]
         if not kinds and not branches:
@@ -89,7 +89,7 @@ class _Walk:
         for number, (word, each) in enumerate(branches):
             yield from self.part(each, _at(path, f"{word}[{number}]"), closed=inside)
 
-    def object(self, schema: Schema, path: str, closed: bool) -> Iterator[Finding]:
+    def object(self, schema: Schema, path: str, closed: bool) -> Iterator[Diagnostic]:
         for name, each in schema.get("properties", {}).items():
             yield from self.part(each, _at(path, f"properties.{name}"))
         rest = [schema[word] for word in _CLOSED if word in schema]
@@ -102,23 +102,23 @@ class _Walk:
         for each in maps:
             yield from self.part(each, _at(path, "additionalProperties"))
 
-    def array(self, schema: Schema, path: str) -> Iterator[Finding]:
+    def array(self, schema: Schema, path: str) -> Iterator[Diagnostic]:
         if "maxItems" not in schema:
             yield self.unbounded(path, "maxItems")
         yield from self.part(schema.get("items", True), _at(path, "items"))
         for number, each in enumerate(schema.get("prefixItems", ())):
             yield from self.part(each, _at(path, f"prefixItems[{number}]"))
 
-    def number(self, schema: Schema, path: str) -> Iterator[Finding]:
+    def number(self, schema: Schema, path: str) -> Iterator[Diagnostic]:
         for words in _ENDS:
             if not any(word in schema for word in words):
                 yield self.unbounded(path, words[0])
 
-    def open(self, path: str, what: str) -> Finding:
+    def open(self, path: str, what: str) -> Diagnostic:
         message = f"found a part that lets {what} through, expected it closed"
         return finding("schema-open", self.where(path), message)
 
-    def unbounded(self, path: str, word: str) -> Finding:
+    def unbounded(self, path: str, word: str) -> Diagnostic:
         return finding("schema-unbounded", self.where(path), f"found no {word}, expected one")
 
     def where(self, path: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.rules.cycles import find_cycle
-from tallystick.rules.findings import Finding, fraction_text, nearest, one_of, shown
+from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
 from tallystick.rules.formula_references import Use, check_use, formula_of, refused
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
 from tallystick.rules.section_checks import check_sections
@@ -56,7 +56,7 @@ def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
     cycle = find_cycle(reads)
     if cycle:
         chain = " → ".join(cycle)
-        yield Finding(("axes", cycle[0]), chain, "axes that do not read themselves in a circle")
+        yield mistake(("axes", cycle[0]), chain, "axes that do not read themselves in a circle")
 
 
 def _axis_uses(rule_set: RuleSet) -> dict[str, Use]:
@@ -75,7 +75,7 @@ def _check_skill_types(
                 nearest(name, registry.skill_types) or f": {one_of(sorted(registry.skill_types))}"
             )
             expected = f"a skill type of an installed plugin{hint}{refused(registry)}"
-            yield Finding(("skill_types", name), shown(name), expected)
+            yield mistake(("skill_types", name), shown(name), expected)
         yield from _SkillTypeCheck(name, rule_set, declared, registry).findings()
 
 
@@ -112,22 +112,22 @@ class _SkillTypeCheck:
         for axis, place in {**listed, **weighed}.items():
             if axis not in self.declared.axes:
                 expected = f"an axis of [axes]{nearest(axis, self.declared.axes)}"
-                yield Finding((*self.path, *place), shown(axis), expected)
+                yield mistake((*self.path, *place), shown(axis), expected)
 
     def _weights(self) -> Iterator[Finding]:
         path = (*self.path, "weights")
         shares = {axis: Fraction(weight) for axis, weight in self.rules.weights.items()}
         for axis, share in shares.items():
             if _FINEST_WEIGHT % share.denominator:
-                yield Finding((*path, axis), fraction_text(share), "at most three decimal places")
+                yield mistake((*path, axis), fraction_text(share), "at most three decimal places")
         total = sum(shares.values(), Fraction(0))
         if total != 1:
             found = f"a sum of {fraction_text(total)}" if shares else ""
-            yield Finding(path, found, "weights of the axes that sum to exactly 1")
+            yield mistake(path, found, "weights of the axes that sum to exactly 1")
         for parameter, value in self.rules.parameters.items():
             place = (*self.path, "parameters", parameter)
             expected = f"no parameters: the composite {self.rules.composite} has none"
-            yield Finding(place, shown(value), expected)
+            yield mistake(place, shown(value), expected)
 
     def _composite_formula(self) -> Iterator[Finding]:
         use = self._composite_use()
@@ -136,7 +136,7 @@ class _SkillTypeCheck:
             expected = (
                 f"no weights: {use.formula} weighs by its parameters; list the axes in `axes`"
             )
-            yield Finding((*self.path, "weights"), "a table", expected)
+            yield mistake((*self.path, "weights"), "a table", expected)
         formula = formula_of(use, self.registry)
         if formula is not None:
             yield from self._read_by(use.formula, formula.published, use.key)
@@ -162,13 +162,13 @@ class _SkillTypeCheck:
         for name in names:
             if name not in self.rules.all_axes:
                 expected = f"the axis {name} in weights or axes, because {reader} reads it"
-                yield Finding(path, f"the axes {one_of(self.rules.all_axes)}", expected)
+                yield mistake(path, f"the axes {one_of(self.rules.all_axes)}", expected)
 
     def _gates(self) -> Iterator[Finding]:
         for place, gate in enumerate(self.rules.gates):
             if gate.axis not in self.rules.all_axes:
                 expected = f"an axis of the type: {one_of(self.rules.all_axes)}"
-                yield Finding((*self.path, "gates", place, "axis"), shown(gate.axis), expected)
+                yield mistake((*self.path, "gates", place, "axis"), shown(gate.axis), expected)
 
     def _requirements(self) -> Iterator[Finding]:
         known = self.registry.requirements
@@ -176,4 +176,4 @@ class _SkillTypeCheck:
             if name not in known:
                 hint = nearest(name, known) or f": {one_of(sorted(known))}"
                 expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
-                yield Finding((*self.path, "requires", place), shown(name), expected)
+                yield mistake((*self.path, "requires", place), shown(name), expected)

@@ -1,4 +1,4 @@
-"""What is wrong with a rule-set document, before its place in the file is looked up."""
+"""What checks find in a rule set, with its place in the file, and the words that tell it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import Problem
+from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
 from tallystick.rules.decimals import UnusableNumber, decimal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tallystick.rules.positions import KeyPath, Positions
 
@@ -25,25 +25,37 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @attrs.frozen
 class Finding:
-    """One thing that is wrong.
+    """What a check finds at a place of a rule set, before its line is looked up.
 
     Attributes:
         path: the keys and indices that lead to the value, also where it is missing.
-        value: what was found, as text; empty when something is missing.
-        expected: what was expected, and where it helps what to do.
+        message: what was found, in lower case and without a full stop.
+        evidence: what shows it, as JSON: exact numbers as text.
+        severity: another severity than that of the check, for this place.
     """
 
     path: KeyPath
-    value: str
-    expected: str
+    message: str
+    # a mapping has no hash, and what differs in its evidence differs in its message
+    evidence: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+    severity: Severity | None = None
 
 
-def problems(findings: Iterable[Finding], file: str, positions: Positions) -> tuple[Problem, ...]:
-    """The findings with their lines, in the order of the file."""
+def mistake(path: KeyPath, value: str, expected: str) -> Finding:
+    """A value that is not what was expected; the value is empty when something is missing."""
+    evidence = {"value": value, "expected": expected}
+    return Finding(path, unexpected(value, expected), evidence)
+
+
+def problems(
+    mistakes: Iterable[Finding], file: str, positions: Positions
+) -> tuple[Diagnostic, ...]:
+    """The mistakes with their lines, in the order of the file."""
     placed = [
-        Problem(file, positions.line(f.path), dotted(f.path), f.value, f.expected) for f in findings
+        problem(file, positions.line(each.path), dotted(each.path), **each.evidence)
+        for each in mistakes
     ]
-    return tuple(sorted(placed, key=lambda p: (p.line, p.path, p.expected)))
+    return tuple(sorted(placed, key=lambda p: (p.line, p.path, p.evidence["expected"])))
 
 
 def dotted(path: KeyPath) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.rules.findings import Finding, fraction_text, nearest, one_of, shown
+from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,9 +41,9 @@ def check_use(use: Use, registry: Registry) -> Iterator[Finding]:
     """What is wrong with a use of a formula."""
     formula = registry.formulas.get(use.formula)
     if formula is None:
-        yield Finding(use.key, shown(use.formula), _unknown(use, registry))
+        yield mistake(use.key, shown(use.formula), _unknown(use, registry))
     elif formula.kind != use.kind:
-        yield Finding(use.key, shown(use.formula), _other_kind(use, formula, registry))
+        yield mistake(use.key, shown(use.formula), _other_kind(use, formula, registry))
     else:
         yield from _check_parameters(use, formula)
 
@@ -79,15 +79,15 @@ def _of_kind(use: Use, registry: Registry) -> list[str]:
 def _check_parameters(use: Use, formula: Formula) -> Iterator[Finding]:
     for name, bounds in formula.parameters.items():
         if name not in use.parameters:
-            yield Finding((*use.path, name), "", f"{_range(bounds)}, a parameter that is missing")
+            yield mistake((*use.path, name), "", f"{_range(bounds)}, a parameter that is missing")
     for name, value in use.parameters.items():
         if name not in formula.parameters:
             hint = nearest(name, formula.parameters) or f": {one_of(formula.parameters)}"
-            yield Finding((*use.path, name), shown(value), f"a parameter of {use.formula}{hint}")
+            yield mistake((*use.path, name), shown(value), f"a parameter of {use.formula}{hint}")
         else:
             low, high = formula.parameters[name]
             if not low <= Fraction(value) <= high:
-                yield Finding((*use.path, name), shown(value), _range((low, high)))
+                yield mistake((*use.path, name), shown(value), _range((low, high)))
     yield from _check_sum(use, formula)
 
 
@@ -97,7 +97,7 @@ def _check_sum(use: Use, formula: Formula) -> Iterator[Finding]:
     total = sum((Fraction(use.parameters[name]) for name in formula.sums_to_one), Fraction(0))
     if total != 1:
         names = one_of(formula.sums_to_one)
-        yield Finding(
+        yield mistake(
             use.path, f"a sum of {fraction_text(total)}", f"a sum of exactly 1 of {names}"
         )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import problem
+from tallystick.errors import RuleSetError
 from tallystick.rules.reading import LoadedRuleSet, read
 from tallystick.rules.resolution import Found, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tallystick.diagnostics import Diagnostic
     from tallystick.plugins.registry import Registry
 
 
@@ -29,11 +31,11 @@ def load(reference: str, registry: Registry) -> LoadedRuleSet:
     return loaded
 
 
-def _strangers(loaded: LoadedRuleSet, found: Found) -> Iterator[Problem]:
+def _strangers(loaded: LoadedRuleSet, found: Found) -> Iterator[Diagnostic]:
     reference = loaded.rule_set.reference
     if found.name is not None and reference != found.name:
         expected = f"{found.name}, as the folder and the name of the file say"
         yield loaded.problem(("rule_set",), reference, expected)
     if found.pin is not None and not loaded.digest.startswith(found.pin):
         expected = f"{found.pin}, to which the reference is pinned: the rule set is not the same"
-        yield Problem(str(loaded.path), 0, "the digest", loaded.digest, expected)
+        yield problem(str(loaded.path), 0, "the digest", loaded.digest, expected)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import Diagnostic, problem
+from tallystick.errors import RuleSetError
 from tallystick.rules.checks import check
 from tallystick.rules.digest import digest
 from tallystick.rules.findings import Finding, dotted, problems
@@ -45,9 +46,9 @@ class LoadedRuleSet:
     positions: Positions = attrs.field(repr=False)
     digest: str
 
-    def problem(self, path: KeyPath, value: str, expected: str) -> Problem:
+    def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
         """A problem of the file that was found after it was loaded, with its line."""
-        return Problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
+        return problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
 
 
 def read(path: Path, registry: Registry) -> LoadedRuleSet:
@@ -115,4 +116,4 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _refusal(path: Path, value: str, expected: str, line: int = 0) -> RuleSetError:
-    return RuleSetError([Problem(str(path), line, "", value, expected)])
+    return RuleSetError([problem(str(path), line, "", value, expected)])

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.canonical import PREFIX
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import problem
+from tallystick.errors import RuleSetError
 from tallystick.rules.findings import nearest, one_of
 from tallystick.rules.formula_references import refused
 from tallystick.rules.reading import read
@@ -151,4 +152,4 @@ def _digests(registry: Registry) -> tuple[dict[str, tuple[str, Path]], list[str]
 
 
 def _refusal(reference: str, value: str, expected: str) -> RuleSetError:
-    return RuleSetError([Problem(reference, 0, "rule set", value, expected)])
+    return RuleSetError([problem(reference, 0, "rule set", value, expected)])

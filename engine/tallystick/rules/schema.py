@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick import resources
-from tallystick.rules.findings import Finding, nearest, one_of, shown
+from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def judge(data: Mapping[str, Any]) -> Judgement:
             findings.append(_missing(error, path))
             broken.append(path)
         else:
-            findings.append(Finding(path, shown(error.instance), describe(error.schema)))
+            findings.append(mistake(path, shown(error.instance), describe(error.schema)))
             broken += [] if error.validator in _SHAPE_KEPT else [path]
     # a value can fail two keywords with one expectation
     return Judgement(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
@@ -100,11 +100,11 @@ def _unknown_keys(error: _Error, path: KeyPath) -> Iterator[Finding]:
     for key in error.instance:
         if key not in known:
             hint = nearest(key, known) or f": {one_of(sorted(known))}"
-            yield Finding((*path, key), shown(error.instance[key]), f"a key of the format{hint}")
+            yield mistake((*path, key), shown(error.instance[key]), f"a key of the format{hint}")
 
 
 def _bad_name(error: _Error, path: KeyPath) -> Finding:
-    return Finding(
+    return mistake(
         (*path, error.instance), f"the key {shown(error.instance)}", describe(error.schema)
     )
 
@@ -112,7 +112,7 @@ def _bad_name(error: _Error, path: KeyPath) -> Finding:
 def _missing(error: _Error, path: KeyPath) -> Finding:
     # jsonschema reports each missing key on its own, and names it only in its message
     key = error.message.split("'")[1]
-    return Finding((*path, key), "", f"{describe(_subschema((*path, key)))}, which is missing")
+    return mistake((*path, key), "", f"{describe(_subschema((*path, key)))}, which is missing")
 
 
 def _subschema(path: KeyPath) -> Mapping[str, Any]:

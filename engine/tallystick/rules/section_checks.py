@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tallystick.rules.findings import Finding, fraction_text, nearest, one_of, shown
+from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +32,14 @@ def check_sections(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
 def _check_reputation(reputation: Reputation) -> Iterator[Finding]:
     if reputation.floor > reputation.ceiling:
         expected = f"at most the ceiling, {shown(reputation.ceiling)}"
-        yield Finding(("reputation", "floor"), shown(reputation.floor), expected)
+        yield mistake(("reputation", "floor"), shown(reputation.floor), expected)
     elif not reputation.floor <= reputation.initial <= reputation.ceiling:
         expected = f"a number from {shown(reputation.floor)} to {shown(reputation.ceiling)}"
-        yield Finding(("reputation", "initial"), shown(reputation.initial), expected)
+        yield mistake(("reputation", "initial"), shown(reputation.initial), expected)
     damping = reputation.damping
     if damping.mode == "drift" and damping.keep is not None:
         expected = 'no keep in the mode "drift": the whole reputation stays'
-        yield Finding(("reputation", "damping", "keep"), shown(damping.keep), expected)
+        yield mistake(("reputation", "damping", "keep"), shown(damping.keep), expected)
     yield from _check_bands(reputation)
 
 
@@ -49,11 +49,11 @@ def _check_bands(reputation: Reputation) -> Iterator[Finding]:
         low, high = _bounds(band)
         if low >= high:
             expected = "a band that begins below its end"
-            yield Finding(_band_path(name), f"{shown(low)} to {shown(high)}", expected)
+            yield mistake(_band_path(name), f"{shown(low)} to {shown(high)}", expected)
     for (first, one), (second, other) in combinations(bands.items(), 2):
         if max(_bounds(one)[0], _bounds(other)[0]) < min(_bounds(one)[1], _bounds(other)[1]):
             expected = f"a band apart from that of {first}: one consensus is one event"
-            yield Finding(_band_path(second), "an overlap", expected)
+            yield mistake(_band_path(second), "an overlap", expected)
 
 
 def _band_path(event: str) -> KeyPath:
@@ -72,7 +72,7 @@ def _check_epochs(epochs: Epochs, rule_set: RuleSet, declared: Declared) -> Iter
         for key, value in (("roles", baseline.roles), ("empty_epoch", baseline.empty_epoch)):
             if value:
                 expected = f'no {key} in the mode "published": the baseline never moves'
-                yield Finding(("epochs", "baseline", key), shown(value), expected)
+                yield mistake(("epochs", "baseline", key), shown(value), expected)
     for name, tracking in epochs.thresholds.items():
         path = ("epochs", "thresholds", name)
         yield from _check_tracking(path, tracking)
@@ -83,10 +83,10 @@ def _check_tracking(path: KeyPath, tracking: ThresholdTracking) -> Iterator[Find
     total = Fraction(tracking.new) + Fraction(tracking.old)
     if total != 1:
         expected = "new and old that sum to exactly 1"
-        yield Finding(path, f"a sum of {fraction_text(total)}", expected)
+        yield mistake(path, f"a sum of {fraction_text(total)}", expected)
     if tracking.minimum > tracking.best:
         expected = f"at most best, {tracking.best}"
-        yield Finding((*path, "minimum"), shown(tracking.minimum), expected)
+        yield mistake((*path, "minimum"), shown(tracking.minimum), expected)
 
 
 def _check_tracked_name(
@@ -94,19 +94,19 @@ def _check_tracked_name(
 ) -> Iterator[Finding]:
     if rule_set.tiers is None:
         if "tiers" not in declared.sections:
-            yield Finding(path, shown(name), "the section [tiers], which has its floor")
+            yield mistake(path, shown(name), "the section [tiers], which has its floor")
         return
     computed = [n for n, t in rule_set.tiers.thresholds.items() if t.formula is not None]
     if name not in computed:
         hint = nearest(name, computed) or f": {one_of(computed)}"
-        yield Finding(path, shown(name), f"a threshold of [tiers.thresholds] with a formula{hint}")
+        yield mistake(path, shown(name), f"a threshold of [tiers.thresholds] with a formula{hint}")
 
 
 def _check_groups(groups: Groups) -> Iterator[Finding]:
     recovery = groups.recovery
     if recovery.enabled and recovery.auditor_slot > groups.auditors:
         expected = f"a slot from 1 to {groups.auditors}, the number of auditors"
-        yield Finding(
+        yield mistake(
             ("groups", "recovery", "auditor_slot"), shown(recovery.auditor_slot), expected
         )
 
@@ -122,7 +122,7 @@ def _check_needs(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
     for section, present, needed in needs:
         if present and needed not in declared.sections:
             expected = f"the section [{needed}], which [{section}] works with"
-            yield Finding(tuple(section.split(".")), "", expected)
+            yield mistake(tuple(section.split(".")), "", expected)
 
 
 def _check_windows(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
@@ -130,9 +130,9 @@ def _check_windows(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
         if skill_type not in declared.skill_types:
             hint = nearest(skill_type, declared.skill_types)
             expected = f"a skill type of this rule set{hint}"
-            yield Finding(("windows", skill_type), shown(skill_type), expected)
+            yield mistake(("windows", skill_type), shown(skill_type), expected)
         for role, window in roles.items():
             if window.t_min_s >= window.deadline_s:
                 expected = f"more than t_min_s, {shown(window.t_min_s)}"
                 path = ("windows", skill_type, role, "deadline_s")
-                yield Finding(path, shown(window.deadline_s), expected)
+                yield mistake(path, shown(window.deadline_s), expected)

@@ -16,7 +16,8 @@ import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import problem
+from tallystick.errors import RuleSetError
 from tallystick.rules.decimals import decimal_text
 from tallystick.rules.model import Axis, Emission, Factor, Level, RuleSet, Threshold
 
@@ -36,7 +37,7 @@ def structure(data: Mapping[str, Any]) -> RuleSet:
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
         found = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
         raise RuleSetError(
-            [Problem("", 0, path.removeprefix("."), "", reason) for reason, _, path in found]
+            [problem("", 0, path.removeprefix("."), "", reason) for reason, _, path in found]
         ) from None
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tallystick.rules.cycles import find_cycle
-from tallystick.rules.findings import Finding, nearest, one_of, shown
+from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 from tallystick.rules.formula_references import Use, check_use, formula_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def check_tiers(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
     if cycle:
         found = " → ".join(cycle)
         expected = "thresholds that do not read themselves in a circle"
-        yield Finding(("tiers", "thresholds", cycle[0]), found, expected)
+        yield mistake(("tiers", "thresholds", cycle[0]), found, expected)
     yield from _check_levels(tiers)
 
 
@@ -54,13 +54,13 @@ def _check_tracked(thresholds: Mapping[str, Threshold]) -> Iterator[Finding]:
         path = ("tiers", "thresholds", name)
         if threshold.formula is None and name != TRACKED:
             expected = f"the name of a threshold formula; only {TRACKED} has none"
-            yield Finding((*path, "formula"), "", expected)
+            yield mistake((*path, "formula"), "", expected)
         elif threshold.formula is not None and name == TRACKED:
             expected = "no formula: this threshold is the tracked baseline of the type"
-            yield Finding((*path, "formula"), shown(threshold.formula), expected)
+            yield mistake((*path, "formula"), shown(threshold.formula), expected)
         if threshold.formula is None:
             for key, value in threshold.parameters.items():
-                yield Finding((*path, key), shown(value), "no parameters without a formula")
+                yield mistake((*path, key), shown(value), "no parameters without a formula")
 
 
 def _check_levels(tiers: Tiers) -> Iterator[Finding]:
@@ -69,26 +69,26 @@ def _check_levels(tiers: Tiers) -> Iterator[Finding]:
     starts = Counter(level.threshold for level in tiers.levels)
     for place, level in enumerate(tiers.levels):
         if names[level.name] > 1:
-            yield Finding(
+            yield mistake(
                 (*path, place, "name"), shown(level.name), "a name that no other tier has"
             )
         yield from _check_start((*path, place, "from"), place, level, tiers)
         if level.threshold is not None and starts[level.threshold] > 1:
             expected = "a threshold that no other tier begins at"
-            yield Finding((*path, place, "from"), shown(level.threshold), expected)
+            yield mistake((*path, place, "from"), shown(level.threshold), expected)
 
 
 def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Iterator[Finding]:
     if level.threshold is None:
         if place:
             expected = "the threshold where the tier begins; only the first, the lowest, has none"
-            yield Finding(path, "", expected)
+            yield mistake(path, "", expected)
     elif not place:
         expected = "no threshold: the first tier is the lowest and begins at 0"
-        yield Finding(path, shown(level.threshold), expected)
+        yield mistake(path, shown(level.threshold), expected)
     elif level.threshold not in tiers.thresholds:
         hint = nearest(level.threshold, tiers.thresholds) or f": {one_of(tiers.thresholds)}"
-        yield Finding(path, shown(level.threshold), f"a threshold of [tiers.thresholds]{hint}")
+        yield mistake(path, shown(level.threshold), f"a threshold of [tiers.thresholds]{hint}")
 
 
 def check_emission(rule_set: RuleSet, declared: Declared, registry: Registry) -> Iterator[Finding]:
@@ -115,7 +115,7 @@ def _check_unread_factors(emission: Emission, formula: Formula) -> Iterator[Find
         if name not in formula.published:
             hint = nearest(name, formula.published)
             expected = f"a factor that {emission.formula} reads{hint}"
-            yield Finding(("emission", "factors", name), shown(name), expected)
+            yield mistake(("emission", "factors", name), shown(name), expected)
 
 
 def _check_tier_needed(
@@ -125,11 +125,11 @@ def _check_tier_needed(
         return
     if "tiers" not in declared.sections:
         expected = f"the section [tiers], because {formula.name} reads tier_multiplier"
-        yield Finding(("emission", "formula"), shown(formula.name), expected)
+        yield mistake(("emission", "formula"), shown(formula.name), expected)
     for name, rules in rule_set.skill_types.items():
         if rules.base_weight is not None and rules.baseline is None:
             expected = "a baseline: a type with a base_weight has an emission, which needs its tier"
-            yield Finding(("skill_types", name, "baseline"), "", expected)
+            yield mistake(("skill_types", name, "baseline"), "", expected)
 
 
 def _check_factor(
@@ -140,16 +140,16 @@ def _check_factor(
     yield from check_use(use, registry)
     yield from _check_reads(use.key, use.formula, _reads(formula_of(use, registry)), FACTOR_TERMS)
     if name in EMISSION_TERMS:
-        yield Finding(path, shown(name), "a name that is not a term of every emission")
+        yield mistake(path, shown(name), "a name that is not a term of every emission")
     for place, skill_type in enumerate(factor.skill_types or ()):
         where = (*path, "skill_types", place)
         rules = rule_set.skill_types.get(skill_type)
         if skill_type not in declared.skill_types:
             hint = nearest(skill_type, declared.skill_types)
-            yield Finding(where, shown(skill_type), f"a skill type of this rule set{hint}")
+            yield mistake(where, shown(skill_type), f"a skill type of this rule set{hint}")
         elif rules is not None and rules.base_weight is None:
             expected = "a skill type with a base_weight: the others have no emission"
-            yield Finding(where, shown(skill_type), expected)
+            yield mistake(where, shown(skill_type), expected)
 
 
 def _check_reads(
@@ -158,7 +158,7 @@ def _check_reads(
     for name in names:
         if name not in known:
             expected = f"a formula that reads only {one_of(known)}, or a declaration of {name}"
-            yield Finding(path, f"{shown(reader)}, which reads {name}", expected)
+            yield mistake(path, f"{shown(reader)}, which reads {name}", expected)
 
 
 def _reads(formula: Formula | None) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import tomli
 
-from tallystick.errors import Problem, RuleSetError
+from tallystick.diagnostics import problem
+from tallystick.errors import RuleSetError
 from tallystick.rules.decimals import EXPECTED, UnusableNumber, is_usable, read_decimal
-from tallystick.rules.findings import Finding, shown
+from tallystick.rules.findings import Finding, mistake, shown
 from tallystick.rules.positions import DEEPEST, KeyPath, Positions, TooDeepError, scan
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _number_findings(value: object, path: KeyPath) -> Iterator[Finding]:
         for index, item in enumerate(value):
             yield from _number_findings(item, (*path, index))
     elif isinstance(value, UnusableNumber) or (type(value) is int and not is_usable(value)):
-        yield Finding(path, shown(value), EXPECTED)
+        yield mistake(path, shown(value), EXPECTED)
 
 
 def _line_of_long_integer(text: str) -> int:
@@ -82,4 +83,4 @@ def _readable(reason: str) -> str:
 
 
 def _refusal(file: str, line: int, value: str, expected: str) -> RuleSetError:
-    return RuleSetError([Problem(file, line, "", value, expected)])
+    return RuleSetError([problem(file, line, "", value, expected)])

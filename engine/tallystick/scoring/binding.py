@@ -14,7 +14,8 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
 
-from tallystick.errors import FormulaError, Problem, RuleSetError
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain, domain_of
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Formula
@@ -60,7 +61,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
     return bound
 
 
-def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Problem]:
+def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Diagnostic]:
     """Thresholds of the levels that are below an earlier one at the seed of the type."""
     names = bound.tiers.cuts if bound.tiers is not None else ()
     return [

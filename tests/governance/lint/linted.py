@@ -10,12 +10,12 @@ from typing import Any
 import attrs
 
 import tallystick
+from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.governance.lint.catalogue import CHECKS
-from tallystick.governance.lint.check import Finding, Found
 from tallystick.governance.lint.linting import Report, report
 from tallystick.plugins.registry import Registry, installed
-from tallystick.rules.findings import dotted
+from tallystick.rules.findings import Finding, dotted
 
 RULES = Path(__file__).resolve().parents[3] / "rules"
 
@@ -48,7 +48,7 @@ class Placed:
     code: str
     severity: str
     path: str
-    found: Found
+    found: Finding
 
     @property
     def evidence(self) -> Mapping[str, Any]:
@@ -85,7 +85,7 @@ def report_on(text: str, registry: Registry | None = None) -> Report:
         return report(path, registry)
 
 
-def found_in(text: str, code: str, registry: Registry | None = None) -> list[Finding]:
+def found_in(text: str, code: str, registry: Registry | None = None) -> list[Diagnostic]:
     return [each for each in report_on(text, registry).findings if each.code == code]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import tallystick
 from tallystick.governance.lint import events, reputation_dynamics
-from tallystick.governance.lint.check import Found
+from tallystick.rules.findings import Finding
 
 ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {check.code: check for check in (*reputation_dynamics.CHECKS, *events.CHECKS)}
@@ -32,7 +32,7 @@ def changed(tmp_path: Path) -> Load:
     return load
 
 
-def found(code: str, scorer: tallystick.Scorer) -> list[Found]:
+def found(code: str, scorer: tallystick.Scorer) -> list[Finding]:
     return list(CHECKS[code].find(scorer))
 
 

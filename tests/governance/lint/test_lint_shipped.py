@@ -11,18 +11,18 @@ import pytest
 from linted import RULES
 
 import tallystick
-from tallystick.governance.lint.check import Finding
+from tallystick.diagnostics import Diagnostic
 from tallystick.governance.lint.linting import lint
 
 BOTH = ("1.0.0", "1.1.0")
 
 
 @cache
-def findings(reference: str) -> tuple[Finding, ...]:
+def findings(reference: str) -> tuple[Diagnostic, ...]:
     return lint(reference)
 
 
-def of(reference: str, code: str) -> list[Finding]:
+def of(reference: str, code: str) -> list[Diagnostic]:
     return [finding for finding in findings(reference) if finding.code == code]
 
 

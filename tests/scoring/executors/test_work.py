@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from tallystick.cli.engine_options import engine_of
 from tallystick.cli.main import cli
-from tallystick.errors import EngineError, InputError, Problem, RecordError, RuleSetError
+from tallystick.diagnostics import problem
+from tallystick.errors import EngineError, InputError, RecordError, RuleSetError
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.executors.work import Failure, attempted, in_order
@@ -44,7 +45,7 @@ def test_a_source_that_fails_ends_the_run_at_once() -> None:
     ("error", "kind", "text"),
     [
         (InputError("a: b"), InputError, "at w: a: b"),
-        (RuleSetError([Problem("f", 1, "p", "v", "e")]), EngineError, "at w: f:1: p: found v"),
+        (RuleSetError([problem("f", 1, "p", "v", "e")]), EngineError, "at w: f:1: p: found v"),
         (RecordError("code", "path", "v", "e"), EngineError, "at w: code: path: found v"),
         (KeyError("x"), RuntimeError, "Traceback"),
         (MemoryError(), RuntimeError, "MemoryError"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.canonical import PREFIX, canonical_bytes
-from tallystick.errors import Problem, RuleSetError, TallystickError
+from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
 from tallystick.rules.decimals import decimal_text
@@ -150,7 +150,7 @@ def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Sco
 
 def _renamed(error: RuleSetError, name: str) -> RuleSetError:
     """The same problems, of a rule set that no file holds."""
-    return RuleSetError([Problem(name, 0, p.path, p.value, p.expected) for p in error.problems])
+    return RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems])
 
 
 def _text(loaded: LoadedRuleSet) -> str:

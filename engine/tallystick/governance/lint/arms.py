@@ -8,9 +8,10 @@ import attrs
 
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, names
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.formulas import Use, uses
 from tallystick.governance.lint.possible import possible
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.scorer import Scorer
 
@@ -39,7 +40,7 @@ class _Arm:
     asked: tuple[_Condition, ...]
 
 
-def _find(scorer: Scorer) -> Iterator[Found]:
+def _find(scorer: Scorer) -> Iterator[Finding]:
     unreached: dict[KeyPath, dict[tuple[str, int], str]] = {}
     for use in uses(scorer):
         found = _unreached(use)
@@ -50,7 +51,7 @@ def _find(scorer: Scorer) -> Iterator[Found]:
         if arms:
             texts = list(arms.values())
             shown = "; ".join(texts)
-            yield Found(path, f"no record reaches the arm: {shown}", {"arms": texts})
+            yield Finding(path, f"no record reaches the arm: {shown}", {"arms": texts})
 
 
 def _unreached(use: Use) -> dict[tuple[str, int], str]:

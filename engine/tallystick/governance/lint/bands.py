@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import from_decimal, publish, to_text
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.rules.sections import Band, Reputation
 from tallystick.scoring.scorer import Scorer
@@ -17,7 +18,7 @@ from tallystick.state.rules import StateRules, state_rules_of
 _EVENTS: KeyPath = ("reputation", "events")
 
 
-def _order(scorer: Scorer) -> Iterator[Found]:
+def _order(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     if reputation is None:
         return
@@ -28,7 +29,7 @@ def _order(scorer: Scorer) -> Iterator[Found]:
         if less < more:
             at = to_text(worst)
             moves = {name: to_text(publish(d)) for name, d in ((low, more), (high, less))}
-            yield Found(
+            yield Finding(
                 (*_EVENTS, high),
                 f"at a reputation of {at} the lower band {low} changes it by {moves[low]}, and "
                 f"the higher band {high} by {moves[high]}",
@@ -36,7 +37,7 @@ def _order(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _compounding(scorer: Scorer) -> Iterator[Found]:
+def _compounding(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     if reputation is None:
         return
@@ -44,7 +45,7 @@ def _compounding(scorer: Scorer) -> Iterator[Found]:
     for name, event in reputation.events.items():
         if event.multiply is not None and event.multiply > 1:
             least, most = (to_text(publish(_delta(law, name, at))) for at in _ends(reputation))
-            yield Found(
+            yield Finding(
                 (*_EVENTS, name),
                 f"{name} multiplies by {event.multiply}: it gives {least} at the floor and {most} "
                 "at the ceiling",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
 _PATH = ("aggregation", "round", "base_weight")
@@ -16,14 +17,14 @@ _SEVERAL = 3
 """Of two types one always weighs at least as much as all others."""
 
 
-def _twice(scorer: Scorer) -> Iterator[Found]:
+def _twice(scorer: Scorer) -> Iterator[Finding]:
     if _mode(scorer) != "twice" or not _is_read(scorer):
         return
     weights = [b.base_weight for b in scorer.types.values() if b.base_weight]
     if not weights:
         return
     ratio = Fraction(max(weights), min(weights))
-    yield Found(
+    yield Finding(
         _PATH,
         "the base weight is in the emission and weighs it once more in the round: the heaviest "
         f"type counts {decimal_text(ratio**2)} times the lightest, not {decimal_text(ratio)} times",
@@ -36,9 +37,9 @@ def _twice(scorer: Scorer) -> Iterator[Found]:
     )
 
 
-def _never(scorer: Scorer) -> Iterator[Found]:
+def _never(scorer: Scorer) -> Iterator[Finding]:
     if _mode(scorer) == "once" and not _is_read(scorer):
-        yield Found(
+        yield Finding(
             _PATH,
             "the round divides by the base weights, but no emission holds one: heavier types are "
             "paid less",
@@ -46,14 +47,14 @@ def _never(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _dominates(scorer: Scorer) -> Iterator[Found]:
+def _dominates(scorer: Scorer) -> Iterator[Finding]:
     weights = {name: b.base_weight for name, b in scorer.types.items() if b.base_weight is not None}
     if len(weights) < _SEVERAL:
         return
     name = max(weights, key=weights.__getitem__)
     others = sum(weights.values()) - weights[name]
     if weights[name] > others:
-        yield Found(
+        yield Finding(
             ("skill_types", name, "base_weight"),
             f"{name} weighs {to_text(weights[name])}, more than all other types together, which "
             f"weigh {to_text(others)}",

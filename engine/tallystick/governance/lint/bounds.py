@@ -9,25 +9,28 @@ from collections.abc import Iterator
 
 import attrs
 
-from tallystick.errors import FormulaError, Problem, RuleSetError
-from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
+from tallystick.errors import FormulaError, RuleSetError
+from tallystick.governance.lint.check import Check
 from tallystick.plugins.registry import Registry
+from tallystick.rules.findings import Finding
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.scorer import Scorer, bind
 
-UNLOADED = "does-not-load"
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
 _STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}
 """How binding begins to say what it cannot prove."""
 _THRESHOLD = "tiers.thresholds."
 
 
-def unloaded(problems: tuple[Problem, ...]) -> tuple[Finding, ...]:
+def unloaded(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """The findings of a file that cannot be read as a rule set."""
-    return tuple(_finding(UNLOADED, problem, {}) for problem in problems)
+    return tuple(_finding(DOES_NOT_LOAD, problem, {}) for problem in problems)
 
 
-def unbound(loaded: LoadedRuleSet, registry: Registry, first: RuleSetError) -> tuple[Finding, ...]:
+def unbound(
+    loaded: LoadedRuleSet, registry: Registry, first: RuleSetError
+) -> tuple[Diagnostic, ...]:
     """The findings of a rule set whose formulas cannot be proved, of each type by itself.
 
     Args:
@@ -45,29 +48,28 @@ def unbound(loaded: LoadedRuleSet, registry: Registry, first: RuleSetError) -> t
     return tuple(found.values())
 
 
-def _by_problem(error: RuleSetError) -> dict[Problem, Finding]:
+def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
     return {problem: _unproved(problem, error.__cause__) for problem in error.problems}
 
 
-def _unproved(problem: Problem, cause: BaseException | None) -> Finding:
+def _unproved(problem: Diagnostic, cause: BaseException | None) -> Diagnostic:
     if isinstance(cause, FormulaError):
         said = str(cause)
         codes = (code for start, code in _STARTS.items() if said.startswith(start))
-        return _finding(next(codes, UNLOADED), problem, {"formula": problem.value, "proof": said})
-    code = _ORDER if problem.path.startswith(_THRESHOLD) else UNLOADED
+        return _finding(
+            next(codes, DOES_NOT_LOAD),
+            problem,
+            {"formula": problem.evidence["value"], "proof": said},
+        )
+    code = _ORDER if problem.path.startswith(_THRESHOLD) else DOES_NOT_LOAD
     return _finding(code, problem, {})
 
 
-def _finding(code: str, problem: Problem, figures: dict[str, str]) -> Finding:
-    found = f"found {problem.value}, " if problem.value else ""
-    message = f"{found}expected {problem.expected}"
-    remedy = _REMEDIES[code]
-    return Finding(
-        code, "error", problem.file, problem.line, problem.path, message, figures, remedy
-    )
+def _finding(code: str, problem: Diagnostic, figures: dict[str, str]) -> Diagnostic:
+    return attrs.evolve(problem, code=code, evidence=figures, remedy=_REMEDIES[code])
 
 
-def _nothing(scorer: Scorer) -> Iterator[Found]:
+def _nothing(scorer: Scorer) -> Iterator[Finding]:
     """What is bound has been proved."""
     del scorer
     yield from ()
@@ -75,7 +77,7 @@ def _nothing(scorer: Scorer) -> Iterator[Found]:
 
 CHECKS = (
     Check(
-        UNLOADED,
+        DOES_NOT_LOAD,
         "error",
         "a file that is no rule set, or not a sound one",
         "The file is judged as by `rules check`; what is wrong with it is told with the words of "

@@ -6,23 +6,24 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import from_decimal, publish, to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
 _PATH = ("aggregation", "cap", "share")
 
 
-def _infeasible(scorer: Scorer) -> Iterator[Found]:
+def _infeasible(scorer: Scorer) -> Iterator[Finding]:
     share = _share(scorer)
     if share is None or share == 1:
         return
     if not share:
-        yield Found(_PATH, "a cap of 0 cannot hold for any number of miners", {}, "error")
+        yield Finding(_PATH, "a cap of 0 cannot hold for any number of miners", {}, "error")
         return
     enough = ceil(1 / share)
     text, most = to_text(publish(share)), to_text(publish(share * (enough - 1)))
-    yield Found(
+    yield Finding(
         _PATH,
         f"a cap of {text} cannot hold under {enough} miners: {enough - 1} of them get at most "
         f"{most} of all weights",
@@ -30,9 +31,9 @@ def _infeasible(scorer: Scorer) -> Iterator[Found]:
     )
 
 
-def _idle(scorer: Scorer) -> Iterator[Found]:
+def _idle(scorer: Scorer) -> Iterator[Finding]:
     if _share(scorer) == 1:
-        yield Found(_PATH, "a cap of 1 never takes anything from anyone", {})
+        yield Finding(_PATH, "a cap of 1 never takes anything from anyone", {})
 
 
 def _share(scorer: Scorer) -> Fraction | None:

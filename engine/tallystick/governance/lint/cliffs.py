@@ -17,7 +17,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, const, published
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.discontinuities import (
     Discontinuity,
     comparisons_of,
@@ -26,6 +26,7 @@ from tallystick.governance.lint.discontinuities import (
 )
 from tallystick.governance.lint.type_probe import TypeProbe, name_of
 from tallystick.numbers.nano import NANO, publish, to_fraction, to_text
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
@@ -56,7 +57,7 @@ class _Cliff:
         return abs(self.qualities[1] - self.qualities[0])
 
 
-def _find(scorer: Scorer) -> Iterator[Found]:
+def _find(scorer: Scorer) -> Iterator[Finding]:
     highest: dict[str, _Cliff] = {}
     types: dict[str, list[str]] = {}
     for bound in scorer.types.values():
@@ -158,7 +159,7 @@ def _jumps(cliff: _Cliff) -> bool:
     return any(abs(cliff.above[name] - cliff.below[name]) > _STEEP for name in cliff.below)
 
 
-def _told(cliff: _Cliff, types: list[str]) -> Found:
+def _told(cliff: _Cliff, types: list[str]) -> Finding:
     name, comparison = cliff.scene.bound.name, cliff.border.comparison
     fact = name_of(cliff.scene.bound.facts[cliff.border.place])
     low, high = map(to_text, cliff.qualities)
@@ -167,7 +168,7 @@ def _told(cliff: _Cliff, types: list[str]) -> Found:
         f"at {position} ({condition}) one nano of {fact} moves the composite of {name} from {low} "
         f"to {high}, by {to_text(cliff.height)}"
     )
-    return Found(cliff.path, message, _figures(cliff, types) | {"fact": fact})
+    return Finding(cliff.path, message, _figures(cliff, types) | {"fact": fact})
 
 
 def _figures(cliff: _Cliff, types: list[str]) -> dict[str, Any]:

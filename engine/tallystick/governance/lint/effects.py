@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from tallystick.formula.tree import Node, bind, leaves
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.formulas import Use, uses
 from tallystick.governance.lint.type_probe import name_of
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
 
 
-def _find(scorer: Scorer) -> Iterator[Found]:
+def _find(scorer: Scorer) -> Iterator[Finding]:
     found: dict[KeyPath, tuple[Use, dict[str, Node]]] = {}
     for use in uses(scorer):
         lost = _without_effect(use)
@@ -24,7 +25,7 @@ def _find(scorer: Scorer) -> Iterator[Found]:
         if facts:
             texts = [name_of(fact) for fact in facts.values()]
             message = f"{path[-1]} no longer depends on {', '.join(texts)}"
-            yield Found(path, message, {"formula": use.formula.name, "facts": texts})
+            yield Finding(path, message, {"formula": use.formula.name, "facts": texts})
 
 
 def _without_effect(use: Use) -> Mapping[str, Node]:

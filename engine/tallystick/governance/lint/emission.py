@@ -10,9 +10,10 @@ from math import prod
 import attrs
 
 from tallystick.formula.polynomial import is_constant
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import MOST, composite_range, highest_quality
 from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import Value
@@ -36,7 +37,7 @@ class _Most:
     at_most: int
 
 
-def _factors(scorer: Scorer) -> Iterator[Found]:
+def _factors(scorer: Scorer) -> Iterator[Finding]:
     above = defaultdict[str, dict[str, int]](dict)
     for bound in scorer.types.values():
         for factor in bound.factors:
@@ -45,12 +46,12 @@ def _factors(scorer: Scorer) -> Iterator[Found]:
     for name, types in above.items():
         most = to_text(max(types.values()))
         figures = {"highest": most, "by_type": {each: to_text(n) for each, n in types.items()}}
-        yield Found(
+        yield Finding(
             ("emission", "factors", name), f"the factor {name} can be {most}, above 1", figures
         )
 
 
-def _emission(scorer: Scorer) -> Iterator[Found]:
+def _emission(scorer: Scorer) -> Iterator[Finding]:
     bounds = scorer.types.values()
     found = {b.name: _most(b, b.emission) for b in bounds if b.emission is not None}
     if not found or max(most.at_most for most in found.values()) <= BOUND:
@@ -59,7 +60,7 @@ def _emission(scorer: Scorer) -> Iterator[Found]:
     most = found[name]
     combination = {each: to_text(n) for each, n in most.combination.items()}
     values = ", ".join(f"{each} {text}" for each, text in combination.items())
-    yield Found(
+    yield Finding(
         ("emission", "formula"),
         f"an emission of {name} can be {to_text(most.emission)}, above {to_text(BOUND)}: {values}",
         {

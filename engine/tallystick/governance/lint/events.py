@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.trajectory import does_nothing, gain, uncovered
 from tallystick.numbers.nano import publish, to_text
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.scorer import Scorer
 
 _EVENTS: KeyPath = ("reputation", "events")
 
 
-def _unrewarded(scorer: Scorer) -> Iterator[Found]:
+def _unrewarded(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     for name, event in ({} if reputation is None else reputation.events).items():
         if event.in_mean and does_nothing(event):
-            yield Found(
+            yield Finding(
                 (*_EVENTS, name),
                 f"{name} takes part in the mean and adds nothing, so that honest work with it "
                 "lowers the mean of the epoch",
@@ -26,30 +27,30 @@ def _unrewarded(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _idle(scorer: Scorer) -> Iterator[Found]:
+def _idle(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     for name, event in ({} if reputation is None else reputation.events).items():
         if not event.in_mean and does_nothing(event):
             message = f"{name} neither adds nor multiplies and stays out of the mean"
-            yield Found((*_EVENTS, name), message, {"event": name})
+            yield Finding((*_EVENTS, name), message, {"event": name})
 
 
-def _gaps(scorer: Scorer) -> Iterator[Found]:
+def _gaps(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     for low, high in uncovered({} if reputation is None else reputation.events):
-        yield Found(
+        yield Finding(
             _EVENTS,
             f"a group's score from {decimal_text(low)} to {decimal_text(high)} is no event",
             {"from": to_text(publish(low)), "to": to_text(publish(high))},
         )
 
 
-def _nothing_rewards(scorer: Scorer) -> Iterator[Found]:
+def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
     reputation = scorer.rule_set.reputation
     if reputation is None:
         return
     if not any(gain(event) > 0 for event in reputation.events.values()):
-        yield Found(_EVENTS, "no event raises a reputation", {"events": list(reputation.events)})
+        yield Finding(_EVENTS, "no event raises a reputation", {"events": list(reputation.events)})
 
 
 CHECKS = (

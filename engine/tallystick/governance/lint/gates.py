@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import Values, composite_range, values_of
 from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.scorer import Scorer
 
 
-def _never(scorer: Scorer) -> Iterator[Found]:
+def _never(scorer: Scorer) -> Iterator[Finding]:
     for bound, place, gate, values in _gates(scorer):
         later = [g for g in bound.composite.gates[place + 1 :] if _covers(g, gate)]
         if later:
             edge = to_text(later[0].below)
             message = f"a later gate below {edge} decides wherever this one does"
-            yield Found(_path(bound, place), message, _figures(bound, gate, values))
+            yield Finding(_path(bound, place), message, _figures(bound, gate, values))
         elif not _changes(bound, gate, values):
-            yield Found(
+            yield Finding(
                 _path(bound, place),
                 f"{gate.axis} of {bound.name} is never below {to_text(gate.below)} where the "
                 f"composite is not {to_text(gate.composite)} anyway",
@@ -30,10 +31,10 @@ def _never(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _always(scorer: Scorer) -> Iterator[Found]:
+def _always(scorer: Scorer) -> Iterator[Finding]:
     for bound, place, gate, values in _gates(scorer):
         if values.high < gate.below:
-            yield Found(
+            yield Finding(
                 _path(bound, place),
                 f"{gate.axis} of {bound.name} is at most {to_text(values.high)}, always below "
                 f"{to_text(gate.below)}",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
 from tallystick.scoring.scorer import Scorer
 
@@ -15,12 +16,12 @@ _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""
 
 
-def _filter(scorer: Scorer) -> Iterator[Found]:
+def _filter(scorer: Scorer) -> Iterator[Finding]:
     groups, reputation = scorer.rule_set.groups, scorer.rule_set.reputation
     if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
         return
     least, floor = map(from_decimal, (groups.minimum_reputation, reputation.floor))
-    yield Found(
+    yield Finding(
         ("groups", "minimum_reputation"),
         f"the filter {to_text(least)} keeps nobody out: no reputation is below the floor "
         f"{to_text(floor)}",
@@ -28,19 +29,19 @@ def _filter(scorer: Scorer) -> Iterator[Found]:
     )
 
 
-def _idle(scorer: Scorer) -> Iterator[Found]:
+def _idle(scorer: Scorer) -> Iterator[Finding]:
     aggregation = scorer.rule_set.aggregation
     rounds = None if aggregation is None else aggregation.round
     if rounds is not None and rounds.no_tasks:
         score = to_text(from_decimal(rounds.no_tasks))
-        yield Found(
+        yield Finding(
             ("aggregation", "round", "no_tasks"),
             f"a miner without a task that counts scores {score} in the round",
             {"score": score},
         )
 
 
-def _small(scorer: Scorer) -> Iterator[Found]:
+def _small(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     if groups is None:
         return
@@ -51,7 +52,7 @@ def _small(scorer: Scorer) -> Iterator[Found]:
     }
     for key, needed in asked.items():
         if needed > members:
-            yield Found(
+            yield Finding(
                 ("groups", _AGREEMENT, key),
                 f"a group's score needs {needed}, and a group has {members} members",
                 {"needed": needed, "members": members},

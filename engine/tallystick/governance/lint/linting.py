@@ -8,13 +8,14 @@ from pathlib import Path
 
 import attrs
 
+from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.governance.lint.bounds import unbound, unloaded
 from tallystick.governance.lint.catalogue import CHECKS
-from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
 from tallystick.plugins.registry import Registry, installed
-from tallystick.rules.findings import dotted
+from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.resolution import find
@@ -31,7 +32,7 @@ class Report:
         loaded: whether it loads; of one that does not, only that is known.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnostic, ...]
     silenced: tuple[Suppressed, ...] = ()
     loaded: bool = True
 
@@ -48,7 +49,7 @@ class Report:
         )
 
 
-def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Finding, ...]:
+def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Diagnostic, ...]:
     """The findings that a rule set does not silence, in the order of the file.
 
     Args:
@@ -88,13 +89,13 @@ def report_of(scorer: Scorer) -> Report:
 
 
 def _is_asked(
-    finding: Finding, selected: Collection[str] | None, ignored: Collection[str] | None
+    finding: Diagnostic, selected: Collection[str] | None, ignored: Collection[str] | None
 ) -> bool:
     return (selected is None or finding.code in selected) and finding.code not in (ignored or ())
 
 
-def _placed(check: Check, found: Found, loaded: LoadedRuleSet) -> Finding:
-    return Finding(
+def _placed(check: Check, found: Finding, loaded: LoadedRuleSet) -> Diagnostic:
+    return Diagnostic(
         code=check.code,
         severity=found.severity or check.severity,
         file=str(loaded.path),
@@ -106,7 +107,7 @@ def _placed(check: Check, found: Found, loaded: LoadedRuleSet) -> Finding:
     )
 
 
-def _in_order(findings: list[Finding]) -> tuple[Finding, ...]:
+def _in_order(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(findings, key=lambda f: (f.line, f.path, f.code, f.message)))
 
 

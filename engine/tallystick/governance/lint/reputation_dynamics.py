@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import attrs
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.trajectory import (
     Trajectory,
     best_and_worst,
@@ -15,6 +15,7 @@ from tallystick.governance.lint.trajectory import (
     trajectory,
 )
 from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 from tallystick.state.rules import StateRules, state_rules_of
 
@@ -67,14 +68,14 @@ def _filter(law: StateRules) -> int:
     return 0 if groups is None else from_decimal(groups.minimum_reputation)
 
 
-def _decay(scorer: Scorer) -> Iterator[Found]:
+def _decay(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         below = found.best.below(found.filter)
         if below is None:
             continue
         floor = found.best.below(found.floor + 1)
         ends = "" if floor is None else f" and reaches the floor at epoch {floor}"
-        yield Found(
+        yield Finding(
             ("reputation", "damping"),
             f"a miner whose every record is {' and '.join(found.best.events)} falls from "
             f"{to_text(found.initial)} below the filter {to_text(found.filter)} at epoch {below} "
@@ -88,13 +89,13 @@ def _decay(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _extinction(scorer: Scorer) -> Iterator[Found]:
+def _extinction(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     for found in _dynamics(scorer):
         last = found.rewarded.below(found.filter)
         if groups is None or last is None:
             continue
-        yield Found(
+        yield Finding(
             ("groups", "minimum_reputation"),
             f"even with every reward in each record nobody who is there at epoch 0 can be "
             f"selected from epoch {last} on",
@@ -105,13 +106,13 @@ def _extinction(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _trap(scorer: Scorer) -> Iterator[Found]:
+def _trap(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     for found in _dynamics(scorer):
         recovers = groups is not None and groups.recovery.enabled
         if groups is None or recovers or found.floor >= found.filter:
             continue
-        yield Found(
+        yield Finding(
             ("reputation", "floor"),
             f"the floor {to_text(found.floor)} is below the filter {to_text(found.filter)}: who "
             "falls below the filter is never selected again, and so never rises",
@@ -119,10 +120,10 @@ def _trap(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _newcomers(scorer: Scorer) -> Iterator[Found]:
+def _newcomers(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         if found.best.rests_at < found.initial:
-            yield Found(
+            yield Finding(
                 ("reputation", "initial"),
                 f"a newcomer begins at {to_text(found.initial)}, above the "
                 f"{to_text(found.best.rests_at)} where the best behaviour leads every veteran",
@@ -133,11 +134,11 @@ def _newcomers(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _horizon(scorer: Scorer) -> Iterator[Found]:
+def _horizon(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         worst = found.worst.below(found.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
-        yield Found(
+        yield Finding(
             ("reputation", "damping"),
             f"the best behaviour leads from {to_text(found.initial)} to "
             f"{to_text(found.best.rests_at)} in {len(found.best.values) - 1} epochs; the worst "
@@ -152,10 +153,10 @@ def _horizon(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _impunity(scorer: Scorer) -> Iterator[Found]:
+def _impunity(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         if found.filter > 0 and found.worst.rests_at >= found.filter:
-            yield Found(
+            yield Finding(
                 ("reputation", "damping"),
                 f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
                 f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",

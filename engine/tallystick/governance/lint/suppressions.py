@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from tallystick.governance.lint.check import Check, Finding, Found
+from tallystick.diagnostics import Diagnostic
+from tallystick.governance.lint.check import Check
+from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
 from tallystick.rules.positions import KeyPath
 from tallystick.scoring.scorer import Scorer
@@ -20,15 +22,15 @@ _BELOW = (".", "[")
 class Suppressed:
     """A finding that the rule set silences, and why."""
 
-    finding: Finding
+    finding: Diagnostic
     reason: str
 
 
 def apart(
-    findings: Iterable[Finding], silences: Sequence[Silence]
-) -> tuple[list[Finding], list[Suppressed]]:
+    findings: Iterable[Diagnostic], silences: Sequence[Silence]
+) -> tuple[list[Diagnostic], list[Suppressed]]:
     """The findings that are told, and those that are silenced."""
-    told: list[Finding] = []
+    told: list[Diagnostic] = []
     silenced: list[Suppressed] = []
     for finding in findings:
         reason = next((s.reason for s in silences if _covers(s, finding)), None)
@@ -40,24 +42,24 @@ def apart(
 
 
 def mistakes(
-    silences: Sequence[Silence], known: Mapping[str, Check], findings: Sequence[Finding]
-) -> Iterator[tuple[Check, Found]]:
+    silences: Sequence[Silence], known: Mapping[str, Check], findings: Sequence[Diagnostic]
+) -> Iterator[tuple[Check, Finding]]:
     """Silences of codes that do not exist, or that nothing is found of."""
     for place, silence in enumerate(silences):
         if silence.code not in known:
             path: KeyPath = ("lint", "silence", place, "code")
             message = f"there is no check {silence.code} to silence"
-            yield known[UNKNOWN], Found(path, message, {"silenced": silence.code})
+            yield known[UNKNOWN], Finding(path, message, {"silenced": silence.code})
         elif not any(_covers(silence, finding) for finding in findings):
             where = f" at {silence.path}" if silence.path else ""
             message = f"nothing is found of {silence.code}{where}"
             yield (
                 known[IDLE],
-                Found(("lint", "silence", place), message, {"silenced": silence.code}),
+                Finding(("lint", "silence", place), message, {"silenced": silence.code}),
             )
 
 
-def _covers(silence: Silence, finding: Finding) -> bool:
+def _covers(silence: Silence, finding: Diagnostic) -> bool:
     if silence.code != finding.code:
         return False
     rest = finding.path.removeprefix(silence.path)
@@ -65,7 +67,7 @@ def _covers(silence: Silence, finding: Finding) -> bool:
     return not silence.path or finding.path == silence.path or below
 
 
-def _later(scorer: Scorer) -> Iterator[Found]:
+def _later(scorer: Scorer) -> Iterator[Finding]:
     """Asked when everything else has been found: see ``mistakes``."""
     del scorer
     yield from ()

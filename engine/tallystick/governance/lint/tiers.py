@@ -14,7 +14,7 @@ from typing import Any
 
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import Check, Found, Severity
+from tallystick.governance.lint.check import Check, Finding, Severity
 from tallystick.governance.lint.reach import highest_quality
 from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.scoring.bound import BoundType
@@ -25,7 +25,7 @@ _PLACES = 256
 """So many steps from a baseline of 0 to one of 1."""
 
 
-def _unreachable(scorer: Scorer) -> Iterator[Found]:
+def _unreachable(scorer: Scorer) -> Iterator[Finding]:
     types = defaultdict[tuple[str, int, int, Severity], list[str]](list)
     for bound, tiers in _tiered(scorer):
         highest = highest_quality(bound)
@@ -53,7 +53,7 @@ def _severity(
 
 def _unreached(  # noqa: PLR0913, PLR0917  # the figures of one finding
     tiers: Tiers, name: str, first: int, highest: int, types: list[str], severity: Severity
-) -> Found:
+) -> Finding:
     exact = _exact_edge(tiers, name, first, highest)
     level = tiers.levels[tiers.cuts.index(name) + 1]
     edge = f"a baseline above {exact}" if exact else f"a baseline of {to_text(first)} on"
@@ -70,7 +70,7 @@ def _unreached(  # noqa: PLR0913, PLR0917  # the figures of one finding
         f"{level} cannot be reached from {edge}: its threshold is above {to_text(highest)}, the "
         "highest quality"
     )
-    return Found(("tiers", "thresholds", name), message, evidence, severity)
+    return Finding(("tiers", "thresholds", name), message, evidence, severity)
 
 
 def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None:
@@ -96,14 +96,14 @@ def _exactly(tiers: Tiers, name: str, baseline: Fraction) -> Fraction:
     return Fraction(found[name]) / NANO
 
 
-def _disordered(scorer: Scorer) -> Iterator[Found]:
+def _disordered(scorer: Scorer) -> Iterator[Finding]:
     tiers = next((tiers for _, tiers in _tiered(scorer)), None)
     for low, high in pairwise(tiers.cuts if tiers is not None else ()):
         first = None if tiers is None else _first(_crossed(tiers, low, high))
         if tiers is None or first is None:
             continue
         values = {name: to_text(_cut(tiers, name, first)) for name in (low, high)}
-        yield Found(
+        yield Finding(
             ("tiers", "thresholds", high),
             f"at a baseline of {to_text(first)} the threshold {high} is {values[high]}, below "
             f"{low}, which is {values[low]}",
@@ -112,12 +112,12 @@ def _disordered(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _falling(scorer: Scorer) -> Iterator[Found]:
+def _falling(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
     for place, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier < low.multiplier:
-            yield Found(
+            yield Finding(
                 ("tiers", "levels", place, "multiplier"),
                 f"{high.name} is multiplied by {high.multiplier}, less than the "
                 f"{low.multiplier} of {low.name}",
@@ -126,19 +126,19 @@ def _falling(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _level(scorer: Scorer) -> Iterator[Found]:
+def _level(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
     for place, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier == low.multiplier:
-            yield Found(
+            yield Finding(
                 ("tiers", "levels", place, "multiplier"),
                 f"{high.name} and {low.name} are both multiplied by {high.multiplier}",
                 {"level": high.name, "lower_level": low.name},
             )
 
 
-def _empty(scorer: Scorer) -> Iterator[Found]:
+def _empty(scorer: Scorer) -> Iterator[Finding]:
     """Each level that begins where the next one does, at the seeds of some types."""
     types = defaultdict[int, dict[str, str]](dict)
     levels: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def _empty(scorer: Scorer) -> Iterator[Found]:
                 types[place][bound.name] = to_text(ends)
     for place, edge_of in sorted(types.items()):
         level, above = levels[place : place + 2]
-        yield Found(
+        yield Finding(
             ("tiers", "levels", place),
             f"no quality is {level} for {', '.join(edge_of)}: {above} begins where it would, at "
             f"{', '.join(dict.fromkeys(edge_of.values()))}",
@@ -158,15 +158,15 @@ def _empty(scorer: Scorer) -> Iterator[Found]:
         )
 
 
-def _still(scorer: Scorer) -> Iterator[Found]:
+def _still(scorer: Scorer) -> Iterator[Finding]:
     epochs = scorer.rule_set.epochs
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if not tracking.new:
             message = f"the results of an epoch never move the threshold {name}: they weigh 0"
-            yield Found(("epochs", "thresholds", name, "new"), message, {"threshold": name})
+            yield Finding(("epochs", "thresholds", name, "new"), message, {"threshold": name})
 
 
-def _order(scorer: Scorer) -> Iterator[Found]:
+def _order(scorer: Scorer) -> Iterator[Finding]:
     yield from _disordered(scorer)
     yield from _falling(scorer)
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.formula.tree import names
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import NANO, to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 
 
-def _axes(scorer: Scorer) -> Iterator[Found]:
+def _axes(scorer: Scorer) -> Iterator[Finding]:
     types = scorer.rule_set.skill_types
     used = {axis for rules in types.values() for axis in rules.all_axes}
     for axis in scorer.rule_set.axes:
         if axis not in used:
-            yield Found(("axes", axis), f"no skill type has the axis {axis}", {"axis": axis})
+            yield Finding(("axes", axis), f"no skill type has the axis {axis}", {"axis": axis})
     for name, bound in scorer.types.items():
         for place, axis in enumerate(types[name].axes):
             if axis not in types[name].weights and axis not in _read_in(bound):
-                yield Found(
+                yield Finding(
                     ("skill_types", name, "axes", place),
                     f"{axis} of {name} is computed, but no weight, axis, composite or gate reads "
                     "it",
@@ -37,7 +38,7 @@ def _read_in(bound: BoundType) -> set[str]:
     return read | {gate.axis for gate in composite.gates}
 
 
-def _thresholds(scorer: Scorer) -> Iterator[Found]:
+def _thresholds(scorer: Scorer) -> Iterator[Finding]:
     tiers = scorer.rule_set.tiers
     if tiers is None:
         return
@@ -49,17 +50,17 @@ def _thresholds(scorer: Scorer) -> Iterator[Found]:
     for name in tiers.thresholds:
         if name not in used:
             message = f"no tier begins at the threshold {name}, and no threshold reads it"
-            yield Found(("tiers", "thresholds", name), message, {"threshold": name})
+            yield Finding(("tiers", "thresholds", name), message, {"threshold": name})
 
 
-def _factors(scorer: Scorer) -> Iterator[Found]:
+def _factors(scorer: Scorer) -> Iterator[Finding]:
     emission = scorer.rule_set.emission
     for name in () if emission is None else emission.factors:
         bounds = [b for b in scorer.types.values() if b.emission is not None]
         found = [f.domain for b in bounds for f in b.factors if f.name == name]
         if all(domain.low == domain.high == NANO for domain in found):
             message = f"the factor {name} is {to_text(NANO)} for every record of every type"
-            yield Found(("emission", "factors", name), message, {"factor": name})
+            yield Finding(("emission", "factors", name), message, {"factor": name})
 
 
 CHECKS = (

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import values_of
 from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
 
-def _zero(scorer: Scorer) -> Iterator[Found]:
+def _zero(scorer: Scorer) -> Iterator[Finding]:
     for name, rules in scorer.rule_set.skill_types.items():
         for axis, weight in rules.weights.items():
             if not weight:
-                yield Found(
+                yield Finding(
                     ("skill_types", name, "weights", axis),
                     f"{axis} weighs 0 in {name}: it takes no part in the composite",
                     {"skill_type": name, "axis": axis},
                 )
 
 
-def _constant(scorer: Scorer) -> Iterator[Found]:
+def _constant(scorer: Scorer) -> Iterator[Finding]:
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         for axis in bound.axes:
             values = values_of(bound, axis)
             if values.low == values.high and weights.get(axis.name):
                 value = to_text(values.low)
-                yield Found(
+                yield Finding(
                     ("skill_types", name, "weights", axis.name),
                     f"{axis.name} is {value} for every record of {name}, and weighs "
                     f"{weights[axis.name]}",
@@ -36,7 +37,7 @@ def _constant(scorer: Scorer) -> Iterator[Found]:
                 )
 
 
-def _twice(scorer: Scorer) -> Iterator[Found]:
+def _twice(scorer: Scorer) -> Iterator[Finding]:
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         first: dict[str, str] = {}
@@ -46,7 +47,7 @@ def _twice(scorer: Scorer) -> Iterator[Found]:
             other = first.setdefault(axis.compiled.tree.digest, axis.name)
             if other != axis.name:
                 together = weights[other] + weights[axis.name]
-                yield Found(
+                yield Finding(
                     ("skill_types", name, "weights", axis.name),
                     f"{axis.name} and {other} of {name} are the same for every record, and weigh "
                     f"{together} together",

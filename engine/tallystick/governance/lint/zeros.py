@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
 from tallystick.formula.domain import Domain
-from tallystick.governance.lint.check import Check, Found
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import composite_range, values_of
 from tallystick.governance.lint.type_probe import TypeProbe
 from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.binding import reads_answer
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
@@ -18,12 +19,12 @@ _TASKS = 256
 """So many different tasks are tried."""
 
 
-def _zeroing(scorer: Scorer) -> Iterator[Found]:
+def _zeroing(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
         axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
         found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
         if found and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
-            yield Found(
+            yield Finding(
                 _path(bound),
                 f"a zero of any of {', '.join(found)} makes the composite of {bound.name} 0, "
                 "whatever the other axes are",
@@ -31,13 +32,13 @@ def _zeroing(scorer: Scorer) -> Iterator[Found]:
             )
 
 
-def _free(scorer: Scorer) -> Iterator[Found]:
+def _free(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
         scene = TypeProbe(bound)
         scored = [(scene.quality(facts), facts) for facts in _idle(scene)]
         least, facts = min(scored, default=(0, ()))
         if least > 0:
-            yield Found(
+            yield Finding(
                 _path(bound),
                 f"a record of {bound.name} in which every fact of the answer is at its lowest "
                 f"scores {to_text(least)}",

@@ -1,0 +1,82 @@
+"""The one type of what is wrong: with a rule set, with what it does, with a plugin.
+
+The problems of a rule set that does not load, what the linter finds and what the conformance checks
+find are each a `Diagnostic`. A reject is not: it is one line of many, and its code says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+Severity = Literal["error", "warning", "note"]
+
+DOES_NOT_LOAD = "does-not-load"
+"""The code of every problem for which a rule set does not load."""
+
+
+@attrs.frozen(kw_only=True)
+class Diagnostic:
+    """One thing that is wrong, where it is, and what to do.
+
+    Attributes:
+        code: the stable name of what is wrong; it never changes its meaning.
+        severity: an error keeps from using it; a warning is hardly meant; a note often is.
+        file: the file as the user named it; empty where it is in no file.
+        line: the line, from 1; 0 where it has no line.
+        path: the place in the file, such as ``skill_types.rag_knowledge.weights``, or what of a
+            plugin: a formula, a skill type, a part of a schema.
+        message: what was found and what was expected, in lower case and without a full stop.
+        evidence: what shows it, as JSON: figures, or the record of a counterexample.
+        remedy: what to do.
+    """
+
+    code: str
+    severity: Severity = "error"
+    file: str = ""
+    line: int = 0
+    path: str = ""
+    message: str
+    # a mapping has no hash, and what differs in its evidence differs in its message
+    evidence: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+    remedy: str
+
+    @property
+    def where(self) -> str:
+        """The file with its line; where there is no file, the path."""
+        if not self.file:
+            return self.path
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    def __str__(self) -> str:
+        place = [self.where, self.path or "the file"] if self.file else [self.path]
+        return ": ".join([*place, self.message])
+
+
+def unexpected(value: str, expected: str) -> str:
+    """The message of a value that is not what was expected; of none, what was."""
+    return f"found {value}, expected {expected}" if value else f"expected {expected}"
+
+
+def problem(file: str, line: int, path: str, value: str, expected: str) -> Diagnostic:
+    """Why a rule set does not load.
+
+    Args:
+        file: the file as the user named it.
+        line: the line of the key's assignment, or of the statement that encloses it; 0 when the
+            problem has no place in the file.
+        path: the dotted path of the value.
+        value: what was found, as text; empty when something is missing.
+        expected: what was expected, and where it helps what to do.
+    """
+    return Diagnostic(
+        code=DOES_NOT_LOAD,
+        file=file,
+        line=line,
+        path=path,
+        message=unexpected(value, expected),
+        evidence={"value": value, "expected": expected},
+        remedy="do what is expected there",
+    )
