@@ -12,11 +12,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from tallystick.diagnostics import Severity
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import Check, Finding, Severity
+from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import highest_quality
 from tallystick.numbers.nano import NANO, to_fraction, to_text
+from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
