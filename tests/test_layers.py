@@ -29,7 +29,8 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
-    ("state", "conformance"),
+    ("state", "testing"),
+    ("conformance",),
     ("governance",),
     ("cli",),
 )

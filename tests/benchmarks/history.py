@@ -28,11 +28,11 @@ import click
 from paths import OPEN, PARTS, SAMPLE, Inputs, Part, Way, types
 
 from tallystick.plugins.registry import installed
-from tallystick.records.history import history_of
 from tallystick.scoring.facts.batch import shifted
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsWriter, read
 from tallystick.scoring.facts.files import extract_file
+from tallystick.testing.history import history_of
 
 TILE = 10**5
 """Larger facts files repeat those of so many records."""

@@ -23,7 +23,7 @@ import tallystick
 from tallystick.conformance.project import files_of, project, refuse_taken
 from tallystick.errors import PluginError
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
-from tallystick.records.history import history_of
+from tallystick.testing.history import history_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "engine" / "tallystick" / "conformance" / "template"

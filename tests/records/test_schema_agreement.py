@@ -23,13 +23,13 @@ from records.mutations import MUTATIONS, Holder, mutated, places, text_of
 from referencing import Registry, Resource
 
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
-from tallystick.records.random_records import RandomRecords
 from tallystick.records.rejects import CODES, Reject
 from tallystick.records.struct_builder import Record, fast_type
 from tallystick.resources import schema_path
+from tallystick.testing.random_records import RandomRecords
 
 TYPES = sorted(installed().skill_types)
 FEW = 300

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.samples import JSON, line, of_type
 from tallystick.conformance.subject import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
@@ -26,6 +25,7 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import Composite
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import emission_inputs
+from tallystick.testing.samples import JSON, line, of_type
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column

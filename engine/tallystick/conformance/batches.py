@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.conformance.codes import finding
-from tallystick.conformance.samples import JSON, SEED, line, of_type
 from tallystick.conformance.subject import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.schema_path import ANSWER
-from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Draw
 from tallystick.records.decoding import MISSED
 from tallystick.scoring.scorer import Scorer
+from tallystick.testing.samples import JSON, SEED, line, of_type
 
 OF_A_TYPE = 120
 """How many records of each type are scored, over and over."""

@@ -15,7 +15,6 @@ import attrs
 
 from tallystick.conformance.claim import Claim, range_of
 from tallystick.conformance.codes import finding
-from tallystick.conformance.samples import Judge, of_type
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RecordError, SchemaError
 from tallystick.formula.evaluate import evaluate
@@ -23,9 +22,10 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO, publish
-from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Draw
 from tallystick.records.extraction import compile_extraction
 from tallystick.records.schema import load_schema
+from tallystick.testing.samples import RecordChecker, of_type
 
 _PICKS = 12
 """So many choices of the given values are tried with each record, the corners first."""
@@ -102,7 +102,7 @@ def _records(claim: Claim) -> Iterator[tuple[Mapping[str, Any] | None, Facts]]:
         yield None, {}
         return
     schema = load_schema(claim.skill_type.schema)
-    judge, facts = Judge(schema, ()), claim.facts
+    judge, facts = RecordChecker(schema, ()), claim.facts
     take = compile_extraction(facts, schema)
     try:
         samples = of_type(claim.skill_type, claim.requirements)

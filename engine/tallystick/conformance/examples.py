@@ -11,7 +11,6 @@ from pathlib import Path
 import attrs
 
 from tallystick.conformance.codes import finding, finding_in
-from tallystick.conformance.samples import SEED, Judge, generated
 from tallystick.conformance.subject import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import SchemaError
@@ -19,6 +18,7 @@ from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import load_schema, skill_type_of
+from tallystick.testing.samples import SEED, RecordChecker, generated
 
 _TOLD = 3
 """So many records of a file or a generator are told; others fail likely for the same reason."""
@@ -27,7 +27,7 @@ _TOLD = 3
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every example, and every record of a generator, is valid and meets the requirements."""
     types = [each for each in subject.plugin.skill_types if _has_schema(each)]
-    judges = _Judges({t.name: Judge(load_schema(t.schema), t.requirements) for t in types})
+    judges = _Judges({t.name: RecordChecker(load_schema(t.schema), t.requirements) for t in types})
     # types may share a file of examples
     for path in dict.fromkeys(each.examples for each in types if each.examples is not None):
         yield from _examples(path, judges)
@@ -47,7 +47,7 @@ def _has_schema(skill_type: SkillType) -> bool:
 class _Judges:
     """The judges of the types of a plugin, by name."""
 
-    by_type: dict[str, Judge]
+    by_type: dict[str, RecordChecker]
 
     @cached_property
     def decoder(self) -> Decoder:

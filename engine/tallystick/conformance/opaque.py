@@ -17,7 +17,6 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.conformance.codes import finding
 from tallystick.conformance.purity import ENVIRONMENT, FILE, NETWORK, PROCESS, Act, watching
-from tallystick.conformance.samples import JSON, Judge, line, of_type, plain
 from tallystick.conformance.subject import Subject
 from tallystick.conformance.timing import (
     GROWTH,
@@ -36,6 +35,7 @@ from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
+from tallystick.testing.samples import JSON, RecordChecker, line, of_type, plain
 
 BUDGET_S = 4
 """How long the calls of one fact on one type may take together; after it no more are made."""
@@ -70,9 +70,9 @@ class _Use:
     requirements: tuple[Requirement, ...]
     certain: bool
 
-    def judge(self) -> Judge:
+    def judge(self) -> RecordChecker:
         """Which records of the type are valid."""
-        return Judge(load_schema(self.skill_type.schema), self.requirements)
+        return RecordChecker(load_schema(self.skill_type.schema), self.requirements)
 
     def samples(self) -> list[JSON]:
         """Records of the type, so ordered that the first of them are of every sort."""
@@ -216,7 +216,7 @@ def _forget(fact: Node) -> None:
 
 def _answers(
     fact: Node,
-    judge: Judge,
+    judge: RecordChecker,
     samples: Sequence[JSON],
     acts: dict[Act, None] | None = None,
     budget: float = float("inf"),
@@ -241,7 +241,7 @@ def _answers(
 
 
 def _answer(
-    function: Function, judge: Judge, record: JSON, acts: dict[Act, None] | None
+    function: Function, judge: RecordChecker, record: JSON, acts: dict[Act, None] | None
 ) -> _Answer:
     given, untouched = plain(judge, record), plain(judge, record)
     try:
@@ -300,7 +300,7 @@ def _is_within(value: object, low: int, high: int) -> bool:
 
 
 def _unstable(
-    use: _Use, judge: Judge, samples: Sequence[JSON], first: Sequence[_Answer]
+    use: _Use, judge: RecordChecker, samples: Sequence[JSON], first: Sequence[_Answer]
 ) -> Iterator[Diagnostic]:
     """A second call for each record, from the last to the first, gives the same as the first."""
     asked = samples[: len(first)][::-1]

@@ -20,9 +20,9 @@ from typing import Any, NoReturn
 
 import attrs
 
-from tallystick.conformance.boundary_values import Corner, grown
-from tallystick.conformance.samples import JSON, Judge, largest, line, plain
 from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.testing.boundary_values import Boundary, grown
+from tallystick.testing.samples import JSON, RecordChecker, largest, line, plain
 
 Function = Callable[[Mapping[str, Any]], object]
 
@@ -89,7 +89,7 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise TooLongError
 
 
-def slowness(function: Function, judge: Judge, samples: Sequence[JSON]) -> Slowness | None:
+def slowness(function: Function, judge: RecordChecker, samples: Sequence[JSON]) -> Slowness | None:
     """What a function takes too long for, or grows too fast with; None if there is nothing.
 
     A record for which the function raises says nothing about time.
@@ -118,13 +118,13 @@ class _Family:
     of_share: Callable[[Fraction], JSON | None]
 
 
-def _families(judge: Judge, samples: Sequence[JSON]) -> Iterator[_Family]:
+def _families(judge: RecordChecker, samples: Sequence[JSON]) -> Iterator[_Family]:
     start = sorted(samples, key=lambda record: len(line(record)))[len(samples) // 2]
     schema = judge.schema
     for letters, same in _FILLINGS:
-        corner = Corner(0, _FULL, letters=letters, same=same)
+        corner = Boundary(0, _FULL, letters=letters, same=same)
 
-        def one(share: Fraction, place: int, corner: Corner = corner) -> JSON:
+        def one(share: Fraction, place: int, corner: Boundary = corner) -> JSON:
             made = grown(start, schema, schema, attrs.evolve(corner, size=share))
             found: JSON = next(islice(made, place, None))[1]
             return found
@@ -137,7 +137,7 @@ def _families(judge: Judge, samples: Sequence[JSON]) -> Iterator[_Family]:
         yield _Family("", whole(_FULL), whole)
 
 
-def _judged(function: Function, judge: Judge, family: _Family) -> Slowness | None:
+def _judged(function: Function, judge: RecordChecker, family: _Family) -> Slowness | None:
     """The slowness of the largest record of a family that is a line of a file."""
     share, record = _FULL, family.full
     while record is not None and len(line(record)) > MAX_LINE_BYTES:
@@ -156,7 +156,7 @@ def _judged(function: Function, judge: Judge, family: _Family) -> Slowness | Non
     return attrs.evolve(slow, milliseconds=round(taken), growth=growth) if growth > GROWTH else None
 
 
-def _growth(function: Function, judge: Judge, family: _Family, share: Fraction) -> int:
+def _growth(function: Function, judge: RecordChecker, family: _Family, share: Fraction) -> int:
     """How many times as long it takes for four times the size; measured twice, the less counts."""
     small, large = family.of_share(share * _QUARTER), family.of_share(share)
     if small is None or large is None:
@@ -168,7 +168,7 @@ def _growth(function: Function, judge: Judge, family: _Family, share: Fraction) 
     return int(min(found))
 
 
-def _milliseconds(function: Function, judge: Judge, record: JSON) -> float:
+def _milliseconds(function: Function, judge: RecordChecker, record: JSON) -> float:
     """The least time of some runs; 0 for a record that is not valid, or where it raises.
 
     Raises:

@@ -48,8 +48,7 @@ from tallystick.formula.tree import (
     rank,
     summed,
 )
-from tallystick.plugins.draw import Draw
-from tallystick.plugins.generator import Generator, Part
+from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
     Direction,
     Property,

@@ -1,17 +1,108 @@
-"""A generator: how realistic records of a skill type are made up, part by part.
+"""Generators: how realistic records of a skill type are made up, part by part.
 
 The engine says who, when and in which role; the generator says what was asked, answered and
 verified. A task is asked once, of several miners; an answer is verified by several validators.
+
+Every choice comes from a ``Draw``: a seeded source that is the same on every machine and under
+every version of Python. It rests on one thing alone: that ``random.Random(n).random()`` gives the
+same doubles for the same whole number, which Python promises. Everything else is whole numbers, and
+one division where a decimal is made.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from random import Random
+from typing import Any, TypeVar
 
 import attrs
 
-from tallystick.plugins.draw import Draw
+_Item = TypeVar("_Item")
+
+CERTAIN = 100
+"""What chances and skills are counted of."""
+
+_BITS = 53
+_EXACT = 1 << _BITS
+
+
+class Draw:
+    """Choices that follow from a seed; each call takes the next one.
+
+    Attributes:
+        skill: how well the miner at hand does, a whole number from 0 to 100; the engine sets it.
+    """
+
+    __slots__ = ("_next", "skill")
+
+    def __init__(self, seed: int) -> None:
+        self.skill = CERTAIN // 2
+        self._next: Callable[[], float] = Random(seed).random  # noqa: S311  # no secret
+
+    @classmethod
+    def of(cls, *parts: str | int) -> Draw:
+        """The source that some texts and numbers name; others name others."""
+        name = hashlib.sha256(json.dumps(parts).encode())
+        return cls(int.from_bytes(name.digest()[:8], "big"))
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``, each as likely."""
+        span = high - low + 1
+        # below 2^53 the product, rounded, never reaches the span
+        return low + (int(self._next() * span) if span <= _EXACT else self._bits(span) % span)
+
+    def chance(self, times: int, of: int = CERTAIN) -> bool:
+        """True in so many of 100 calls, or of another number of calls."""
+        return int(self._next() * of) < times
+
+    def skilled(self) -> bool:
+        """True as often as the miner at hand does well."""
+        return int(self._next() * CERTAIN) < self.skill
+
+    def one(self, options: Sequence[_Item]) -> _Item:
+        """One of the options, each as likely."""
+        return options[int(self._next() * len(options))]
+
+    def some(self, options: Sequence[_Item], count: int) -> list[_Item]:
+        """So many different options in any order; all of them where there are no more."""
+        last, found, moved = len(options) - 1, list[_Item](), dict[int, int]()
+        for place in range(min(count, len(options))):
+            other = self.whole(place, last)
+            found.append(options[moved.get(other, other)])
+            moved[other] = moved.get(place, place)
+        return found
+
+    def kept(self, items: Sequence[_Item], times: int) -> list[_Item]:
+        """Each of the items in so many of 100 cases, in their order."""
+        return [item for item in items if self.chance(times)]
+
+    def decimal(self, low: float, high: float, places: int = 2) -> float:
+        """A number from ``low`` to ``high`` with so many decimals."""
+        scale: int = 10**places
+        return self.whole(round(low * scale), round(high * scale)) / scale
+
+    def near(
+        self, value: float, most: float, low: float = 0, high: float = 1, places: int = 2
+    ) -> float:
+        """A number within ``most`` of a value, from ``low`` to ``high``, with so many decimals."""
+        scale: int = 10**places
+        reach = round(most * scale)
+        found = round(value * scale) + self.whole(-reach, reach)
+        return min(max(found, round(low * scale)), round(high * scale)) / scale
+
+    def hexadecimal(self, digits: int) -> str:
+        """So many hexadecimal digits."""
+        return f"{self._bits(1 << 4 * digits):0{digits}x}"[-digits:]
+
+    def _bits(self, span: int) -> int:
+        """A whole number of more bits than the span."""
+        found, bits = 0, 0
+        while bits <= span.bit_length():
+            found, bits = found << _BITS | int(self._next() * _EXACT), bits + _BITS
+        return found
+
 
 Part = Mapping[str, Any]
 """The JSON value of one part of a record."""

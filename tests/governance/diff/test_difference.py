@@ -19,10 +19,10 @@ from tallystick.governance.diff.difference import Difference, difference
 from tallystick.governance.diff.interval import Interval
 from tallystick.governance.diff.policy import Level, raised
 from tallystick.plugins.author import Node, Parameters, axis, published
-from tallystick.plugins.draw import Draw
-from tallystick.records.history import history_of
-from tallystick.records.random_records import RandomRecords
+from tallystick.plugins.generator import Draw
 from tallystick.records.schema import load_schema
+from tallystick.testing.history import history_of
+from tallystick.testing.random_records import RandomRecords
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]

@@ -48,11 +48,11 @@ from tallystick.plugins.author import (
 from tallystick.plugins.author import (
     number as decimal,
 )
-from tallystick.plugins.draw import Draw
-from tallystick.records.history import history_of
-from tallystick.records.random_records import RandomRecords
+from tallystick.plugins.generator import Draw
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.scorer import Scorer
+from tallystick.testing.history import history_of
+from tallystick.testing.random_records import RandomRecords
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 SOUND = (more_is_better(shared), more_is_better(style))

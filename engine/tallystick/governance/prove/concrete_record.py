@@ -14,10 +14,10 @@ from typing import Any
 from tallystick.errors import RecordError, SchemaError
 from tallystick.governance.prove.fields import Demand, Shown, drop, fill, put, texts
 from tallystick.governance.prove.items import lists
-from tallystick.plugins.draw import Draw
-from tallystick.records.random_records import RandomRecords
+from tallystick.plugins.generator import Draw
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.scorer import Scorer
+from tallystick.testing.random_records import RandomRecords
 
 _DRAWS = 20
 """How many records are made from a schema to start from."""

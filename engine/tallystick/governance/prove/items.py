@@ -18,8 +18,8 @@ from tallystick.formula.schema_path import (
     type_of,
 )
 from tallystick.governance.prove.fields import Demand, put
-from tallystick.plugins.draw import Draw
-from tallystick.records.random_values import DEPTH, maker
+from tallystick.plugins.generator import Draw
+from tallystick.testing.random_values import DEPTH, value_maker
 
 Token = tuple[str, int]
 """One of the different items of a path: the path that it was made for, and its number."""
@@ -138,4 +138,4 @@ def _value(kind: Schema, name: str, number: int, schema: Schema) -> Any:  # noqa
         }
     if type_of(kind) == "string" and not kind.keys() & {"const", "enum", "pattern", "format"}:
         return text[: kind.get("maxLength")]
-    return maker(schema, kind)(Draw.of(text), 0, DEPTH)
+    return value_maker(schema, kind)(Draw.of(text), 0, DEPTH)

@@ -1,4 +1,4 @@
-"""Samples: valid records of a skill type that meet its requirements, random and at the corners.
+"""Samples: valid records of a skill type that meet its requirements, random and at the boundaries.
 
 They follow from the schema, the requirements and a seed alone, also under another hash seed: the
 kit compares what two processes make of them.
@@ -19,30 +19,30 @@ from typing import Any
 import attrs
 import msgspec
 
-from tallystick.conformance.boundary_values import FULL, Corner, built, changed
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.tree import Node, leaves
-from tallystick.plugins.draw import Draw
+from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.extraction import FactsOf, compile_extraction
-from tallystick.records.history import history_of
-from tallystick.records.random_records import RandomRecords
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, load_schema, skill_type_of
 from tallystick.records.struct_builder import Record
+from tallystick.testing.boundary_values import FULL, Boundary, built, changed
+from tallystick.testing.history import history_of
+from tallystick.testing.random_records import RandomRecords
 
 JSON = dict[str, Any]
 """A record as a mapping of JSON values."""
 
 COUNT = 100
-"""How many random records there are; as many have a corner of its own in every place."""
+"""How many random records there are; as many have a boundary of its own in every place."""
 SEED = 1
-MOST_CORNERS = 500
+MOST_BOUNDARIES = 500
 """So many records are changed in one place; of more, every second, third … is kept."""
 
 _TRIES = 40
@@ -54,7 +54,7 @@ _READS_TWO = ("equal", "excess", "overlap")
 
 
 @attrs.frozen(eq=False)
-class Judge:
+class RecordChecker:
     """Tells whether a record is valid under a schema and meets requirements.
 
     Attributes:
@@ -113,14 +113,14 @@ def records(
     Args:
         schema: the self-contained schema of a skill type.
         requirements: those of the type, and perhaps of a rule set.
-        count: how many are random, if so many are found; the corners come on top.
+        count: how many are random, if so many are found; the boundaries come on top.
         seed: equal ones give equal records.
 
     Raises:
         SchemaError: no record was found that meets the requirements.
     """
-    judge = Judge(schema, tuple(requirements))
-    return _distinct(_made(judge, (), count, seed))
+    checker = RecordChecker(schema, tuple(requirements))
+    return _distinct(_made(checker, (), count, seed))
 
 
 @lru_cache(maxsize=64)
@@ -142,21 +142,23 @@ def of_type(
         SchemaError: no record was found that meets the requirements.
     """
     asked = skill_type.requirements if requirements is None else requirements
-    judge = Judge(load_schema(skill_type.schema), asked)
+    checker = RecordChecker(load_schema(skill_type.schema), asked)
     given = [*_examples(skill_type), *_of_generator(skill_type, seed)]
-    kept = [record for record in given if judge.unmet(record) == []]
-    return tuple(_distinct([*kept, *_made(judge, kept, count, seed)]))
+    kept = [record for record in given if checker.unmet(record) == []]
+    return tuple(_distinct([*kept, *_made(checker, kept, count, seed)]))
 
 
-def largest(judge: Judge, donors: Sequence[JSON], size: Fraction, letters: str) -> JSON | None:
+def largest(
+    checker: RecordChecker, donors: Sequence[JSON], size: Fraction, letters: str
+) -> JSON | None:
     """A record of which everything is that share of its largest; None if there is no such."""
-    record = _whole(judge.schema, Corner(0, size, letters=letters))
-    return mended(judge, record, donors)
+    record = _whole(checker.schema, Boundary(0, size, letters=letters))
+    return mended(checker, record, donors)
 
 
-def mended(judge: Judge, record: JSON, donors: Sequence[JSON]) -> JSON | None:
+def mended(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
     """The record, with what its unmet requirements read taken from one that meets them."""
-    unmet = judge.unmet(record)
+    unmet = checker.unmet(record)
     for donor in islice(donors, _TRIES):
         if not unmet:
             break
@@ -164,7 +166,7 @@ def mended(judge: Judge, record: JSON, donors: Sequence[JSON]) -> JSON | None:
         record = deepcopy(record)
         for path in sorted(paths):
             _copy(path.split("."), donor, record)
-        unmet = judge.unmet(record)
+        unmet = checker.unmet(record)
     return record if unmet == [] else None
 
 
@@ -173,65 +175,65 @@ def line(record: Mapping[str, Any]) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def plain(judge: Judge, record: Mapping[str, Any]) -> JSON:
+def plain(checker: RecordChecker, record: Mapping[str, Any]) -> JSON:
     """The record as an opaque fact gets it: what is left out, null or empty is missing."""
-    made: JSON = msgspec.to_builtins(judge.decoded(record))
+    made: JSON = msgspec.to_builtins(checker.decoded(record))
     return made
 
 
-def _made(judge: Judge, given: Sequence[JSON], count: int, seed: int) -> list[JSON]:
-    """Random records and corners; those that are given stand in where none is found."""
-    drawn = list(islice(_random(judge, count * _TRIES, seed), count))
+def _made(checker: RecordChecker, given: Sequence[JSON], count: int, seed: int) -> list[JSON]:
+    """Random records and boundaries; those that are given stand in where none is found."""
+    drawn = list(islice(_random(checker, count * _TRIES, seed), count))
     donors = [*drawn, *given]
     if not donors:
         raise SchemaError(
-            f"found no record of {skill_type_of(judge.schema)!r} that meets its requirements in "
+            f"found no record of {skill_type_of(checker.schema)!r} that meets its requirements in "
             f"{count * _TRIES} that its schema allows, expected some: give it examples"
         )
-    corners = [*_uniform(judge.schema), *_mixed(judge.schema, count, seed)]
-    found = (mended(judge, record, donors) for record in corners)
+    boundaries = [*_uniform(checker.schema), *_mixed(checker.schema, count, seed)]
+    found = (mended(checker, record, donors) for record in boundaries)
     kept = [record for record in found if record is not None]
-    return [*drawn, *kept, *_thinned(_changed(judge, donors[:_BASES]))]
+    return [*drawn, *kept, *_thinned(_changed(checker, donors[:_BASES]))]
 
 
-def _random(judge: Judge, tries: int, seed: int) -> Iterator[JSON]:
-    make, name = RandomRecords(judge.schema), skill_type_of(judge.schema)
+def _random(checker: RecordChecker, tries: int, seed: int) -> Iterator[JSON]:
+    make, name = RandomRecords(checker.schema), skill_type_of(checker.schema)
     for number in range(tries):
         record = make.record(Draw.of(seed, name, number), _EDGES[number % len(_EDGES)])
-        if judge.unmet(record) == []:
+        if checker.unmet(record) == []:
             yield record
 
 
 def _uniform(schema: Schema) -> Iterator[JSON]:
-    """Records that are at the same corner everywhere."""
+    """Records that are at the same boundary everywhere."""
     for turn in range(_TURNS):
         for size, same in ((0, False), (1, False), (FULL, False), (FULL, True)):
             for present in (True, False):
-                yield _whole(schema, Corner(turn, size, same=same, present=present))
+                yield _whole(schema, Boundary(turn, size, same=same, present=present))
 
 
 def _mixed(schema: Schema, count: int, seed: int) -> Iterator[JSON]:
-    """Records that are at another corner in each place."""
+    """Records that are at another boundary in each place."""
     for number in range(count):
-        yield _whole(schema, Corner(draw=Draw.of(seed, "corner", number)))
+        yield _whole(schema, Boundary(draw=Draw.of(seed, "corner", number)))
 
 
-def _changed(judge: Judge, bases: Sequence[JSON]) -> list[JSON]:
+def _changed(checker: RecordChecker, bases: Sequence[JSON]) -> list[JSON]:
     """Records changed in one place; what one of them cannot be, another one may."""
-    top, done, found = _top(judge.schema), set[tuple[str, int]](), list[JSON]()
+    top, done, found = _top(checker.schema), set[tuple[str, int]](), list[JSON]()
     for base in bases:
         turns: Counter[str] = Counter()
-        for path, record in changed(base, top, judge.schema):
+        for path, record in changed(base, top, checker.schema):
             turns[path] += 1
             key = path, turns[path]
-            if key not in done and judge.unmet(record) == []:
+            if key not in done and checker.unmet(record) == []:
                 done.add(key)
                 found.append(record)
     return found
 
 
-def _whole(schema: Schema, corner: Corner) -> JSON:
-    made: JSON = built(_top(schema), schema, corner)
+def _whole(schema: Schema, boundary: Boundary) -> JSON:
+    made: JSON = built(_top(schema), schema, boundary)
     return made
 
 
@@ -243,7 +245,7 @@ def _top(schema: Schema) -> Schema:
 
 
 def _thinned(found: list[JSON]) -> list[JSON]:
-    step = -(-len(found) // MOST_CORNERS)
+    step = -(-len(found) // MOST_BOUNDARIES)
     return found[:: max(1, step)]
 
 

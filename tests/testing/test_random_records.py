@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 from records.making import SCHEMAS, places
 
 from tallystick.errors import SchemaError
-from tallystick.plugins.draw import Draw
-from tallystick.records.random_records import RandomRecords, generator_of
-from tallystick.records.random_values import DEPTH, maker
+from tallystick.plugins.generator import Draw
+from tallystick.testing.random_records import RandomRecords, generator_of
+from tallystick.testing.random_values import DEPTH, value_maker
 
 Schema = dict[str, Any]
 
@@ -159,7 +159,7 @@ shapes = st.recursive(
 def test_a_value_follows_its_schema_without_being_judged(
     shape: Schema, seed: int, edges: int
 ) -> None:
-    value = maker(shape, shape)(Draw(seed), edges, DEPTH)
+    value = value_maker(shape, shape)(Draw(seed), edges, DEPTH)
     assert not list(Draft202012Validator(shape).iter_errors(value))
 
 
@@ -193,7 +193,7 @@ def test_equal_choices_make_equal_records() -> None:
 
 
 def test_a_definition_within_itself_ends() -> None:
-    make = maker(record_schema(True), {"$ref": "#/$defs/tree"})
+    make = value_maker(record_schema(True), {"$ref": "#/$defs/tree"})
     assert max(depth(make(Draw(seed), 0, DEPTH)) for seed in range(200)) <= 2 * DEPTH + 2
 
 

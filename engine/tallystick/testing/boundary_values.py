@@ -1,6 +1,6 @@
-"""Values at the corners of a JSON Schema: the smallest, the largest, the empty, the repeated.
+"""Values at the boundaries of a JSON Schema: the smallest, the largest, the empty, the repeated.
 
-A value is built from the part of a schema and a corner, and a value that is there already is
+A value is built from the part of a schema and a boundary, and a value that is there already is
 changed in one place at a time. Both follow the keywords that record schemas have; a part with
 others is left to the random values. Nothing here promises a valid record: whoever needs one asks.
 """
@@ -16,8 +16,8 @@ import attrs
 
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import Schema, alternatives_of, type_of
-from tallystick.plugins.draw import Draw
-from tallystick.records.random_values import DEPTH, maker
+from tallystick.plugins.generator import Draw
+from tallystick.testing.random_values import DEPTH, value_maker
 
 FULL = 24
 """How large a full list is that no test of time needs; larger ones only take longer."""
@@ -34,8 +34,8 @@ _AWKWARD = (3 * (1 / 10), 1 / 3, 1 - 2**-53, 2.5e-9, 57 / 200, 1e-300)
 
 
 @attrs.frozen
-class Corner:
-    """Which corner of a schema a value is built at.
+class Boundary:
+    """Which boundary of a schema a value is built at.
 
     Attributes:
         turn: which of its numbers, options and branches each part takes, counted around.
@@ -44,7 +44,7 @@ class Corner:
         same: whether items are the same; else they take turns.
         present: whether optional fields are there.
         letters: what texts are made of.
-        draw: if given, every part takes a corner of its own from it.
+        draw: if given, every part takes a boundary of its own from it.
     """
 
     turn: int = 0
@@ -55,28 +55,28 @@ class Corner:
     letters: str = "x"
     draw: Draw | None = None
 
-    def here(self) -> Corner:
-        """The corner of one part."""
+    def here(self) -> Boundary:
+        """The boundary of one part."""
         if self.draw is None:
             return self
         turn, size = self.draw.whole(0, _USUAL_MOST), self.draw.one(_SIZES[:-1])
         same, present = self.draw.chance(1, of=2), self.draw.chance(1, of=2)
         return attrs.evolve(self, turn=turn, size=size, same=same, present=present)
 
-    def of_item(self, position: int) -> Corner:
-        """The corner of an item of a list."""
+    def of_item(self, position: int) -> Boundary:
+        """The boundary of an item of a list."""
         turn = self.turn if self.same else self.turn + position
         return attrs.evolve(self, turn=turn, size=self.inner)
 
 
-def built(schema: Any, root: Schema, corner: Corner, room: int = DEPTH) -> Any:  # noqa: ANN401  # a JSON value
-    """A value of a part of a self-contained schema, at a corner.
+def built(schema: Any, root: Schema, boundary: Boundary, room: int = DEPTH) -> Any:  # noqa: ANN401  # a JSON value
+    """A value of a part of a self-contained schema, at a boundary.
 
     Raises:
         SchemaError: no value meets the part.
     """
     found, nullable = alternatives_of(schema, root)
-    here = corner.here()
+    here = boundary.here()
     if nullable and (not here.present or not found):
         return None
     if not found:
@@ -84,16 +84,20 @@ def built(schema: Any, root: Schema, corner: Corner, room: int = DEPTH) -> Any: 
     return _built(found[here.turn % len(found)], root, here, room)
 
 
-def _built(part: Schema, root: Schema, corner: Corner, room: int) -> Any:  # noqa: ANN401  # a JSON value
+def _built(part: Schema, root: Schema, boundary: Boundary, room: int) -> Any:  # noqa: ANN401  # a JSON value
     options = options_of(part)
     if options:
-        return options[corner.turn % len(options)]
+        return options[boundary.turn % len(options)]
     kind = type_of(part)
     if any(word in part for word in _BEYOND) or kind not in _CONTAINERS:
-        return maker(root, part)(Draw.of("corner", corner.turn), 0, room)
+        return value_maker(root, part)(Draw.of("corner", boundary.turn), 0, room)
     if kind == "string":
-        return _text(part, corner)
-    return _list(part, root, corner, room) if kind == "array" else _object(part, root, corner, room)
+        return _text(part, boundary)
+    return (
+        _list(part, root, boundary, room)
+        if kind == "array"
+        else _object(part, root, boundary, room)
+    )
 
 
 def options_of(part: Schema) -> list[Any]:
@@ -140,57 +144,57 @@ def _count(size: int | Fraction, part: Schema, least_word: str, most_word: str) 
     return min(most, max(least, wanted))
 
 
-def _text(part: Schema, corner: Corner) -> str:
-    length = _count(corner.size, part, "minLength", "maxLength")
-    start = "" if corner.same else str(corner.turn)
-    return "".join(islice(chain(start, cycle(corner.letters)), length))
+def _text(part: Schema, boundary: Boundary) -> str:
+    length = _count(boundary.size, part, "minLength", "maxLength")
+    start = "" if boundary.same else str(boundary.turn)
+    return "".join(islice(chain(start, cycle(boundary.letters)), length))
 
 
-def _list(part: Schema, root: Schema, corner: Corner, room: int) -> list[Any]:
-    count = _count(corner.size, part, "minItems", "maxItems") if room > 0 else 0
+def _list(part: Schema, root: Schema, boundary: Boundary, room: int) -> list[Any]:
+    count = _count(boundary.size, part, "minItems", "maxItems") if room > 0 else 0
     items = part.get("items", True)
-    return [built(items, root, corner.of_item(place), room - 1) for place in range(count)]
+    return [built(items, root, boundary.of_item(place), room - 1) for place in range(count)]
 
 
-def _object(part: Schema, root: Schema, corner: Corner, room: int) -> dict[str, Any]:
+def _object(part: Schema, root: Schema, boundary: Boundary, room: int) -> dict[str, Any]:
     required = part.get("required", ())
     made = {
-        name: built(inner, root, corner, room - 1)
+        name: built(inner, root, boundary, room - 1)
         for name, inner in part.get("properties", {}).items()
-        if name in required or (corner.here().present and room > 0)
+        if name in required or (boundary.here().present and room > 0)
     }
     if "properties" in part or not isinstance(part.get("additionalProperties"), Mapping):
         return made
     names = {"type": "string", "minLength": 1, **part.get("propertyNames", {})}
-    for place in range(_count(corner.size, part, "minProperties", "maxProperties")):
-        of_item = attrs.evolve(corner.of_item(place), turn=corner.turn + place, same=False)
+    for place in range(_count(boundary.size, part, "minProperties", "maxProperties")):
+        of_item = attrs.evolve(boundary.of_item(place), turn=boundary.turn + place, same=False)
         key = built(names, root, attrs.evolve(of_item, draw=None, size=8), room - 1)
-        made[key] = built(part["additionalProperties"], root, corner.of_item(place), room - 1)
+        made[key] = built(part["additionalProperties"], root, boundary.of_item(place), room - 1)
     return made
 
 
-def corners_of(part: Schema) -> list[Corner]:
-    """The corners at which one part alone has different values."""
+def boundaries_of(part: Schema) -> list[Boundary]:
+    """The boundaries at which one part alone has different values."""
     options = options_of(part)
     if options:
-        return [Corner(turn) for turn in range(len(options))]
+        return [Boundary(turn) for turn in range(len(options))]
     if type_of(part) in ("array", "string") or "properties" not in part:
-        return [Corner(turn, size, same=same) for size in _SIZES for turn, same in _KINDS]
-    return [Corner(turn, present=present) for turn in (0, 1) for present in (True, False)]
+        return [Boundary(turn, size, same=same) for size in _SIZES for turn, same in _KINDS]
+    return [Boundary(turn, present=present) for turn in (0, 1) for present in (True, False)]
 
 
 _KINDS = ((0, False), (1, True))
 
 
 def changed(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # JSON
-    """A value changed in one place at a time, to every corner of that place, with its path."""
+    """A value changed in one place at a time, to every boundary of that place, with its path."""
     found, nullable = alternatives_of(schema, root)
     if nullable and path:
         yield path, None
     for part in found:
         if path:
-            for corner in corners_of(part):
-                yield path, _built(part, root, corner, DEPTH)
+            for boundary in boundaries_of(part):
+                yield path, _built(part, root, boundary, DEPTH)
         yield from _within(value, part, root, path)
 
 
@@ -198,14 +202,14 @@ def grown(
     value: Any,  # noqa: ANN401  # a JSON value
     schema: Any,  # noqa: ANN401  # or a boolean
     root: Schema,
-    corner: Corner,
+    boundary: Boundary,
     path: str = "",
 ) -> Iterator[tuple[str, Any]]:
-    """A value with one list, map or text at a time made at a corner, with its path."""
+    """A value with one list, map or text at a time made at a boundary, with its path."""
     for part in alternatives_of(schema, root)[0]:
         if path and _can_grow(part):
-            yield path, _built(part, root, corner, DEPTH)
-        yield from _within(value, part, root, path, corner)
+            yield path, _built(part, root, boundary, DEPTH)
+        yield from _within(value, part, root, path, boundary)
 
 
 def _can_grow(part: Schema) -> bool:
@@ -219,23 +223,23 @@ def _within(
     part: Schema,
     root: Schema,
     path: str,
-    corner: Corner | None = None,
+    boundary: Boundary | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The changes of what is in a value."""
     if isinstance(value, dict) and type_of(part) == "object":
         for name, inner in _fields(value, part).items():
             at = f"{path}.{name}" if path else name
             if name in value:
-                for where, new in _inner(value[name], inner, root, at, corner):
+                for where, new in _inner(value[name], inner, root, at, boundary):
                     yield where, {**value, name: new}
-                if corner is None and name in part.get("properties", {}):
+                if boundary is None and name in part.get("properties", {}):
                     yield at, {key: kept for key, kept in value.items() if key != name}
-            elif corner is None:
-                yield at, {**value, name: built(inner, root, Corner())}
+            elif boundary is None:
+                yield at, {**value, name: built(inner, root, Boundary())}
     if isinstance(value, list) and value and type_of(part) == "array":
-        for where, new in _inner(value[0], part.get("items", True), root, f"{path}[0]", corner):
+        for where, new in _inner(value[0], part.get("items", True), root, f"{path}[0]", boundary):
             yield where, [new, *value[1:]]
-        if corner is None:
+        if boundary is None:
             yield path, [*value, *value]
 
 
@@ -252,8 +256,8 @@ def _inner(
     schema: Any,  # noqa: ANN401  # or a boolean
     root: Schema,
     path: str,
-    corner: Corner | None,
+    boundary: Boundary | None,
 ) -> Iterator[tuple[str, Any]]:
-    if corner is None:
+    if boundary is None:
         return changed(value, schema, root, path)
-    return grown(value, schema, root, corner, path)
+    return grown(value, schema, root, boundary, path)

@@ -1,4 +1,4 @@
-"""A history: the records of a made-up network, over epochs and rounds, as lines of JSON.
+"""Histories: the records of a made-up network, over epochs and rounds, as lines of JSON.
 
 In a round tasks of the skill types take turns. Each is given to a group of the miners that declare
 its type; each answer is recorded by most of the validators. Miners differ in how well they do: in
@@ -18,28 +18,95 @@ import attrs
 import msgspec
 
 from tallystick.errors import RecordError, SchemaError
-from tallystick.plugins.draw import CERTAIN, Draw
-from tallystick.plugins.generator import Generator
+from tallystick.plugins.generator import CERTAIN, Draw, Generator
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import MISSED
-from tallystick.records.network import Miner, Network, network_of
-from tallystick.records.random_numbers import Make
-from tallystick.records.random_records import generator_of
-from tallystick.records.random_values import DEPTH, maker
 from tallystick.records.schema import Schema, load_schema
 from tallystick.records.validator import Judge
 from tallystick.resources import schema_path
+from tallystick.testing.random_records import generator_of
+from tallystick.testing.random_values import DEPTH, Make, value_maker
 
+_EVENTS = "events"
 _GROUPS = (3, 4, 5)
+"""How many miners a task may be given to; the first ones are its primaries, the others audit."""
 _PRIMARIES = 3
 _RECORDED = 85
+"""How many of 100 answers a validator records."""
+# a deadline is missed in (110 - skill) / 8 of 100 cases: by the worst in ten, by the best in one
 _ON_TIME = 110
 _SELDOM = 8
-_EVENTS = "events"
+_BASE_58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_HOTKEY = 48
+_WORST, _BEST = 15, 98
+_BY_TYPE = 10
+"""How far the skill of a miner in one type may be from its skill altogether."""
+_DECLARED = 70
+"""How many of 100 miners declare a type."""
 
 _encode = msgspec.json.Encoder().encode
 
 Fields = dict[str, Any]
+
+
+@attrs.frozen
+class Miner:
+    """One miner.
+
+    Attributes:
+        uid: its slot.
+        hotkey: its name.
+        skills: by the skill types that it declares, how many of 100 things it does well.
+    """
+
+    uid: int
+    hotkey: str
+    skills: Mapping[str, int]
+
+
+@attrs.frozen
+class Network:
+    """Who takes part.
+
+    Attributes:
+        miners: by skill type, those that declare it.
+        validators: the hotkeys of the validators.
+    """
+
+    miners: Mapping[str, tuple[Miner, ...]]
+    validators: tuple[str, ...]
+
+
+def network_of(seed: int, types: Sequence[str], miners: int, validators: int) -> Network:
+    """The network of a seed; a miner is the same however many others there are."""
+    every = [_miner(seed, uid, types) for uid in range(miners)]
+    return Network(
+        miners={name: _declaring(name, every) for name in types},
+        validators=tuple(_hotkey(Draw.of(seed, "validator", n)) for n in range(validators)),
+    )
+
+
+def _declaring(name: str, every: Sequence[Miner]) -> tuple[Miner, ...]:
+    return tuple(miner for miner in every if name in miner.skills)
+
+
+def _miner(seed: int, uid: int, types: Sequence[str]) -> Miner:
+    draw = Draw.of(seed, "miner", uid)
+    hotkey, skill = _hotkey(draw), draw.whole(_WORST, _BEST)
+    skills = {name: _skill(seed, uid, name, skill) for name in types}
+    declared = {name: found for name, (declares, found) in skills.items() if declares or uid == 0}
+    return Miner(uid, hotkey, declared)
+
+
+def _skill(seed: int, uid: int, skill_type: str, skill: int) -> tuple[bool, int]:
+    """Whether the miner declares the type, and how well it does there."""
+    draw = Draw.of(seed, "skill", uid, skill_type)
+    found = skill + draw.whole(-_BY_TYPE, _BY_TYPE)
+    return draw.chance(_DECLARED), min(CERTAIN, max(0, found))
+
+
+def _hotkey(draw: Draw) -> str:
+    return "5" + "".join([draw.one(_BASE_58) for _ in range(_HOTKEY - 1)])
 
 
 @attrs.frozen
@@ -49,14 +116,14 @@ class History:
     Attributes:
         seed: equal ones give equal bytes.
         network: who takes part.
-        kinds: the skill types of its tasks.
+        makers: the skill types of its tasks.
         epochs: how many epochs there are, from 0.
         rounds: how many rounds an epoch has; they are numbered on from epoch to epoch.
     """
 
     seed: int
     network: Network
-    kinds: tuple[Kind, ...]
+    makers: tuple[RecordMaker, ...]
     epochs: int
     rounds: int
 
@@ -71,35 +138,35 @@ class History:
         task = 0
         while due > 0:
             # the types take turns also where a round has few tasks
-            kind = self.kinds[(number + task) % len(self.kinds)]
-            draw = Draw.of(self.seed, "task", kind.name, number, task)
+            maker = self.makers[(number + task) % len(self.makers)]
+            draw = Draw.of(self.seed, "task", maker.name, number, task)
             who = {"task_id": f"task-{number:06}-{task:05}", "round": number}
-            for line in self._task(kind, draw, who | {"epoch": number // self.rounds}):
+            for line in self._task(maker, draw, who | {"epoch": number // self.rounds}):
                 yield line
                 due -= 1
                 if not due:
                     return
             task += 1
 
-    def _task(self, kind: Kind, draw: Draw, when: Fields) -> Iterator[bytes]:
+    def _task(self, maker: RecordMaker, draw: Draw, when: Fields) -> Iterator[bytes]:
         """The records of one task: of each miner of its group, as each validator saw it."""
-        pool = self.network.miners[kind.name]
+        pool = self.network.miners[maker.name]
         group = draw.some(pool, draw.one(_GROUPS))
-        group.sort(key=lambda miner: (-miner.skills[kind.name], miner.uid))
-        task = kind.generator.task(draw)
-        asked = {"skill_type": kind.name, **when}
+        group.sort(key=lambda miner: (-miner.skills[maker.name], miner.uid))
+        task = maker.generator.task(draw)
+        asked = {"skill_type": maker.name, **when}
         for place, miner in enumerate(group):
-            role = kind.roles[0 if place < _PRIMARIES else -1]
-            answer = kind.answer(draw, miner, task, alone=len(group) < min(_GROUPS))
+            role = maker.roles[0 if place < _PRIMARIES else -1]
+            answer = maker.answer(draw, miner, task, alone=len(group) < min(_GROUPS))
             for validator in draw.kept(self.network.validators, _RECORDED):
                 shown = {"uid": miner.uid, "hotkey": miner.hotkey}
                 head = {**asked, "validator": validator, "miner": shown, "role": role}
-                record = {**head, "task": task, **kind.verified(draw, task, answer)}
+                record = {**head, "task": task, **maker.verified(draw, task, answer)}
                 yield _encode(record) + b"\n"
 
 
 @attrs.frozen(eq=False)
-class Kind:
+class RecordMaker:
     """A skill type, ready to make up records.
 
     Attributes:
@@ -162,46 +229,46 @@ def history_of(  # noqa: PLR0913  # one argument for each size of the network
     ordered = sorted(types, key=lambda each: each.name)
     names = [each.name for each in ordered]
     network = network_of(seed, names, miners, validators)
-    return History(seed, network, tuple(_kind(each) for each in ordered), epochs, rounds)
+    return History(seed, network, tuple(_maker(each) for each in ordered), epochs, rounds)
 
 
-def _kind(skill_type: SkillType) -> Kind:
+def _maker(skill_type: SkillType) -> RecordMaker:
     schema = load_schema(skill_type.schema)
     common = json.loads(schema_path("record-1").read_bytes())
     names = [name for name in common["properties"] if name not in common["required"]]
-    kind = Kind(
+    maker = RecordMaker(
         name=skill_type.name,
         generator=skill_type.generator or generator_of(schema),
         optional={
-            name: maker(schema, schema["properties"][name], skilled=True)
+            name: value_maker(schema, schema["properties"][name], skilled=True)
             for name in names
             if name != _EVENTS
         },
         roles=tuple(common["$defs"]["role"]["enum"]),
         misses=True,
     )
-    return attrs.evolve(kind, misses=_may_miss(kind, schema))
+    return attrs.evolve(maker, misses=_may_miss(maker, schema))
 
 
-def _may_miss(kind: Kind, schema: Schema) -> bool:
+def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     """Whether the schema allows a record without an answer; it has to allow the others."""
-    judge, draw = Judge(schema), Draw.of("sample", kind.name)
-    miner = Miner(0, "sample", {kind.name: CERTAIN})
-    task = kind.generator.task(draw)
-    head = {"skill_type": kind.name, "task_id": "sample", "round": 0, "epoch": 0}
+    validator, draw = Judge(schema), Draw.of("sample", maker.name)
+    miner = Miner(0, "sample", {maker.name: CERTAIN})
+    task = maker.generator.task(draw)
+    head = {"skill_type": maker.name, "task_id": "sample", "round": 0, "epoch": 0}
     head |= {"validator": "sample", "miner": {"uid": 0, "hotkey": "sample"}}
-    head |= {"role": kind.roles[0], "task": task}
-    answering = attrs.evolve(kind, misses=False)
+    head |= {"role": maker.roles[0], "task": task}
+    answering = attrs.evolve(maker, misses=False)
     try:
         answer = answering.answer(draw, miner, task, alone=False)
-        judge.check({**head, **kind.verified(draw, task, answer)})
+        validator.check({**head, **maker.verified(draw, task, answer)})
     except RecordError as error:
         raise SchemaError(
-            f"found a made-up record of {kind.name!r} that its schema refuses ({error}), expected "
+            f"found a made-up record of {maker.name!r} that its schema refuses ({error}), expected "
             "a valid one: mend the generator of the skill type"
         ) from error
     try:
-        judge.check({**head, **kind.verified(draw, task, {})})
+        validator.check({**head, **maker.verified(draw, task, {})})
     except RecordError:
         return False
     return True

@@ -1,7 +1,7 @@
 """Random records of a skill type, made from its schema alone: every one is valid under it.
 
-Values follow the schema, and the schema judges what was made: where it has a keyword that the
-values do not follow, another one is tried.
+Values follow the schema, and what was made is validated: where the schema has a keyword that
+the values do not follow, another record is tried.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ import jsonschema_rs
 
 from tallystick.errors import SchemaError
 from tallystick.formula.schema_path import ANSWER
-from tallystick.plugins.draw import Draw
-from tallystick.plugins.generator import Generator
+from tallystick.plugins.generator import Draw, Generator
 from tallystick.records.decoding import MISSED
-from tallystick.records.random_numbers import Make
-from tallystick.records.random_values import DEPTH, maker
 from tallystick.records.schema import Schema, skill_type_of
+from tallystick.testing.random_values import DEPTH, Make, value_maker
 
 _TRIES = 200
 _MISSED_OF_100 = 5
@@ -42,11 +40,11 @@ class RandomRecords:
 
     @_make.default
     def _compile(self) -> Make:
-        return maker(self.schema, {**self.schema, "required": self._always()})
+        return value_maker(self.schema, {**self.schema, "required": self._always()})
 
     @_is_valid.default
-    def _judge(self) -> Check:
-        return _judge_of(self.schema)
+    def _compile_check(self) -> Check:
+        return _check_of(self.schema)
 
     def record(self, draw: Draw, edges: int = 0) -> dict[str, Any]:
         """A valid record.
@@ -93,8 +91,8 @@ def generator_of(schema: Schema) -> Generator:
 
 def _part(schema: Schema, name: str) -> Callable[[Draw], Any]:
     part = schema.get("properties", {}).get(name, {"type": "object"})
-    make = maker(schema, part)
-    is_valid = _judge_of({"$defs": schema.get("$defs", {}), "allOf": [part]})
+    make = value_maker(schema, part)
+    is_valid = _check_of({"$defs": schema.get("$defs", {}), "allOf": [part]})
     what = f"{name} of the skill type {skill_type_of(schema)!r}"
     return lambda draw: _valid(make, is_valid, draw, 0, what)
 
@@ -110,6 +108,8 @@ def _valid(make: Make, is_valid: Check, draw: Draw, edges: int, what: str) -> An
     )
 
 
-def _judge_of(schema: Schema) -> Check:
-    judge = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=False, offline=True)
-    return judge.is_valid
+def _check_of(schema: Schema) -> Check:
+    validator = jsonschema_rs.Draft202012Validator(
+        dict(schema), validate_formats=False, offline=True
+    )
+    return validator.is_valid

@@ -11,12 +11,12 @@ import pytest
 from conformance.memos import least, most, skill_type
 from jsonschema import Draft202012Validator
 
-from tallystick.conformance.samples import SEED, line, of_type, records
 from tallystick.errors import SchemaError
 from tallystick.plugins.author import count, number, require
 from tallystick.plugins.registry import installed
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
+from tallystick.testing.samples import SEED, line, of_type, records
 
 Record = dict[str, Any]
 

@@ -1,0 +1,1 @@
+"""Made-up records: random ones, boundary values, samples of a type, histories of a network."""
