@@ -16,7 +16,7 @@ from decimal import Decimal
 import click
 import numpy as np
 
-from tallystick.numbers.geometric import geometric_mean_columns
+from tallystick.numbers.means import geometric_mean_columns
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 

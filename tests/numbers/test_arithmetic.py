@@ -8,7 +8,7 @@ from kernels import cases, oracle
 from numpy.typing import NDArray
 
 from tallystick.errors import NumberError
-from tallystick.numbers.arithmetic import arithmetic_mean, arithmetic_mean_columns
+from tallystick.numbers.means import arithmetic_mean, arithmetic_mean_columns
 from tallystick.numbers.weights import Weights
 
 ROWS = 5_000

@@ -9,9 +9,8 @@ from kernels import cases, oracle
 from numpy.typing import NDArray
 
 from tallystick.errors import NumberError
-from tallystick.numbers._columns import geometric as kernel
-from tallystick.numbers._columns import libm
-from tallystick.numbers.geometric import geometric_mean, geometric_mean_columns
+from tallystick.numbers import mean_columns as kernel
+from tallystick.numbers.means import geometric_mean, geometric_mean_columns
 from tallystick.numbers.weights import Weights
 
 NANO = 10**9
@@ -111,12 +110,12 @@ def test_a_library_without_logarithms_changes_nothing(
         return out
 
     monkeypatch.setattr(np, "log", broken)
-    monkeypatch.setattr(libm, "is_trusted", lambda: False)
+    monkeypatch.setattr(kernel, "logarithms_are_trusted", lambda: False)
     assert wrong_rows(weights, 400) == []
 
 
 def test_the_library_of_this_machine_is_trusted() -> None:
-    assert libm.is_trusted()
+    assert kernel.logarithms_are_trusted()
 
 
 @pytest.mark.parametrize("name", ["log", "exp"])
@@ -125,12 +124,12 @@ def test_a_library_that_is_wrong_by_a_thousand_units_is_not_trusted(
 ) -> None:
     right = getattr(np, name)
     monkeypatch.setattr(np, name, lambda x: right(x) * (1 + 2.0**-42))
-    assert not libm.is_trusted.__wrapped__()
+    assert not kernel.logarithms_are_trusted.__wrapped__()
 
 
 def test_a_library_that_gives_nan_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "exp", lambda x: np.full_like(x, np.nan))
-    assert not libm.is_trusted.__wrapped__()
+    assert not kernel.logarithms_are_trusted.__wrapped__()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ EXEMPT = {
     ("governance/diff/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
-    ("numbers/_columns/", "0.5"): "half of the last place, where values round",
+    ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
     ("rules/findings.py", "10"): "the base of decimals",
 }
 """What the engine spells all the same, by module or package, with the reason."""

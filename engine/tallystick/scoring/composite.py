@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.errors import NumberError
-from tallystick.numbers.arithmetic import arithmetic_mean, arithmetic_mean_columns
-from tallystick.numbers.geometric import geometric_mean, geometric_mean_columns
+from tallystick.numbers.means import (
+    arithmetic_mean,
+    arithmetic_mean_columns,
+    geometric_mean,
+    geometric_mean_columns,
+)
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.numbers.average import weighted_average
 from tallystick.numbers.nano import from_decimal, round_half_even
+from tallystick.numbers.statistics import weighted_average
 from tallystick.rules.sections import RoundAggregation
 from tallystick.state.event import StateEvent
 from tallystick.state.rules import StateRules

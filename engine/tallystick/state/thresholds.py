@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from heapq import nlargest
 
-from tallystick.numbers.median import median
 from tallystick.numbers.nano import round_half_even
+from tallystick.numbers.statistics import median
 from tallystick.rules.sections import Roles, ThresholdTracking
 from tallystick.scoring.tiers import Thresholds
 from tallystick.state.event import StateEvent

@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels import cases
-from tallystick.numbers.arithmetic import arithmetic_mean_columns
-from tallystick.numbers.average import grouped_weighted_average
-from tallystick.numbers.geometric import geometric_mean_columns
-from tallystick.numbers.median import grouped_median
-from tallystick.numbers.product import product_columns
-from tallystick.numbers.ratio import ratio_columns
+from tallystick.numbers.means import arithmetic_mean_columns, geometric_mean_columns
 from tallystick.numbers.weights import Weights
 
 ROWS = 1_500
@@ -30,16 +25,12 @@ def features() -> dict[str, list[str]]:
 
 def results() -> list[NDArray[np.int64]]:
     """The results of every kernel on the hard cases."""
-    values, starts = cases.integers(1, ROWS, 0, 2**33 - 1), cases.starts(2, ROWS, 9, smallest=1)
-    weights = [cases.integers(seed, ROWS, 0, 2 * cases.NANO) for seed in (3, 4)]
-    found = [grouped_weighted_average(values, weights, starts), grouped_median(values, starts)]
+    found = []
     for text in cases.WEIGHTS:
         exact = cases.fractions(text)
         axes = cases.axes(5, ROWS, exact)
         found.append(geometric_mean_columns(axes, Weights.of(exact)))
         found.append(arithmetic_mean_columns(axes, Weights.of(exact)))
-    found += [ratio_columns(*cases.ratios(6, ROWS, bits)) for bits in (20, 40, 61)]
-    found += [product_columns(cases.factors(7, ROWS, count)) for count in (2, 3, 6)]
     return found
 
 

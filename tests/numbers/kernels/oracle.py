@@ -51,29 +51,19 @@ def wrong_arithmetic(answers: Answers, columns: Columns, weights: Sequence[Fract
     return _wrong(answers, ((total, degree) for total in sums))
 
 
-def wrong_ratios(answers: Answers, numerators: NDArray, denominators: NDArray) -> list[int]:
-    return _wrong(answers, ((NANO * a, b) for a, b in _rows([numerators, denominators])))
-
-
-def wrong_products(answers: Answers, columns: Columns) -> list[int]:
-    unit = NANO ** (len(columns) - 1)
-    return _wrong(answers, ((math.prod(row), unit) for row in _rows(columns)))
-
-
-def wrong_averages(
-    answers: Answers, values: NDArray, weights: Columns, starts: NDArray
-) -> list[int]:
+def wrong_averages(answers: list[int], groups: Sequence[tuple[list[int], list[int]]]) -> list[int]:
     quotients = []
-    for group in _groups([values, *weights], starts):
-        total = sum(math.prod(row[1:]) for row in group)
-        quotients.append((sum(math.prod(row) for row in group), total) if total else (0, 1))
+    for values, weights in groups:
+        total = sum(weights)
+        weighted = sum(v * w for v, w in zip(values, weights, strict=True))
+        quotients.append((weighted, total) if total else (0, 1))
     return _wrong(answers, quotients)
 
 
-def wrong_medians(answers: Answers, values: NDArray, starts: NDArray) -> list[int]:
+def wrong_medians(answers: list[int], groups: Sequence[list[int]]) -> list[int]:
     quotients = []
-    for group in _groups([values], starts):
-        ordered = sorted(row[0] for row in group)
+    for values in groups:
+        ordered = sorted(values)
         quotients.append((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2], 2))
     return _wrong(answers, quotients)
 
@@ -89,9 +79,3 @@ def _integers(answers: Answers) -> list[int]:
 
 def _rows(columns: Columns) -> list[tuple[int, ...]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _groups(columns: Columns, starts: NDArray) -> list[list[tuple[int, ...]]]:
-    rows, firsts = _rows(columns), starts.tolist()
-    bounds = zip(firsts, [*firsts[1:], len(rows)], strict=True)
-    return [rows[first:last] for first, last in bounds]

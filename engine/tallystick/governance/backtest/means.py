@@ -1,6 +1,6 @@
 """Geometric means of columns under many weights: the logarithms are taken once for all of them.
 
-The proposal and its margin are those of the logarithmic form of `numbers._columns.geometric`, whose
+The proposal and its margin are those of the logarithmic form of `numbers.mean_columns`, whose
 proof does not depend on where the logarithms come from. The few rows that it does not accept are
 decided by correctly rounded decimal logarithms where those settle it, and else by integers.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column
-from tallystick.numbers.geometric import geometric_mean_columns, logarithms_are_trusted
+from tallystick.numbers.means import geometric_mean_columns, logarithms_are_trusted
 from tallystick.numbers.root import decide_remembered
 from tallystick.numbers.weights import Weights
 
