@@ -26,7 +26,7 @@ import json
 import tallystick, tallystick_skills, tallystick_workflow
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
-from tallystick.rules.resolution import shipped
+from tallystick.rules.loading import shipped
 
 registry = installed()
 print(json.dumps({

@@ -12,8 +12,8 @@ import tallystick
 from tallystick.plugins.registry import installed
 from tallystick.resources import schema_path
 from tallystick.rules.digest import canonical_form
+from tallystick.rules.loading import shipped
 from tallystick.rules.model import BUILT_IN_COMPOSITES
-from tallystick.rules.resolution import shipped
 
 _PAGE = Page.of("docs/rule-sets.md")
 _SCHEMA: Schema = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))

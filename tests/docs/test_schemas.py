@@ -14,7 +14,7 @@ from generators import SKILL_TYPES, record
 import tallystick
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
-from tallystick.rules.resolution import shipped
+from tallystick.rules.loading import shipped
 from tallystick.scoring.result import FIELDS
 
 _NAMES = ("result-1", "reject-1", "receipt-1")

@@ -12,8 +12,7 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.resources import folder
-from tallystick.rules.loading import load
-from tallystick.rules.resolution import find, shipped
+from tallystick.rules.loading import find, load, shipped
 
 REFERENCES = ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
 

@@ -9,7 +9,7 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.rules.positions import DEEPEST, TooDeepError, scan
+from tallystick.rules.toml import DEEPEST, TooDeepError, scan
 
 Value = Any  # of a document
 

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 
 from tallystick.resources import schema_path
-from tallystick.rules.schema import describe, judge
+from tallystick.rules.schema import describe, validate
 
 Value = Any  # of a document
 
@@ -54,10 +54,10 @@ def test_every_number_has_a_range_but_parameters_whose_formula_has_it() -> None:
 
 
 def test_unknown_keys_and_broken_values_are_told_apart() -> None:
-    judgement = judge({"rule_set": {"name": "a", "format": 1, "x": 2}, "axes": {}, "tiers": 3})
-    assert judgement.unknown == (("rule_set", "x"),)
-    assert set(judgement.broken) == {(), ("rule_set",), ("tiers",)}
-    assert {f.path for f in judgement.findings} == {
+    validation = validate({"rule_set": {"name": "a", "format": 1, "x": 2}, "axes": {}, "tiers": 3})
+    assert validation.unknown == (("rule_set", "x"),)
+    assert set(validation.broken) == {(), ("rule_set",), ("tiers",)}
+    assert {f.path for f in validation.findings} == {
         ("skill_types",),
         ("rule_set", "version"),
         ("rule_set", "x"),

@@ -12,7 +12,7 @@ from third_party.blend_releases import BROKEN, PACKAGE, PROJECT, copy_of, formul
 import tallystick
 from tallystick.errors import InputError, RuleSetError
 from tallystick.plugins.registry import GROUP, Registry
-from tallystick.rules.resolution import shipped
+from tallystick.rules.loading import shipped
 from tallystick.scoring.facts.files import extract_file
 from tallystick.scoring.receipt import Receipt
 from tallystick.scoring.scorer import Scorer

@@ -27,7 +27,7 @@ def demo(as_json: bool) -> None:
     The exit status is 1 if a rule set does not load; the others are shown.
     """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.rules.resolution import shipped  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import shipped  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     registry = installed()

@@ -46,7 +46,7 @@ rules.add_command(prove_command)
 def list_command(as_json: bool) -> None:
     """The rule sets that are installed, with their digests; exit status 1 if one does not load."""
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.rules.resolution import shipped  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import shipped  # noqa: PLC0415  # heavy
 
     registry = installed()
     rows = [_listed(name, registry) for name in shipped(registry)]
@@ -91,7 +91,7 @@ def check_command(reference: str, as_json: bool) -> None:
     The exit status is 2 when there is no such file, or it cannot be read.
     """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.rules.resolution import find  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     path = find(reference, installed()).path

@@ -19,7 +19,7 @@ import attrs
 from tallystick.errors import PluginError
 from tallystick.plugins.registry import Registry
 from tallystick.resources import schema_path
-from tallystick.rules.resolution import shipped
+from tallystick.rules.loading import shipped
 
 _TEMPLATE = Path(__file__).parent / "template"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -14,10 +14,9 @@ from tallystick.conformance.subject import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError, SchemaError
 from tallystick.plugins.registry import Plugin, Registry
-from tallystick.rules.loading import load
+from tallystick.rules.loading import load, shipped
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.rules.resolution import shipped
 from tallystick.scoring.scorer import Scorer, bind
 
 

@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.rules.cycles import find_cycle
 from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
-from tallystick.rules.formula_references import Use, check_use, formula_of, refused
+from tallystick.rules.formula_references import (
+    FormulaReference,
+    check_reference,
+    find_cycle,
+    formula_of,
+    refused,
+)
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
 from tallystick.rules.section_checks import check_sections
-from tallystick.rules.tier_checks import check_emission, check_tiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.partial_load import Declared
-    from tallystick.rules.positions import KeyPath
+    from tallystick.rules.schema import Declared
+    from tallystick.rules.toml import KeyPath
 
 # weights are whole thousandths, which keeps an exact weighted mean affordable
 _FINEST_WEIGHT = 1000
@@ -41,17 +45,15 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
     return [
         *_check_axes(rule_set, registry),
         *_check_skill_types(rule_set, declared, registry),
-        *check_tiers(rule_set, registry),
-        *check_emission(rule_set, declared, registry),
-        *check_sections(rule_set, declared),
+        *check_sections(rule_set, declared, registry),
     ]
 
 
 def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
     reads = {}
-    for name, use in _axis_uses(rule_set).items():
-        yield from check_use(use, registry)
-        formula = formula_of(use, registry)
+    for name, reference in _axis_references(rule_set).items():
+        yield from check_reference(reference, registry)
+        formula = formula_of(reference, registry)
         reads[name] = formula.published if formula else ()
     cycle = find_cycle(reads)
     if cycle:
@@ -59,9 +61,11 @@ def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
         yield mistake(("axes", cycle[0]), chain, "axes that do not read themselves in a circle")
 
 
-def _axis_uses(rule_set: RuleSet) -> dict[str, Use]:
+def _axis_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
     return {
-        name: Use(("axes", name), ("axes", name, "formula"), axis.formula, "axis", axis.parameters)
+        name: FormulaReference(
+            ("axes", name), ("axes", name, "formula"), axis.formula, "axis", axis.parameters
+        )
         for name, axis in rule_set.axes.items()
     }
 
@@ -130,20 +134,20 @@ class _SkillTypeCheck:
             yield mistake(place, shown(value), expected)
 
     def _composite_formula(self) -> Iterator[Finding]:
-        use = self._composite_use()
-        yield from check_use(use, self.registry)
+        reference = self._composite_reference()
+        yield from check_reference(reference, self.registry)
         if self.rules.weights:
             expected = (
-                f"no weights: {use.formula} weighs by its parameters; list the axes in `axes`"
+                f"no weights: {reference.formula} weighs by its parameters; list the axes in `axes`"
             )
             yield mistake((*self.path, "weights"), "a table", expected)
-        formula = formula_of(use, self.registry)
+        formula = formula_of(reference, self.registry)
         if formula is not None:
-            yield from self._read_by(use.formula, formula.published, use.key)
+            yield from self._read_by(reference.formula, formula.published, reference.key)
 
-    def _composite_use(self) -> Use:
+    def _composite_reference(self) -> FormulaReference:
         rules = self.rules
-        return Use(
+        return FormulaReference(
             (*self.path, "parameters"),
             (*self.path, "composite"),
             rules.composite,
@@ -152,9 +156,9 @@ class _SkillTypeCheck:
         )
 
     def _axes_read(self) -> Iterator[Finding]:
-        uses = _axis_uses(self.rule_set)
+        references = _axis_references(self.rule_set)
         for axis in self.rules.all_axes:
-            formula = formula_of(uses[axis], self.registry) if axis in uses else None
+            formula = formula_of(references[axis], self.registry) if axis in references else None
             if formula is not None:
                 yield from self._read_by(f"its axis {axis}", formula.published, self.path)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
-from tallystick.rules.decimals import UnusableNumber, decimal_text
+from tallystick.rules.toml import UnusableNumber, decimal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tallystick.rules.positions import KeyPath, Positions
+    from tallystick.rules.toml import KeyPath, Positions
 
 _LONGEST = 60
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

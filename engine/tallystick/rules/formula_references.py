@@ -1,4 +1,4 @@
-"""Checking one use of a formula: its name, its kind and the values of its parameters."""
+"""The formulas that a rule set names: their kinds, their parameters, and circles among them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import attrs
 from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from tallystick.formula.formula import Formula, FormulaKind
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.positions import KeyPath
+    from tallystick.rules.toml import KeyPath
 
 
 @attrs.frozen
-class Use:
+class FormulaReference:
     """A formula that a rule set names, and where.
 
     Attributes:
@@ -37,21 +37,23 @@ class Use:
     parameters: Mapping[str, Decimal]
 
 
-def check_use(use: Use, registry: Registry) -> Iterator[Finding]:
+def check_reference(reference: FormulaReference, registry: Registry) -> Iterator[Finding]:
     """What is wrong with a use of a formula."""
-    formula = registry.formulas.get(use.formula)
+    formula = registry.formulas.get(reference.formula)
     if formula is None:
-        yield mistake(use.key, shown(use.formula), _unknown(use, registry))
-    elif formula.kind != use.kind:
-        yield mistake(use.key, shown(use.formula), _other_kind(use, formula, registry))
+        yield mistake(reference.key, shown(reference.formula), _unknown(reference, registry))
+    elif formula.kind != reference.kind:
+        yield mistake(
+            reference.key, shown(reference.formula), _other_kind(reference, formula, registry)
+        )
     else:
-        yield from _check_parameters(use, formula)
+        yield from _check_parameters(reference, formula)
 
 
-def formula_of(use: Use, registry: Registry) -> Formula | None:
+def formula_of(reference: FormulaReference, registry: Registry) -> Formula | None:
     """The formula, when it exists and is of the right kind."""
-    formula = registry.formulas.get(use.formula)
-    return formula if formula is not None and formula.kind == use.kind else None
+    formula = registry.formulas.get(reference.formula)
+    return formula if formula is not None and formula.kind == reference.kind else None
 
 
 def refused(registry: Registry) -> str:
@@ -60,47 +62,79 @@ def refused(registry: Registry) -> str:
     return "".join(sorted(reasons))
 
 
-def _unknown(use: Use, registry: Registry) -> str:
-    names = _of_kind(use, registry)
-    hint = nearest(use.formula, names) or f": {one_of(names)}"
-    return f"the {use.kind} formula of an installed plugin{hint}{refused(registry)}"
+def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """A chain of names, each reading the next, that ends where it began; empty when there is none.
+
+    Args:
+        reads: the names that each name reads; names that are no keys read nothing.
+    """
+    finished: set[str] = set()
+    for start in reads:
+        chain = _walk(start, reads, (), finished)
+        if chain:
+            return chain
+    return ()
 
 
-def _other_kind(use: Use, formula: Formula, registry: Registry) -> str:
-    return (
-        f"a formula of the kind {use.kind}, not {formula.kind}: {one_of(_of_kind(use, registry))}"
-    )
+def _unknown(reference: FormulaReference, registry: Registry) -> str:
+    names = _of_kind(reference, registry)
+    hint = nearest(reference.formula, names) or f": {one_of(names)}"
+    return f"the {reference.kind} formula of an installed plugin{hint}{refused(registry)}"
 
 
-def _of_kind(use: Use, registry: Registry) -> list[str]:
-    return sorted(name for name, f in registry.formulas.items() if f.kind == use.kind)
+def _other_kind(reference: FormulaReference, formula: Formula, registry: Registry) -> str:
+    known = one_of(_of_kind(reference, registry))
+    return f"a formula of the kind {reference.kind}, not {formula.kind}: {known}"
 
 
-def _check_parameters(use: Use, formula: Formula) -> Iterator[Finding]:
+def _of_kind(reference: FormulaReference, registry: Registry) -> list[str]:
+    return sorted(name for name, f in registry.formulas.items() if f.kind == reference.kind)
+
+
+def _check_parameters(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:
     for name, bounds in formula.parameters.items():
-        if name not in use.parameters:
-            yield mistake((*use.path, name), "", f"{_range(bounds)}, a parameter that is missing")
-    for name, value in use.parameters.items():
+        if name not in reference.parameters:
+            yield mistake(
+                (*reference.path, name), "", f"{_range(bounds)}, a parameter that is missing"
+            )
+    for name, value in reference.parameters.items():
         if name not in formula.parameters:
             hint = nearest(name, formula.parameters) or f": {one_of(formula.parameters)}"
-            yield mistake((*use.path, name), shown(value), f"a parameter of {use.formula}{hint}")
+            yield mistake(
+                (*reference.path, name), shown(value), f"a parameter of {reference.formula}{hint}"
+            )
         else:
             low, high = formula.parameters[name]
             if not low <= Fraction(value) <= high:
-                yield mistake((*use.path, name), shown(value), _range((low, high)))
-    yield from _check_sum(use, formula)
+                yield mistake((*reference.path, name), shown(value), _range((low, high)))
+    yield from _check_sum(reference, formula)
 
 
-def _check_sum(use: Use, formula: Formula) -> Iterator[Finding]:
-    if not formula.sums_to_one or not set(formula.sums_to_one) <= set(use.parameters):
+def _check_sum(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:
+    if not formula.sums_to_one or not set(formula.sums_to_one) <= set(reference.parameters):
         return
-    total = sum((Fraction(use.parameters[name]) for name in formula.sums_to_one), Fraction(0))
+    total = sum((Fraction(reference.parameters[name]) for name in formula.sums_to_one), Fraction(0))
     if total != 1:
         names = one_of(formula.sums_to_one)
         yield mistake(
-            use.path, f"a sum of {fraction_text(total)}", f"a sum of exactly 1 of {names}"
+            reference.path, f"a sum of {fraction_text(total)}", f"a sum of exactly 1 of {names}"
         )
 
 
 def _range(bounds: tuple[Fraction, Fraction]) -> str:
     return f"a number from {shown(bounds[0])} to {shown(bounds[1])}"
+
+
+def _walk(
+    name: str, reads: Mapping[str, Iterable[str]], chain: tuple[str, ...], finished: set[str]
+) -> tuple[str, ...]:
+    if name in chain:
+        return (*chain[chain.index(name) :], name)
+    if name in finished:
+        return ()
+    for read in reads.get(name, ()):
+        found = _walk(read, reads, (*chain, name), finished)
+        if found:
+            return found
+    finished.add(name)
+    return ()

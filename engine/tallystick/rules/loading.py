@@ -1,23 +1,60 @@
-"""Loading a rule set: from a reference to a value that every check has passed."""
+"""Loading a rule set: from a reference to a value that every check has passed.
+
+A reference is one of::
+
+    skills@1.0.0                      a rule set that ships with a plugin
+    path/to/mine.toml                 a file: what has a slash or ends in .toml
+    sha256:…                          the digest of a shipped rule set, or 12 or more of its digits
+    skills@1.0.0@sha256:…             either of the first two, pinned to a digest
+    path/to/mine.toml@sha256:…
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
+from tallystick.canonical import PREFIX
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
+from tallystick.rules.findings import nearest, one_of
+from tallystick.rules.formula_references import refused
 from tallystick.rules.reading import LoadedRuleSet, read
-from tallystick.rules.resolution import Found, find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.plugins.registry import Registry
 
+FEWEST_DIGITS = 12
+"""A digest may be shortened to so many digits."""
+
+_DIGITS = re.compile(rf"[0-9a-f]{{{FEWEST_DIGITS},64}}")
+_NUMBERS = re.compile(r"[0-9]+")
+
+
+@attrs.frozen
+class Resolved:
+    """The file that a reference means, and what the file must turn out to be.
+
+    Attributes:
+        path: the file.
+        name: the ``name@version`` that it must have; None when any will do.
+        pin: what its digest must begin with; None when any will do.
+    """
+
+    path: Path
+    name: str | None = None
+    pin: str | None = None
+
 
 def load(reference: str, registry: Registry) -> LoadedRuleSet:
-    """The rule set that a reference means; `resolution` lists the kinds of references.
+    """The rule set that a reference means; the top of this module lists the kinds.
 
     Raises:
         RuleSetError: the reference means no file, or more than one; the file does not load; or it
@@ -25,13 +62,41 @@ def load(reference: str, registry: Registry) -> LoadedRuleSet:
     """
     found = find(reference, registry)
     loaded = read(found.path, registry)
-    problems = tuple(_strangers(loaded, found))
+    problems = tuple(_differences(loaded, found))
     if problems:
         raise RuleSetError(problems)
     return loaded
 
 
-def _strangers(loaded: LoadedRuleSet, found: Found) -> Iterator[Diagnostic]:
+def find(reference: str, registry: Registry) -> Resolved:
+    """The file that a reference means; only a digest makes it read files.
+
+    Raises:
+        RuleSetError: the reference means no file, or more than one.
+    """
+    target, at, digits = reference.rpartition(f"@{PREFIX}")
+    if not at and reference.startswith(PREFIX):
+        digest = _digest(reference, reference.removeprefix(PREFIX))
+        return Resolved(_by_digest(digest, registry), pin=digest)
+    pin = _digest(reference, digits) if at else None
+    named = target if at else reference
+    if _is_path(named):
+        return Resolved(_path(named), pin=pin)
+    return Resolved(_by_name(named, registry), named, pin)
+
+
+def shipped(registry: Registry) -> Mapping[str, tuple[Path, ...]]:
+    """The files of every shipped rule set, by ``name@version``, older versions first.
+
+    Each has one file, unless two plugins ship a rule set of one name.
+    """
+    folders = dict.fromkeys(folder.resolve() for folder in registry.rule_set_folders)
+    paths = sorted((path for f in folders for path in f.glob("*/*.toml")), key=_by_version)
+    names = dict.fromkeys(_name(path) for path in paths)
+    return {name: tuple(path for path in paths if _name(path) == name) for name in names}
+
+
+def _differences(loaded: LoadedRuleSet, found: Resolved) -> Iterator[Diagnostic]:
     reference = loaded.rule_set.reference
     if found.name is not None and reference != found.name:
         expected = f"{found.name}, as the folder and the name of the file say"
@@ -39,3 +104,78 @@ def _strangers(loaded: LoadedRuleSet, found: Found) -> Iterator[Diagnostic]:
     if found.pin is not None and not loaded.digest.startswith(found.pin):
         expected = f"{found.pin}, to which the reference is pinned: the rule set is not the same"
         yield problem(str(loaded.path), 0, "the digest", loaded.digest, expected)
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}@{path.stem}"
+
+
+def _by_version(path: Path) -> tuple[str, list[int], str]:
+    return path.parent.name, [int(n) for n in _NUMBERS.findall(path.stem)], path.stem
+
+
+def _digest(reference: str, digits: str) -> str:
+    if not _DIGITS.fullmatch(digits):
+        expected = f"{FEWEST_DIGITS} to 64 lower-case hexadecimal digits after {PREFIX}"
+        raise _refusal(reference, reference, expected)
+    return PREFIX + digits
+
+
+def _is_path(named: str) -> bool:
+    return named.endswith(".toml") or "/" in named or os.sep in named
+
+
+def _path(named: str) -> Path:
+    try:
+        return Path(named).expanduser()
+    except RuntimeError:
+        home = named.partition("/")[0]
+        raise _refusal(named, f"no home folder of {home}", "the path of a file") from None
+
+
+def _by_name(named: str, registry: Registry) -> Path:
+    rule_sets = shipped(registry)
+    found = rule_sets.get(named, ())
+    if len(found) == 1:
+        return found[0]
+    if found:
+        files = ", ".join(map(str, found))
+        raise _refusal(named, f"several files, {files}", "one file: give its path")
+    name, at, _ = named.partition("@")
+    versions = [known for known in rule_sets if known.startswith(f"{name}@")]
+    if versions:
+        value = named if at else f"{named} without a version"
+        raise _refusal(named, value, f"one of {one_of(versions)}")
+    hint = nearest(named, rule_sets) or f": {one_of(rule_sets)}"
+    expected = f"name@version of a shipped rule set, a path or a digest{hint}{refused(registry)}"
+    raise _refusal(named, named, expected)
+
+
+def _by_digest(digest: str, registry: Registry) -> Path:
+    digests, unreadable = _digests(registry)
+    matches = {known for known in digests if known.startswith(digest)}
+    if len(matches) == 1:
+        return digests[matches.pop()][1]
+    listed = one_of(f"{name} is {known}" for known, (name, _) in digests.items())
+    if matches:
+        raise _refusal(digest, f"the beginning of {one_of(sorted(matches))}", "more digits")
+    broken = f"; {one_of(unreadable)} cannot be read" if unreadable else ""
+    expected = f"the digest of a shipped rule set: {listed}{broken}{refused(registry)}"
+    raise _refusal(digest, digest, expected)
+
+
+def _digests(registry: Registry) -> tuple[dict[str, tuple[str, Path]], list[str]]:
+    """The name and file of each digest, and the names of those that do not load."""
+    digests: dict[str, tuple[str, Path]] = {}
+    unreadable = []
+    for name, paths in shipped(registry).items():
+        for path in paths:
+            try:
+                digests.setdefault(read(path, registry).digest, (name, path))
+            except RuleSetError:
+                unreadable.append(name)
+    return digests, unreadable
+
+
+def _refusal(reference: str, value: str, expected: str) -> RuleSetError:
+    return RuleSetError([problem(reference, 0, "rule set", value, expected)])

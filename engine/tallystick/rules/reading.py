@@ -10,13 +10,11 @@ from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import RuleSetError
 from tallystick.rules.checks import check
 from tallystick.rules.digest import digest
-from tallystick.rules.findings import Finding, dotted, problems
+from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
-from tallystick.rules.partial_load import Declared, salvage
-from tallystick.rules.positions import KeyPath, Positions
-from tallystick.rules.schema import judge
+from tallystick.rules.schema import Declared, sound_part, validate
 from tallystick.rules.structure import structure
-from tallystick.rules.toml import Document, parse
+from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,17 +66,18 @@ def read_text(text: str, path: Path, registry: Registry) -> LoadedRuleSet:
         RuleSetError: something in it is wrong; ``problems`` holds all that was found.
     """
     document = parse(text, str(path))
-    rule_set, findings = _judge(document, registry)
+    rule_set, findings = _validated(document, registry)
     if rule_set is None or findings:
         raise RuleSetError(problems(findings, str(path), document.positions))
     return LoadedRuleSet(rule_set, path, text, document.positions, digest(rule_set, registry))
 
 
-def _judge(document: Document, registry: Registry) -> tuple[RuleSet | None, list[Finding]]:
-    judgement = judge(document.data)
-    unusable = [finding.path for finding in document.findings]
-    findings = _and_further(document.findings, judgement.findings)
-    sound = salvage(document.data, judgement.unknown, {*judgement.broken, *unusable})
+def _validated(document: Document, registry: Registry) -> tuple[RuleSet | None, list[Finding]]:
+    validation = validate(document.data)
+    numbers = [mistake(path, shown(found), NUMBER) for path, found in document.unusable.items()]
+    findings = _and_further(numbers, validation.findings)
+    broken = {*validation.broken, *document.unusable}
+    sound = sound_part(document.data, validation.unknown, broken)
     if sound is None:
         return None, findings
     rule_set = structure(sound)

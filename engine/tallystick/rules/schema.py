@@ -1,7 +1,8 @@
-"""Judging a document by ``rule-set-1.schema.json``: every error, with a readable expectation."""
+"""Validation of a document by ``rule-set-1.schema.json``, and the sound part of a faulty one."""
 
 from __future__ import annotations
 
+import copy
 import json
 from decimal import Decimal
 from functools import cache
@@ -13,9 +14,9 @@ from tallystick import resources
 from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from tallystick.rules.positions import KeyPath
+    from tallystick.rules.toml import KeyPath
 
 SCHEMA = "rule-set-1"
 
@@ -33,10 +34,14 @@ _TYPES = {
     "object": "a table",
     "array": "an array",
 }
+# sections without which there is nothing to check
+_NEEDED = frozenset({"rule_set", "axes", "skill_types"})
+# sections whose entries stand for themselves
+_BY_ENTRY = frozenset({"axes", "skill_types"})
 
 
 @attrs.frozen
-class Judgement:
+class Validation:
     """What the schema says of a document.
 
     Attributes:
@@ -50,7 +55,7 @@ class Judgement:
     broken: tuple[KeyPath, ...]
 
 
-def judge(data: Mapping[str, Any]) -> Judgement:
+def validate(data: Mapping[str, Any]) -> Validation:
     """What the schema says of the tables of a document."""
     findings: list[Finding] = []
     unknown: list[KeyPath] = []
@@ -70,7 +75,42 @@ def judge(data: Mapping[str, Any]) -> Judgement:
             findings.append(mistake(path, shown(error.instance), describe(error.schema)))
             broken += [] if error.validator in _SHAPE_KEPT else [path]
     # a value can fail two keywords with one expectation
-    return Judgement(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
+    return Validation(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
+
+
+@attrs.frozen
+class Declared:
+    """The names that a document declares, whether or not what they name is sound."""
+
+    sections: frozenset[str]
+    axes: frozenset[str]
+    skill_types: frozenset[str]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Declared:
+        """The names in the tables of a document."""
+        return cls(frozenset(data), _keys(data.get("axes")), _keys(data.get("skill_types")))
+
+
+def sound_part(
+    data: Mapping[str, Any], unknown: Iterable[KeyPath], broken: Iterable[KeyPath]
+) -> Mapping[str, Any] | None:
+    """The tables of a faulty document without unknown keys and without what holds broken values.
+
+    All that is wrong with a file is reported at once. So the parts that the schema refuses are left
+    out, and the rest goes through the cross checks as if it were whole; what was declared is
+    remembered, lest a part that was left out be reported as missing.
+
+    Returns:
+        None when a section is broken without which nothing can be checked.
+    """
+    leave_out = {_entry(path) for path in broken}
+    if None in leave_out:
+        return None
+    kept: dict[str, Any] = copy.deepcopy(dict(data))
+    for path in (*unknown, *filter(None, leave_out)):
+        _remove(kept, path)
+    return kept
 
 
 def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
@@ -145,3 +185,21 @@ def _validator() -> Any:  # noqa: ANN401  # jsonschema ships no types
     )
 
     return Draft202012Validator(_schema())
+
+
+def _keys(table: object) -> frozenset[str]:
+    return frozenset(table) if isinstance(table, dict) else frozenset()
+
+
+def _entry(path: KeyPath) -> KeyPath | None:
+    if path and path[0] not in _NEEDED:
+        return path[:1]
+    if len(path) > 1 and path[0] in _BY_ENTRY:
+        return path[:2]
+    return None
+
+
+def _remove(data: Any, path: KeyPath) -> None:  # noqa: ANN401  # any value of a document
+    for part in path[:-1]:
+        data = data[part]
+    data.pop(path[-1], None)

@@ -1,23 +1,42 @@
-"""Reading the text of a rule-set file: exact numbers, places, and errors that say where."""
+"""A rule-set file as TOML: exact decimals, the line of every key, and errors that say where.
+
+A TOML reader gives values without places. The scanner here gives the places without values: it
+reads text that the reader has accepted and notes the line of every key, table and array item.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import tomli
 
 from tallystick.diagnostics import problem
-from tallystick.errors import RuleSetError
-from tallystick.rules.decimals import EXPECTED, UnusableNumber, is_usable, read_decimal
-from tallystick.rules.findings import Finding, mistake, shown
-from tallystick.rules.positions import DEEPEST, KeyPath, Positions, TooDeepError, scan
+from tallystick.errors import NumberError, RuleSetError
+from tallystick.numbers.nano import from_decimal, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+KeyPath = tuple[str | int, ...]
+"""The keys, and for array items the indices from 0, that lead to a value."""
+
+DEEPEST = 32
+"""No rule set nests deeper; a hostile file must not exhaust the stack."""
+
+_SPACE = re.compile(r"[ \t\r]*")
+_BLANK = re.compile(r"(?:[ \t\r\n,]|#[^\n]*)*")
+_KEY = re.compile(r"[A-Za-z0-9_-]+|\"(?:[^\"\\]|\\.)*\"|'[^']*'")
+_STRING = re.compile(
+    r"\"\"\"(?:[^\\]|\\.)*?\"\"\"\"{0,2}|'''.*?''''{0,2}|\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.DOTALL
+)
+_PLAIN = re.compile(r"[^,\]}#\n]*")
 _LONG_INTEGER = re.compile(r"[0-9_]{4000,}")
+NUMBER = "a decimal of at most nine decimal places and thirty digits before the point"
+"""What a number of a rule set has to be."""
 
 
 @attrs.frozen
@@ -27,12 +46,12 @@ class Document:
     Attributes:
         data: the tables; a number with a point is a `Decimal`, or an `UnusableNumber`.
         positions: the line of every key.
-        findings: the numbers that no rule set may hold.
+        unusable: the numbers that no rule set may hold, by their paths.
     """
 
     data: Mapping[str, Any]
     positions: Positions
-    findings: tuple[Finding, ...]
+    unusable: Mapping[KeyPath, object]
 
 
 def parse(text: str, file: str) -> Document:
@@ -46,7 +65,7 @@ def parse(text: str, file: str) -> Document:
         positions = scan(text)
     except TooDeepError as error:
         raise _refusal(file, error.line, "", f"at most {DEEPEST} levels of nesting") from None
-    return Document(data, positions, tuple(_number_findings(data, ())))
+    return Document(data, positions, dict(_unusable(data, ())))
 
 
 def _load(text: str, file: str) -> dict[str, Any]:
@@ -57,20 +76,20 @@ def _load(text: str, file: str) -> dict[str, Any]:
         line = min(error.lineno, text.rstrip().count("\n") + 1)
         raise _refusal(file, line, "", _readable(error.msg)) from None
     except ValueError:
-        raise _refusal(file, _line_of_long_integer(text), "a long number", EXPECTED) from None
+        raise _refusal(file, _line_of_long_integer(text), "a long number", NUMBER) from None
     except RecursionError:
         raise _refusal(file, 0, "", f"at most {DEEPEST} levels of nesting") from None
 
 
-def _number_findings(value: object, path: KeyPath) -> Iterator[Finding]:
+def _unusable(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _number_findings(item, (*path, key))
+            yield from _unusable(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _number_findings(item, (*path, index))
+            yield from _unusable(item, (*path, index))
     elif isinstance(value, UnusableNumber) or (type(value) is int and not is_usable(value)):
-        yield mistake(path, shown(value), EXPECTED)
+        yield path, value
 
 
 def _line_of_long_integer(text: str) -> int:
@@ -84,3 +103,172 @@ def _readable(reason: str) -> str:
 
 def _refusal(file: str, line: int, value: str, expected: str) -> RuleSetError:
     return RuleSetError([problem(file, line, "", value, expected)])
+
+
+@attrs.frozen
+class UnusableNumber:
+    """A number of a file that no rule set may hold: ``nan``, ``inf``, too fine or too large."""
+
+    text: str
+
+
+def read_decimal(text: str) -> Decimal | UnusableNumber:
+    """The decimal that TOML text denotes, or what cannot be one."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return UnusableNumber(text)
+    return value if is_usable(value) else UnusableNumber(text)
+
+
+def is_usable(value: Decimal | int) -> bool:
+    """Whether nine decimal places and thirty digits before the point hold the value."""
+    try:
+        from_decimal(value)
+    except NumberError:
+        return False
+    return True
+
+
+def decimal_text(value: Decimal) -> str:
+    """The shortest plain form: ``0.5`` for 0.50, ``100`` for 1E+2, ``0`` for -0.0."""
+    text = to_text(from_decimal(value)).rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+class TooDeepError(Exception):
+    """A value nested deeper than `DEEPEST`; ``line`` is where."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(line)
+
+
+@attrs.frozen
+class Positions:
+    """The line, from 1, of every key path of one document."""
+
+    lines: Mapping[KeyPath, int]
+
+    def line(self, path: KeyPath) -> int:
+        """The line of the path, or of what encloses it; 0 for the document itself."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 0
+
+
+def scan(text: str) -> Positions:
+    """The positions of a document that a TOML reader has accepted.
+
+    Raises:
+        TooDeepError: something is nested deeper than `DEEPEST`.
+    """
+    scanner = _Scanner(text)
+    scanner.document()
+    return Positions(scanner.lines)
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.lines: dict[KeyPath, int] = {}
+        self._newlines = [match.start() for match in re.finditer("\n", text)]
+        self._tables_in_array: dict[KeyPath, int] = {}
+
+    def document(self) -> None:
+        table: KeyPath = ()
+        while self._peek_after(_BLANK):
+            if self.text[self.at] == "[":
+                table = self._header()
+            else:
+                self._assignment(table)
+
+    def _header(self) -> KeyPath:
+        line = self._line()
+        of_array = self.text.startswith("[[", self.at)
+        self.at += 2 if of_array else 1
+        path: KeyPath = ()
+        keys = self._keys()
+        for place, key in enumerate(keys, 1):
+            path = (*path, key)
+            final = place == len(keys)
+            self._note(path, line, again=final and not of_array)
+            if final and of_array:
+                self._tables_in_array[path] = self._tables_in_array.get(path, 0) + 1
+            if path in self._tables_in_array:
+                path = (*path, self._tables_in_array[path] - 1)
+                self._note(path, line)
+        self._peek_after(_SPACE)
+        self.at += 2 if of_array else 1
+        return path
+
+    def _assignment(self, table: KeyPath) -> None:
+        line = self._line()
+        path = table
+        for key in self._keys():
+            path = (*path, key)
+            self._note(path, line)
+        self.at += 1  # the equals sign
+        self._value(path)
+
+    def _value(self, path: KeyPath) -> None:
+        match self._peek_after(_SPACE):
+            case "[":
+                self._array(path)
+            case "{":
+                self._inline_table(path)
+            case '"' | "'":
+                self._take(_STRING)
+            case _:
+                self._take(_PLAIN)
+
+    def _array(self, path: KeyPath) -> None:
+        self.at += 1
+        index = 0
+        while self._peek_after(_BLANK) != "]":
+            self._note((*path, index), self._line())
+            self._value((*path, index))
+            index += 1
+        self.at += 1
+
+    def _inline_table(self, path: KeyPath) -> None:
+        self.at += 1
+        while self._peek_after(_BLANK) != "}":
+            self._assignment(path)
+        self.at += 1
+
+    def _keys(self) -> list[str]:
+        keys = [self._key()]
+        while self._peek_after(_SPACE) == ".":
+            self.at += 1
+            keys.append(self._key())
+        return keys
+
+    def _key(self) -> str:
+        self._take(_SPACE)
+        raw = self._take(_KEY)
+        if raw[0] in "\"'":
+            return str(tomli.loads(f"key = {raw}")["key"])
+        return raw
+
+    def _peek_after(self, skipped: re.Pattern[str]) -> str:
+        self._take(skipped)
+        return self.text[self.at : self.at + 1]
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise AssertionError(f"text at {self.at} that a TOML reader would not accept")
+        self.at = found.end()
+        return found.group()
+
+    def _note(self, path: KeyPath, line: int, *, again: bool = False) -> None:
+        if len(path) > DEEPEST:
+            raise TooDeepError(line)
+        if again or path not in self.lines:
+            self.lines[path] = line
+
+    def _line(self) -> int:
+        return bisect_left(self._newlines, self.at) + 1

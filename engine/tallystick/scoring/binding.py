@@ -28,8 +28,8 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import BUILT_IN_COMPOSITES, Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
-from tallystick.rules.positions import KeyPath
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import Composite, Gate

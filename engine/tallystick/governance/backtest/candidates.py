@@ -14,11 +14,10 @@ from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
-from tallystick.rules.decimals import decimal_text
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.rules.structure import unstructure
-from tallystick.rules.toml import parse
+from tallystick.rules.toml import decimal_text, parse
 from tallystick.scoring.scorer import Scorer, bind
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from typing import Any
 import attrs
 
 from tallystick.errors import TallystickError
-from tallystick.rules.decimals import decimal_text, is_usable
 from tallystick.rules.findings import dotted, nearest
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath, decimal_text, is_usable
 
 THOUSAND = 10**3
 """Weights have at most three decimals."""

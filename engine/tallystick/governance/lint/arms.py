@@ -12,7 +12,7 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.formulas import Use, uses
 from tallystick.governance.lint.possible import possible
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.scorer import Scorer
 
 

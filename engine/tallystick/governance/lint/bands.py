@@ -9,8 +9,8 @@ from itertools import pairwise
 from tallystick.governance.lint.check import Check
 from tallystick.numbers.nano import from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
 from tallystick.rules.sections import Band, Reputation
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.scorer import Scorer
 from tallystick.state.reputation import record_delta
 from tallystick.state.rules import StateRules, state_rules_of

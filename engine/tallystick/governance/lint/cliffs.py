@@ -27,7 +27,7 @@ from tallystick.governance.lint.discontinuities import (
 from tallystick.governance.lint.type_probe import TypeProbe, name_of
 from tallystick.numbers.nano import NANO, publish, to_fraction, to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 

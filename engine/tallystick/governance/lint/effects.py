@@ -10,7 +10,7 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.formulas import Use, uses
 from tallystick.governance.lint.type_probe import name_of
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
 

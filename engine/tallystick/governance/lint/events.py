@@ -9,7 +9,7 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.trajectory import does_nothing, gain, uncovered
 from tallystick.numbers.nano import publish, to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.scorer import Scorer
 
 _EVENTS: KeyPath = ("reputation", "events")

@@ -12,7 +12,7 @@ from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.scorer import Scorer

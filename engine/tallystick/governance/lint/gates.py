@@ -9,7 +9,7 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.reach import Values, composite_range, values_of
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.scorer import Scorer

@@ -16,9 +16,8 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted
-from tallystick.rules.loading import load
+from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.rules.resolution import find
 from tallystick.scoring.scorer import Scorer, bind
 
 

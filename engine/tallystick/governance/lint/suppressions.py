@@ -10,7 +10,7 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.governance.lint.check import Check
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
-from tallystick.rules.positions import KeyPath
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.scorer import Scorer
 
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"

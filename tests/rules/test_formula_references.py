@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.rules.cycles import find_cycle
+from tallystick.rules.formula_references import find_cycle
 
 NAMES = "abcdefgh"
 graphs = st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3))
