@@ -11,6 +11,7 @@ import click
 from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
 from tallystick.cli.score import progress_bar
 from tallystick.cli.shown import as_json, print_json
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from tallystick.scoring.facts.files import FactsReceipt
@@ -66,7 +67,7 @@ def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
         parts.append(f"{counts.rejected} rejected, see {rejects or f'{output}.rejects.jsonl'}")
     return "\n".join(
         [
-            f"{counts.records} record{'' if counts.records == 1 else 's'}: {', '.join(parts)}",
+            f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
             f"facts    {output} {receipt.output_digest}",
         ]
     )

@@ -9,6 +9,7 @@ import click
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
 from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -58,4 +59,4 @@ def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -
     if as_json:
         print_json({"hotkey": hotkey, "cleared": cleared})
     else:
-        click.echo(f"{hotkey}: {cleared} flag{'' if cleared == 1 else 's'} cleared")
+        click.echo(f"{hotkey}: {numbered(cleared, 'flag')} cleared")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.shown import as_json, print_json
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from tallystick.conformance.report import Report
@@ -54,15 +55,11 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
         yield f"recorded {name}"
     count = len(report.findings)
     if count:
-        yield f"{report.plugin} fails: {_many(count, 'finding')}"
+        yield f"{report.plugin} fails: {numbered(count, 'finding')}"
         if record:
             yield "nothing was recorded: mend the findings first"
         return
     yield (
-        f"{report.plugin} passes: {_many(len(report.checked), 'check')}, "
-        f"{_many(report.formulas, 'formula')}, {_many(report.skill_types, 'skill type')}"
+        f"{report.plugin} passes: {numbered(len(report.checked), 'check')}, "
+        f"{numbered(report.formulas, 'formula')}, {numbered(report.skill_types, 'skill type')}"
     )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

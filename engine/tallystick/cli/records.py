@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.shown import as_json, print_json
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,5 +123,5 @@ def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) ->
     if as_json:
         print_json({"records": count, "bytes": size, "file": str(output), "digest": digest})
     else:
-        click.echo(f"{count} record{'' if count == 1 else 's'}, {size} bytes")
+        click.echo(f"{numbered(count, 'record')}, {size} bytes")
         click.echo(f"records  {output} {digest}")

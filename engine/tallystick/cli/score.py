@@ -12,6 +12,7 @@ import click
 from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import pinned, pinned_option
+from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
         parts.append(f"{counts.rejected} rejected, see {where}")
     return "\n".join(
         [
-            f"{counts.records} record{'' if counts.records == 1 else 's'}: {', '.join(parts)}",
+            f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
             f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
             f"results  {output} {receipt.output_digest}",
         ]

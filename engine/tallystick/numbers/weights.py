@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.errors import NumberError
 from tallystick.numbers.nano import NANO, from_decimal, to_fraction
+from tallystick.numbers.text import fraction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ class Weights:
         exact = [_exact(index, value) for index, value in enumerate(values)]
         total = sum(exact)
         if total != 1:
-            raise NumberError(f"found weights that sum to {_text(total)}, expected exactly 1")
+            raise NumberError(f"found weights that sum to {fraction(total)}, expected exactly 1")
         kept = tuple(index for index, weight in enumerate(exact) if weight)
         denominator = math.lcm(*(weight.denominator for weight in exact))
         numerators = tuple(int(exact[index] * denominator) for index in kept)
@@ -73,9 +74,11 @@ def check_values(values: Sequence[int], weights: Weights) -> None:
 def _exact(index: int, value: Fraction | Decimal | int) -> Fraction:
     weight = value if isinstance(value, Fraction) else _from_decimal(index, value)
     if weight < 0:
-        raise NumberError(f"weight {index}: found {_text(weight)}, expected at least 0")
+        raise NumberError(f"weight {index}: found {fraction(weight)}, expected at least 0")
     if _FINEST % weight.denominator:
-        raise NumberError(f"weight {index}: found {_text(weight)}, expected at most three decimals")
+        raise NumberError(
+            f"weight {index}: found {fraction(weight)}, expected at most three decimals"
+        )
     return weight
 
 
@@ -84,11 +87,3 @@ def _from_decimal(index: int, value: Decimal | int) -> Fraction:
         return to_fraction(from_decimal(value))
     except NumberError as error:
         raise NumberError(f"weight {index}: {error}") from None
-
-
-def _text(value: Fraction | int) -> str:
-    """The value as a decimal when nine places hold it, else as a fraction."""
-    exact = Fraction(value)
-    if 10**9 % exact.denominator:
-        return str(exact)
-    return format(Decimal(exact.numerator) / Decimal(exact.denominator), "f")

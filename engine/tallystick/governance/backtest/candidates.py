@@ -14,6 +14,7 @@ from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
+from tallystick.numbers.text import numbered
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.rules.structure import unstructure
@@ -84,7 +85,7 @@ def candidates_of(
 def _check_count(count: int) -> None:
     if not 1 < count <= MOST:
         raise TallystickError(
-            f"found {count} candidate{'' if count == 1 else 's'}, expected 2 to {MOST}: "
+            f"found {numbered(count, 'candidate')}, expected 2 to {MOST}: "
             "give --rules more than once, or a --sweep"
         )
 
