@@ -42,6 +42,7 @@ FOR_PLUGINS = ("tallystick.plugins.author", "tallystick.resources")
 LONGEST = 400
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
 HEAVY = (
+    "jinja2",
     "jsonschema",
     "jsonschema_rs",
     "msgspec",

@@ -124,6 +124,7 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
         pytest.param(carried("plugins", "*.py", ""), id="plugins"),
         pytest.param(carried("engine", "py.typed", ""), id="typed engine"),
         pytest.param(carried("engine", "*.py", ""), id="engine"),
+        pytest.param(carried("engine", "templates/*", ""), id="templates of pages"),
     ],
 )
 def test_the_wheel_carries_every_file(names: set[str], expected: Callable[[], set[str]]) -> None:

@@ -1,5 +1,6 @@
 """The page for people: it is one file, it acts on nothing, and it says what the numbers say."""
 
+import re
 import sys
 import xml.etree.ElementTree as ET
 from base64 import b64decode
@@ -8,13 +9,19 @@ from html.parser import HTMLParser
 import attrs
 import pytest
 from governance.backtest.imagined import NANO, NASTY, PLAIN, TYPES, flips, outcome
+from jinja2 import UndefinedError
 
 from tallystick.governance.backtest import plots, wording
 from tallystick.governance.backtest.comparison import CandidateComparison, compare
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.distances import DistanceTally
-from tallystick.governance.backtest.report import MISSING, POLICY, Page, report
+from tallystick.governance.backtest.render import Page, environment, report
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+MISSING = (
+    "This report has no plots, because the extra “report” is not installed. "
+    "To get them: pip install 'tallystick[report]', and run the back-test again."
+)
 COMMAND = "tallystick backtest 'a & b.parquet' --rules rules@1.0.0 -o DIR"
 
 
@@ -156,6 +163,17 @@ def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     assert all(name in text for name in (*TYPES, PLAIN))
 
 
+def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> None:
+    pages = environment()
+    assert pages.from_string("{{ name }}").render(name="<b>") == "&lt;b&gt;"
+    with pytest.raises(UndefinedError, match="'nmae' is undefined"):
+        pages.from_string("{{ nmae }}").render(name="")
+    for name in pages.list_templates():
+        assert pages.loader is not None
+        source, *_ = pages.loader.get_source(pages, name)
+        assert not re.search(r"\bsafe\b|autoescape", source), name
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_every_miner_has_a_row_from_the_largest_gain_to_the_largest_loss() -> None:
     found = outcome(many=30)
@@ -218,30 +236,6 @@ def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
     assert "shares cannot be compared" in text
     assert "Concentration cannot be compared" in text
     assert "there is no order" in text
-
-
-@pytest.mark.parametrize(
-    ("nano", "shown"),
-    [
-        (0, "0.00 %"),
-        (NANO, "100.00 %"),
-        (123_450_000, "12.34 %"),
-        (123_550_000, "12.36 %"),
-        (-4_999, "0.00 %"),
-        (-10_000_000, "−1.00 %"),
-        (None, "–"),
-    ],
-)
-def test_a_percentage_rounds_half_to_even_and_is_never_a_negative_nothing(
-    nano: int | None, shown: str
-) -> None:
-    assert wording.percent(nano) == shown
-
-
-def test_a_change_has_a_sign_unless_it_is_nothing() -> None:
-    assert wording.points(1_000_000) == "+0.100"
-    assert wording.points(-1_000_000) == "−0.100"
-    assert wording.points(1) == "0.000"
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,16 @@ def summed(amounts: Iterable[Counts], many: int) -> Counts:
     return tuple(map(sum, zip(*amounts, strict=True))) or (0,) * many
 
 
+def gaining(changes: Iterable[MinerChange]) -> int:
+    """How many miners have a larger share."""
+    return sum(each.share_change > 0 for each in changes)
+
+
+def losing(changes: Iterable[MinerChange]) -> int:
+    """How many miners have a smaller share."""
+    return sum(each.share_change < 0 for each in changes)
+
+
 def winners(changes: Iterable[MinerChange], many: int) -> list[MinerChange]:
     """Who gains most of the shares, the largest gain first; by hotkey among equals."""
     found = [each for each in changes if each.share_change > 0]

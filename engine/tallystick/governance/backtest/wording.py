@@ -1,6 +1,6 @@
 """A back-test in plain words: what changes, who gains, who loses, what flips, how concentrated.
 
-Numbers are shortened for reading, rounded half-even from the published ones.
+Numbers are shortened for reading, from the published ones.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tallystick.governance.backtest.distribution import (
     Concentration,
     Distribution,
     MinerChange,
+    gaining,
     losers,
+    losing,
     winners,
 )
 from tallystick.governance.backtest.metrics import published_share
 from tallystick.governance.backtest.state_comparison import StateComparison
 from tallystick.numbers.nano import NANO, round_half_even, to_text
-
-UNDEFINED = "–"
-"""What stands where a metric is not defined."""
+from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, percent
 
 _LONG = 20
 # by number, as what Python knows of characters changes with its version
@@ -43,42 +43,6 @@ _SAME_ORDER = (
     (NANO * 2 // 5, "changes much"),
     (0, "has little to do with the one before"),
 )
-
-
-def count(number: int) -> str:
-    """A whole number with its thousands apart, such as ``12,345``."""
-    return f"{number:,}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things, such as ``1 record`` or ``2 records``."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def decimal(nano: int | None, places: int = 3) -> str:
-    """A decimal of some places, such as ``1,234.500``."""
-    if nano is None:
-        return UNDEFINED
-    scaled = round_half_even(abs(nano), 10 ** (9 - places))
-    whole, part = divmod(scaled, 10**places)
-    sign = "−" if nano < 0 and scaled else ""
-    return f"{sign}{whole:,}" + (f".{part:0{places}d}" if places else "")
-
-
-def percent(nano: int | None, places: int = 2) -> str:
-    """A share as a percentage, such as ``12.34 %``."""
-    return UNDEFINED if nano is None else f"{decimal(100 * nano, places)} %"
-
-
-def signed(text: str) -> str:
-    """The text of a number with a plus sign unless it is negative or nothing."""
-    shows_nothing = not any(digit in text for digit in "123456789")
-    return text if text.startswith("−") or shows_nothing else f"+{text}"
-
-
-def points(nano: int) -> str:
-    """A change of a share in percentage points, such as ``+1.23``."""
-    return signed(decimal(100 * nano, 3))
 
 
 def short(hotkey: str) -> str:
@@ -131,16 +95,15 @@ def total(found: Distribution) -> str:
 
 def moved(found: Distribution, changes: list[MinerChange]) -> str:
     """How much changes hands."""
-    up = sum(each.share_change > 0 for each in changes)
-    down = sum(each.share_change < 0 for each in changes)
+    up, down = gaining(changes), losing(changes)
     if found.moved is None:
         return "Under one of the two rule sets nobody has anything, so shares cannot be compared."
     if not up and not down:
         return f"Nobody's share changes: all {counted(len(changes), 'miner')} keep theirs."
     return (
         f"{percent(found.moved)} of everything changes hands: of {counted(len(changes), 'miner')}, "
-        f"{count(up)} have a larger share, {count(down)} a smaller one, "
-        f"{count(len(changes) - up - down)} the same."
+        f"{grouped(up)} have a larger share, {grouped(down)} a smaller one, "
+        f"{grouped(len(changes) - up - down)} the same."
     )
 
 
@@ -156,8 +119,8 @@ def extremes(changes: list[MinerChange]) -> Iterator[str]:
 
 def _places(change: MinerChange) -> str:
     if not change.climb:
-        return f"still on rank {count(change.rank_before)}"
-    return f"from rank {count(change.rank_before)} to {count(change.rank_after)}"
+        return f"still on rank {grouped(change.rank_before)}"
+    return f"from rank {grouped(change.rank_before)} to {grouped(change.rank_after)}"
 
 
 def order(found: Distribution, changes: list[MinerChange]) -> str:
@@ -176,8 +139,8 @@ def flips(found: CandidateComparison) -> str:
         return f"Of {counted(found.compared, 'record')} that both score, none changes tier or gate."
     part = percent(published_share(found.flips, found.compared))
     said = (
-        f"Of {counted(found.compared, 'record')} that both score, {count(found.flips)} ({part}) "
-        f"flip: {count(found.tier_flips)} change tier, {count(found.gate_flips)} change gate."
+        f"Of {counted(found.compared, 'record')} that both score, {grouped(found.flips)} ({part}) "
+        f"flip: {grouped(found.tier_flips)} change tier, {grouped(found.gate_flips)} change gate."
     )
     distances = found.distances.tier + found.distances.gate
     return f"{said} {near(distances)}" if distances.known else said
@@ -188,7 +151,7 @@ def near(found: Distances) -> str:
     edge, within = EDGES[1], found.within[1]
     nearest = f"is {to_text(found.nearest)} away" if found.nearest else "lies on it"
     return (
-        f"{count(within)} of these lie within {decimal(edge)} of the threshold; the nearest "
+        f"{grouped(within)} of these lie within {decimal(edge)} of the threshold; the nearest "
         f"{nearest}, the mean distance is {decimal(found.mean)}."
     )
 
