@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tallystick.conformance.loading import load_subject
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject, load_subject
 from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, axis, clip, composite, number, published, require

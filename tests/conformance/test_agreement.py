@@ -16,7 +16,7 @@ from docs.manual.page import Page
 
 import tallystick
 from tallystick.conformance import backend_equivalence, batches, opaque
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram

@@ -18,10 +18,12 @@ from third_party.blend_examples import EXAMPLES
 from third_party.blend_releases import PROJECT
 
 import tallystick
-from tallystick.conformance import fact_coverage, footprint, release, rule_sets, schema_strictness
-from tallystick.conformance.codes import CODES
+from tallystick.conformance.formulas import check_releases
+from tallystick.conformance.loading import Subject, check_import, side_effects
 from tallystick.conformance.process import check
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.records import check_facts, check_schemas
+from tallystick.conformance.report import CODES
+from tallystick.conformance.rule_sets import check_rule_sets
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.numbers import nano
@@ -196,7 +198,7 @@ def _restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_what_an_import_changes_in_the_process_is_named(line: str, what: str) -> None:
-    with footprint.footprint() as touched:
+    with side_effects() as touched:
         exec(line, {})  # noqa: S102  # as an import runs it
     assert touched == [what]
 
@@ -205,7 +207,7 @@ def test_an_import_that_changes_the_process_is_found(tmp_path: Path) -> None:
     folder = broken(tmp_path, plugin=f"{PLUGIN}\nprint('hello')\n")
     with loaded(folder) as subject:
         assert isinstance(subject, Subject)
-    (found,) = footprint.check(subject)
+    (found,) = check_import(subject)
     assert (found.code, found.where) == ("import-side-effect", str(folder / PACKAGE))
     assert found.message.startswith("found that its import changes the standard output, expected")
 
@@ -228,8 +230,8 @@ def test_a_schema_that_cannot_be_used_is_all_that_is_told(tmp_path: Path) -> Non
     (folder / PACKAGE / "parcel.schema.json").write_text("{")
     with loaded(folder) as subject:
         assert isinstance(subject, Subject)
-        assert [found.code for found in schema_strictness.check(subject)] == ["schema-invalid"]
-        assert list(fact_coverage.check(subject)) == []
+        assert [found.code for found in check_schemas(subject)] == ["schema-invalid"]
+        assert list(check_facts(subject)) == []
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\ufeff\0"])
@@ -238,7 +240,7 @@ def test_a_record_of_releases_that_is_trash_is_told(tmp_path: Path, text: str) -
     (folder / PACKAGE / "released.json").write_text(text)
     with loaded(folder) as subject:
         assert isinstance(subject, Subject)
-        (found,) = release.check(subject)
+        (found,) = check_releases(subject)
     assert found.code == "record-unreadable"
 
 
@@ -246,7 +248,7 @@ def test_a_rule_set_of_deep_nesting_is_told(tmp_path: Path) -> None:
     folder = broken(tmp_path, rules="a = " + "[" * 5000)
     with loaded(folder) as subject:
         assert isinstance(subject, Subject)
-        assert {found.code for found in rule_sets.check(subject)} == {
+        assert {found.code for found in check_rule_sets(subject)} == {
             "rule-set-invalid",
             "rule-set-missing",
         }

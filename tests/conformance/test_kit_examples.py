@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from broken import FORMULAS, PACKAGE, PLUGIN, broken, loaded
 
-from tallystick.conformance import examples
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
+from tallystick.conformance.records import check_examples
 from tallystick.diagnostics import Diagnostic
 
 RECORD: dict[str, Any] = {
@@ -37,7 +37,7 @@ def found(folder: Path, lines: list[str] | None, **pieces: Any) -> list[Diagnost
         (folder / PACKAGE / "examples.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with loaded(folder) as subject:
         assert isinstance(subject, Subject), subject
-        return list(examples.check(subject))
+        return list(check_examples(subject))
 
 
 def test_examples_that_can_be_scored_have_no_finding(tmp_path: Path) -> None:

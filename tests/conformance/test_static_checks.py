@@ -11,21 +11,29 @@ import attrs
 import pytest
 from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
 
-from tallystick.conformance import (
-    fact_coverage,
-    parameters,
-    proofs,
-    release,
-    rendering,
-    rule_sets,
-    schema_strictness,
-)
 from tallystick.conformance.checks import run
-from tallystick.conformance.codes import CODES
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.formulas import (
+    check_parameters,
+    check_releases,
+    check_text,
+    record_releases,
+    released_in,
+)
+from tallystick.conformance.loading import Subject
+from tallystick.conformance.records import check_facts, check_schemas
+from tallystick.conformance.report import CODES
+from tallystick.conformance.rule_sets import check_proofs, check_rule_sets
 from tallystick.diagnostics import Diagnostic
 
-STATIC = (schema_strictness, fact_coverage, rule_sets, proofs, parameters, rendering, release)
+STATIC = (
+    check_schemas,
+    check_facts,
+    check_rule_sets,
+    check_proofs,
+    check_parameters,
+    check_text,
+    check_releases,
+)
 
 
 def found_in(folder: Path) -> list[Diagnostic]:
@@ -33,7 +41,7 @@ def found_in(folder: Path) -> list[Diagnostic]:
     with loaded(folder) as subject:
         if isinstance(subject, Diagnostic):
             return [subject]
-        return [found for each in STATIC for found in each.check(subject)]
+        return [found for each in STATIC for found in each(subject)]
 
 
 def line_at(where: str) -> str:
@@ -194,7 +202,7 @@ def test_what_is_closed_and_bounded_in_another_way_is_no_finding(
     schema = changed_schema(lambda p: p["checks"]["properties"].update(by=part))
     with loaded(broken(tmp_path, schema=schema)) as subject:
         assert isinstance(subject, Subject)
-        assert list(schema_strictness.check(subject)) == []
+        assert list(check_schemas(subject)) == []
 
 
 # facts
@@ -401,12 +409,12 @@ def test_recording_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
     kept = {"b/b@1": "sha256:0b", "a/a@1": "sha256:0a"}
     file = tmp_path / "released.json"
     file.write_text('{"about": "kept", "formulas": {"b/b@1": "sha256:0b"}}')
-    assert release.record(tmp_path, {"b/b@1": "sha256:ff", "a/a@1": "sha256:0a"}) == ("a/a@1",)
-    assert release.read(file) == kept
-    assert list(release.read(file)) == ["a/a@1", "b/b@1"]
+    assert record_releases(tmp_path, {"b/b@1": "sha256:ff", "a/a@1": "sha256:0a"}) == ("a/a@1",)
+    assert released_in(file) == kept
+    assert list(released_in(file)) == ["a/a@1", "b/b@1"]
     assert '"about": "kept"' in file.read_text()
     before = file.read_bytes()
-    assert release.record(tmp_path, kept) == ()
+    assert record_releases(tmp_path, kept) == ()
     assert file.read_bytes() == before
 
 
@@ -417,7 +425,7 @@ def test_an_unexpected_error_of_a_check_is_a_finding_that_names_the_check(tmp_pa
     with loaded(broken(tmp_path)) as subject:
         assert isinstance(subject, Subject)
         none = attrs.evolve(subject, plugin=None)
-        found = only(list(run("facts", fact_coverage.check, none)))
+        found = only(list(run("facts", check_facts, none)))
     assert (found.code, found.where) == ("check-failed", "facts")
     assert "AttributeError" in found.message
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from broken import PYPROJECT, broken, loaded
 
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
 from tallystick.conformance.target import find
 from tallystick.errors import PluginError
 

@@ -9,8 +9,7 @@ from manual.page import Page, pages
 
 from tallystick.cli.plugin_check import check_command
 from tallystick.conformance.checks import NAMES
-from tallystick.conformance.codes import CODES
-from tallystick.conformance.report import Checked, Report
+from tallystick.conformance.report import CODES, Checked, Report
 from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
 

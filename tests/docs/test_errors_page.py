@@ -9,7 +9,7 @@ from manual.page import Page
 
 import tallystick
 from tallystick import errors
-from tallystick.conformance.codes import CODES as OF_KIT
+from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick.state.admission import CODES as OF_STATES

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import attrs
 
+from tallystick.conformance.loading import Subject
 from tallystick.conformance.report import LOADING
-from tallystick.conformance.subject import Subject
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.conformance.codes import finding
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
+from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import NANO, publish

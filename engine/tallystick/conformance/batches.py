@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from tallystick.conformance.codes import finding
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject
+from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw

@@ -8,35 +8,28 @@ from collections.abc import Callable, Iterator
 from tallystick.conformance import (
     backend_equivalence,
     batches,
-    examples,
-    fact_coverage,
-    footprint,
+    formulas,
     opaque,
-    parameters,
-    proofs,
-    release,
-    rendering,
+    records,
     rule_sets,
-    schema_strictness,
 )
-from tallystick.conformance.codes import finding
-from tallystick.conformance.report import LOADING, OPAQUE
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.loading import Subject, check_import
+from tallystick.conformance.report import LOADING, OPAQUE, finding
 from tallystick.diagnostics import Diagnostic
 
 Check = Callable[[Subject], Iterator[Diagnostic]]
 
 CHECKS: tuple[tuple[str, Check], ...] = (
-    ("import", footprint.check),
-    ("schemas", schema_strictness.check),
-    ("facts", fact_coverage.check),
+    ("import", check_import),
+    ("schemas", records.check_schemas),
+    ("facts", records.check_facts),
     (OPAQUE, opaque.check),
-    ("rule-sets", rule_sets.check),
-    ("proofs", proofs.check),
-    ("parameters", parameters.check),
-    ("text", rendering.check),
-    ("releases", release.check),
-    ("examples", examples.check),
+    ("rule-sets", rule_sets.check_rule_sets),
+    ("proofs", rule_sets.check_proofs),
+    ("parameters", formulas.check_parameters),
+    ("text", formulas.check_text),
+    ("releases", formulas.check_releases),
+    ("examples", records.check_examples),
     ("agreement", backend_equivalence.check),
     ("batches", batches.check),
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.conformance.fact_coverage import domains_of
+from tallystick.conformance.records import domains_of
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula, Requirement

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from tallystick.conformance.claim import Claim, range_of
-from tallystick.conformance.codes import finding
+from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RecordError, SchemaError
 from tallystick.formula.evaluate import evaluate

@@ -1,38 +1,110 @@
-"""Loading a plugin for its checks: its import, its hooks, its names."""
+"""Loading a plugin for its checks: its import, its hooks, its names, the rule sets that concern it.
+
+Every command imports every plugin that is installed, so what one import prints ends up in the
+output of another, and what it changes, such as the working directory, holds for all.
+"""
 
 from __future__ import annotations
 
+import builtins
+import io
+import os
+import random
 import re
 import sys
+import threading
 import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from decimal import getcontext
+from functools import cached_property
 from pathlib import Path
 
 import attrs
 
-from tallystick.conformance.codes import finding
-from tallystick.conformance.footprint import footprint
-from tallystick.conformance.rule_sets import scorers_of
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.report import finding
 from tallystick.conformance.target import Target
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.formula.formula import Requirement
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.registry import (
+    Plugin,
     RefusedPluginError,
+    Registry,
     allowed_names,
     joined,
     load,
     registry,
 )
+from tallystick.records.schema import load_schema
+from tallystick.rules.loading import load as load_rule_set
+from tallystick.rules.loading import shipped
+from tallystick.rules.model import RuleSet
+from tallystick.scoring.scorer import Scorer, bind
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subject:
+    """One plugin under test.
+
+    Attributes:
+        plugin: what it offers.
+        registry: the plugin and all others that are installed.
+        folder: where its module is.
+        scorers: by reference, the rule sets that load and that it ships, or that score one of its
+            skill types or use one of its formulas.
+        touched: what its import left changed in the process.
+    """
+
+    plugin: Plugin
+    registry: Registry
+    folder: Path
+    scorers: Mapping[str, Scorer] = attrs.field(factory=dict)
+    touched: tuple[str, ...] = ()
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The record schemas of every known skill type that can be used, by type."""
+        found = {}
+        for name, skill_type in self.registry.skill_types.items():
+            try:
+                found[name] = load_schema(skill_type.schema)
+            except SchemaError:
+                continue
+        return found
+
+    def trees(self) -> Iterator[tuple[str, Node]]:
+        """Every tree of the plugin over facts, with the name of what it belongs to."""
+        for formula in self.plugin.formulas:
+            yield formula.name, formula.tree
+            if formula.applies is not None:
+                yield formula.name, formula.applies
+        for requirement in self.requirements():
+            yield requirement.name, requirement.condition
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Every requirement of the plugin: those of its skill types, and those that it offers."""
+        every = [r for skill_type in self.plugin.skill_types for r in skill_type.requirements]
+        yield from {id(r): r for r in (*every, *self.plugin.requirements)}.values()
+
+    @property
+    def has_opaque_facts(self) -> bool:
+        """Whether a formula or a requirement of the plugin reads a fact that is code."""
+        facts = (fact for _, tree in self.trees() for fact in leaves(tree, "fact"))
+        return any(fact.function is not None for fact in facts)
+
 
 _NUMBER = re.compile(r"found (.+) in a formula, expected an int")
 _NOT_FLOAT = "a formula is not a float"
-_ENGINE = Path(__file__).resolve().parents[1]
+_FOLDER = Path(__file__).resolve().parents[1]
 
 
 def load_subject(target: Target) -> Subject | Diagnostic:
     """The plugin ready to be checked, or why it cannot be used at all."""
     try:
-        with footprint() as touched:
+        with side_effects() as touched:
             plugin = load(target.entry)
         plugin = attrs.evolve(plugin, distribution=target.distribution, version=target.version)
         every = joined(registry(target.others, allowed_names()), plugin)
@@ -81,5 +153,96 @@ def _is_machinery(filename: str) -> bool:
     path = Path(filename)
     return filename.startswith("<") or any(
         path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts
-        for folder in (_ENGINE, library)
+        for folder in (_FOLDER, library)
     )
+
+
+def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
+    """The rule sets that load and that the plugin ships or takes part in, by reference."""
+    found = {}
+    own = with_own_rule_sets(plugin, every)
+    ships = shipped(own)
+    for name in shipped(every):
+        try:
+            scorer = bind(load_rule_set(name, own if name in ships else every), every)
+        except (
+            RuleSetError,
+            SchemaError,
+        ):  # ``check_rule_sets`` says why, if it is the plugin's own
+            continue
+        if name in ships or _takes_part(plugin, scorer):
+            found[name] = scorer
+    return found
+
+
+def used_formulas(rules: RuleSet) -> Iterator[str]:
+    """The names of the formulas that a rule set uses."""
+    yield from (axis.formula for axis in rules.axes.values())
+    yield from (each.composite for each in rules.skill_types.values())
+    if rules.tiers is not None:
+        yield from (t.formula for t in rules.tiers.thresholds.values() if t.formula)
+    if rules.emission is not None:
+        yield rules.emission.formula
+        yield from (factor.formula for factor in rules.emission.factors.values())
+
+
+def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
+    """The registry with the rule sets of the plugin alone."""
+    return attrs.evolve(every, rule_set_folders=plugin.rule_sets)
+
+
+def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
+    types = {skill_type.name for skill_type in plugin.skill_types}
+    formulas = {formula.name for formula in plugin.formulas}
+    return bool(types & scorer.types.keys() or formulas & set(used_formulas(scorer.rule_set)))
+
+
+_ENGINE = "tallystick"
+
+
+@contextmanager
+def side_effects() -> Iterator[list[str]]:
+    """Note what changes while the context lasts; the list is filled at its end."""
+    touched, printed = list[str](), io.StringIO()
+    before, functions = _state(), _functions()
+    with redirect_stdout(printed):
+        yield touched
+        if sys.stdout is not printed or printed.closed or printed.getvalue():
+            touched.append("the standard output")
+    after = _state()
+    touched += [name for name, value in before.items() if after[name] != value]
+    now = _functions()
+    touched += [name for name, value in functions.items() if now.get(name) is not value]
+
+
+def check_import(subject: Subject) -> Iterator[Diagnostic]:
+    """The import of the plugin leaves the process as it was."""
+    if subject.touched:
+        what = ", ".join(subject.touched)
+        message = f"found that its import changes {what}, expected it to change nothing"
+        yield finding("import-side-effect", str(subject.folder), message)
+
+
+def _state() -> Mapping[str, object]:
+    decimal = getcontext()
+    return {
+        "the working directory": os.getcwd(),  # noqa: PTH109  # as text, which is compared
+        "os.environ": dict(os.environ),
+        "sys.path": tuple(sys.path),
+        "the recursion limit": sys.getrecursionlimit(),
+        "the trace or the profile function": (sys.gettrace(), sys.getprofile()),
+        "the state of random": random.getstate(),
+        "the context of decimal": (decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax),
+        "the running threads": tuple(threading.enumerate()),
+    }
+
+
+def _functions() -> Mapping[str, object]:
+    """The functions and classes of the engine that are loaded, and the built-in ones."""
+    engine = (m for name, m in list(sys.modules.items()) if name.partition(".")[0] == _ENGINE)
+    return {
+        f"{module.__name__}.{name}": value
+        for module in (builtins, *engine)
+        for name, value in list(vars(module).items())
+        if callable(value)
+    }

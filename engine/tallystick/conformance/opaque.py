@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.conformance.codes import finding
+from tallystick.conformance.loading import Subject
 from tallystick.conformance.purity import ENVIRONMENT, FILE, NETWORK, PROCESS, Act, watching
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.report import finding
 from tallystick.conformance.timing import (
     GROWTH,
     LIMIT_MS,

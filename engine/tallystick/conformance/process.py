@@ -16,9 +16,8 @@ from typing import Any
 
 import attrs
 
-from tallystick.conformance import release
-from tallystick.conformance.codes import finding
-from tallystick.conformance.report import LOADING, OPAQUE, Checked, Report
+from tallystick.conformance.formulas import record_releases
+from tallystick.conformance.report import LOADING, OPAQUE, Checked, Report, finding
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
 
@@ -186,6 +185,6 @@ def _recorded(report: Report, about: Mapping[str, Any] | None) -> Report:
     """The report after new formulas were recorded, if nothing but that was missing."""
     if about is None or any(found.code != _UNRECORDED for found in report.findings):
         return report
-    added = release.record(Path(about["folder"]), about["formulas"])
+    added = record_releases(Path(about["folder"]), about["formulas"])
     checked = [attrs.evolve(each, findings=()) for each in report.checked]
     return attrs.evolve(report, checked=tuple(checked), recorded=added)

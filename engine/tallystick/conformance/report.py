@@ -1,9 +1,10 @@
-"""The report of a check: what was looked at, and everything that was found."""
+"""The report of a check: what was looked at, what was found, and what each code means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -83,3 +84,277 @@ def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
         shown = longest is None or len(text) <= longest
         yield f"    {name}: {text if shown else f'{len(text)} characters, which --json shows'}"
     yield f"    to do: {found.remedy}"
+
+
+@attrs.frozen
+class Code:
+    """What one kind of finding means.
+
+    Attributes:
+        code: the stable name.
+        summary: what is wrong, in one line.
+        remedy: what to do.
+    """
+
+    code: str
+    summary: str
+    remedy: str
+
+
+def finding(
+    code: str, path: str, message: str, evidence: Mapping[str, Any] | None = None
+) -> Diagnostic:
+    """A finding with the remedy of its code; ``path`` is what of the plugin it is about."""
+    remedy = CODES[code].remedy
+    return Diagnostic(code=code, path=path, message=message, evidence=evidence or {}, remedy=remedy)
+
+
+def finding_in(code: str, file: Path | str, message: str, line: int = 0) -> Diagnostic:
+    """A finding about a file, or one of its lines."""
+    remedy = CODES[code].remedy
+    return Diagnostic(code=code, file=str(file), line=line, message=message, remedy=remedy)
+
+
+_LOADING = (
+    Code(
+        "import-failed",
+        "the module of the plugin cannot be imported",
+        "mend the line that is named; the module must import without arguments, network or files",
+    ),
+    Code(
+        "api-version",
+        "the plugin declares another version of the interface, or none",
+        "set tallystick_api to the version of this engine, and follow its changelog",
+    ),
+    Code(
+        "hook-failed",
+        "a hook failed, is not marked or unknown, or gave something else than it should",
+        "mend the hook; docs/plugins.md says what each of them gives",
+    ),
+    Code(
+        "name-taken",
+        "the plugin, or what it offers, has a name that another one has",
+        "choose another name; a namespace of your own before the slash keeps clear of others",
+    ),
+    Code(
+        "float-in-formula",
+        "a formula holds a float, which is not exact",
+        "write the number as int, Fraction or Decimal('…')",
+    ),
+)
+
+_IMPORT = (
+    Code(
+        "import-side-effect",
+        "the import of the plugin changes the process, or prints",
+        "let modules define and no more: what they print or change reaches every other plugin",
+    ),
+)
+
+_SCHEMAS = (
+    Code(
+        "schema-invalid",
+        "the record schema of a skill type cannot be used",
+        "mend the schema; docs/tutorial.md has one that can be used",
+    ),
+    Code(
+        "schema-open",
+        "a part of a record schema lets through what nobody described",
+        'add "additionalProperties": false to the object, or say what the value is',
+    ),
+    Code(
+        "schema-unbounded",
+        "a part of a record schema has no bounds",
+        "give numbers a minimum and a maximum, lists a maxItems, maps a maxProperties",
+    ),
+    Code(
+        "fact-unreachable",
+        "a formula or a requirement reads what no record has",
+        "mend the path of the fact, or add it to the schema of the skill type",
+    ),
+)
+
+_RECORDS = (
+    Code(
+        "example-refused",
+        "an example is no valid record, or breaks a requirement of its type",
+        "mend the example, or the schema",
+    ),
+    Code(
+        "generator-refused",
+        "the generator of a skill type fails, or makes records that cannot be scored",
+        "let it make what the schema and the requirements of the type let through",
+    ),
+)
+
+_RULE_SETS = (
+    Code(
+        "rule-set-invalid",
+        "a rule set of the plugin does not load",
+        "mend the file; tallystick rules check FILE shows everything that is wrong with it",
+    ),
+    Code(
+        "rule-set-missing",
+        "no rule set scores a skill type of the plugin",
+        "ship a rule set that scores it, so that its formulas are proved with their parameters",
+    ),
+    Code(
+        "axis-out-of-range",
+        "a formula leaves its declared range, as an example shows",
+        "use clip(), narrow the ranges of its parameters, or require what keeps it inside",
+    ),
+    Code(
+        "axis-unproved",
+        "a formula cannot be proved to stay in its range, and no example was found that leaves it",
+        "write it so that the bounds show it: use clip(), or add the condition as a requirement",
+    ),
+    Code(
+        "division-by-zero",
+        "a formula can divide by zero",
+        "put the zero in an earlier case, or require of the record that it is not zero",
+    ),
+)
+
+_RELEASES = (
+    Code(
+        "text-unreadable",
+        "a formula cannot be shown to people as text",
+        "give it labels and names of plain text",
+    ),
+    Code(
+        "formula-changed",
+        "a formula is another one than was released under its name",
+        "give the changed formula a new version, and keep the released one as it was",
+    ),
+    Code(
+        "formula-unrecorded",
+        "the digest of a formula is not in released.json",
+        "record it when you release: tallystick plugins check … --record",
+    ),
+    Code(
+        "formula-gone",
+        "a formula that was released is no longer there",
+        "put it back: rule sets that name it must keep scoring as they did",
+    ),
+    Code(
+        "record-unreadable",
+        "released.json cannot be read",
+        'restore it from its history: {"formulas": {"name@1": "sha256:…"}}',
+    ),
+)
+
+_SCORES = (
+    Code(
+        "readers-disagree",
+        "two readers of one formula give different numbers",
+        "report it with the record: every reader must give the same number",
+    ),
+    Code(
+        "batch-dependent",
+        "the result of a record depends on the records beside it",
+        "let facts read their own record alone, and keep nothing between calls",
+    ),
+    Code(
+        "not-repeatable",
+        "the same record gives different results",
+        "let facts depend on their record alone",
+    ),
+)
+
+_OPAQUE = (
+    Code(
+        "opaque-clock",
+        "an opaque fact reads the clock",
+        "take the time from the record: whoever scores it later must get the same integer",
+    ),
+    Code(
+        "opaque-randomness",
+        "an opaque fact draws random numbers",
+        "compute the integer from the record alone",
+    ),
+    Code(
+        "opaque-file",
+        "an opaque fact opens a file",
+        "put what it reads into the source of the function, or into the record",
+    ),
+    Code(
+        "opaque-environment",
+        "an opaque fact reads the environment of its process",
+        "compute the integer from the record alone",
+    ),
+    Code(
+        "opaque-network",
+        "an opaque fact uses the network",
+        "let the validator put the answer into the record",
+    ),
+    Code(
+        "opaque-process",
+        "an opaque fact starts a process or a thread, or calls into the system",
+        "compute the integer in the function itself",
+    ),
+    Code(
+        "opaque-not-integer",
+        "an opaque fact gives something else than a whole number",
+        "return an int; a float is not exact: count in units, or use the scale 10**9",
+    ),
+    Code(
+        "opaque-out-of-range",
+        "an opaque fact leaves the range that it declares",
+        "declare the whole range with low= and high=, or clip the integer to it",
+    ),
+    Code(
+        "opaque-raises",
+        "an opaque fact fails on a valid record",
+        "handle every record that the schema and the requirements let through",
+    ),
+    Code(
+        "opaque-slow",
+        "an opaque fact takes too long, or longer than the length of what it reads",
+        "read each item once, or give the schema a smaller maxLength or maxItems",
+    ),
+    Code(
+        "opaque-unstable",
+        "an opaque fact gives different integers for the same record",
+        "keep nothing between calls, and sort sets before their order counts",
+    ),
+    Code(
+        "opaque-changes-record",
+        "an opaque fact changes the record that it reads",
+        "work on a copy: others read the record after it",
+    ),
+)
+
+_KIT = (
+    Code(
+        "timed-out",
+        "the check took longer than it may",
+        "find what hangs or is slow; --seconds gives it more time",
+    ),
+    Code(
+        "crashed",
+        "the process that checks the plugin ended before its time",
+        "find what ends the process: os._exit, a signal, or a fault of a compiled module",
+    ),
+    Code(
+        "check-failed",
+        "a check could not be finished",
+        "mend what the message names; if it is not of the plugin, report it",
+    ),
+)
+
+CODES: Mapping[str, Code] = {
+    each.code: each
+    for group in (
+        _LOADING,
+        _IMPORT,
+        _SCHEMAS,
+        _RECORDS,
+        _RULE_SETS,
+        _RELEASES,
+        _SCORES,
+        _OPAQUE,
+        _KIT,
+    )
+    for each in group
+}
+"""Every code by its name, in the order in which the kit looks."""

@@ -1,26 +1,37 @@
-"""The rule sets of a plugin: those that it ships, and those of others that it takes part in."""
+"""The rule sets of a plugin: that they load, score its types, and are proved.
+
+Every formula that a rule set of the plugin uses stays in its range and never divides by zero: the
+proof is that of binding, and where it fails, an example is searched for.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from decimal import Decimal
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import attrs
 
-from tallystick.conformance.codes import finding, finding_in
-from tallystick.conformance.subject import Subject
+from tallystick.conformance.claim import UNIT_VALUES, Claim, Step
+from tallystick.conformance.counterexample import judged
+from tallystick.conformance.loading import Subject, with_own_rule_sets
+from tallystick.conformance.records import domains_of, has_all, is_without_bounds
+from tallystick.conformance.report import finding, finding_in
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import RuleSetError, SchemaError
-from tallystick.plugins.registry import Plugin, Registry
+from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.formula.tree import bind
+from tallystick.numbers.nano import NANO, from_decimal
+from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load, shipped
-from tallystick.rules.model import RuleSet
+from tallystick.rules.model import BUILT_IN_COMPOSITES, Parameters, RuleSet, SkillTypeRules, exact
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.scorer import Scorer, bind
+from tallystick.scoring.binding import bind_rule_set
 
 
-def check(subject: Subject) -> Iterator[Diagnostic]:
+def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
     """Every rule set of the plugin reads well, and every skill type of it is scored by one."""
     for folder in subject.plugin.rule_sets:
         if not folder.is_dir():
@@ -66,48 +77,11 @@ def readable(subject: Subject) -> Iterator[LoadedRuleSet]:
 
 def _own(subject: Subject) -> Mapping[str, tuple[Path, ...]]:
     """The files of the rule sets that the plugin ships, by ``name@version``."""
-    return shipped(_narrow(subject.plugin, subject.registry))
+    return shipped(with_own_rule_sets(subject.plugin, subject.registry))
 
 
 def _read(name: str, subject: Subject) -> LoadedRuleSet:
-    return load(name, _narrow(subject.plugin, subject.registry))
-
-
-def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
-    """The rule sets that load and that the plugin ships or takes part in, by reference."""
-    found = {}
-    narrow = _narrow(plugin, every)
-    ships = shipped(narrow)
-    for name in shipped(every):
-        try:
-            scorer = bind(load(name, narrow if name in ships else every), every)
-        except (RuleSetError, SchemaError):  # ``check`` says why, if it is the plugin's own
-            continue
-        if name in ships or _takes_part(plugin, scorer):
-            found[name] = scorer
-    return found
-
-
-def used_formulas(rules: RuleSet) -> Iterator[str]:
-    """The names of the formulas that a rule set uses."""
-    yield from (axis.formula for axis in rules.axes.values())
-    yield from (each.composite for each in rules.skill_types.values())
-    if rules.tiers is not None:
-        yield from (t.formula for t in rules.tiers.thresholds.values() if t.formula)
-    if rules.emission is not None:
-        yield rules.emission.formula
-        yield from (factor.formula for factor in rules.emission.factors.values())
-
-
-def _narrow(plugin: Plugin, every: Registry) -> Registry:
-    """The registry with the rule sets of the plugin alone."""
-    return attrs.evolve(every, rule_set_folders=plugin.rule_sets)
-
-
-def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
-    types = {skill_type.name for skill_type in plugin.skill_types}
-    formulas = {formula.name for formula in plugin.formulas}
-    return bool(types & scorer.types.keys() or formulas & set(used_formulas(scorer.rule_set)))
+    return load(name, with_own_rule_sets(subject.plugin, subject.registry))
 
 
 def _named(file: Path) -> frozenset[str]:
@@ -118,3 +92,213 @@ def _named(file: Path) -> frozenset[str]:
         return frozenset()
     types = rules.get("skill_types")
     return frozenset(types) if isinstance(types, dict) else frozenset()
+
+
+def check_proofs(subject: Subject) -> Iterator[Diagnostic]:
+    """Each formula of each rule set that the plugin ships is proved, for every type."""
+    reported: set[tuple[str, str]] = set()
+    for loaded in readable(subject):
+        for each in _of_rule_set(loaded, subject):
+            formula = each.where.partition(" ")[0]
+            if (formula, each.code) not in reported:
+                reported.add((formula, each.code))
+                yield each
+
+
+def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic]:
+    for name in loaded.rule_set.skill_types:
+        if name not in subject.schemas:
+            continue
+        for error in _refusals(loaded, name, subject.registry):
+            yield from _findings(loaded, name, error, subject)
+
+
+def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[RuleSetError]:
+    """Why one type does not bind: each of its axes that does not, or else the first of the rest."""
+    whole = _refusal(loaded, {name: loaded.rule_set.skill_types[name]}, registry)
+    if whole is None:
+        return
+    rules = loaded.rule_set.skill_types[name]
+    bare = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, tiers=None, emission=None))
+    alone = [
+        _refusal(bare, {name: _of_axis(a, rules, bare, registry)}, registry) for a in rules.all_axes
+    ]
+    found = {str(error): error for error in alone if error is not None}
+    yield from found.values() or [whole]
+
+
+def _refusal(
+    loaded: LoadedRuleSet, types: Mapping[str, SkillTypeRules], registry: Registry
+) -> RuleSetError | None:
+    narrowed = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, skill_types=types))
+    try:
+        bind_rule_set(narrowed, registry)
+    except RuleSetError as error:
+        return error
+    return None
+
+
+def _of_axis(
+    axis: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
+) -> SkillTypeRules:
+    """The rules of a type with one axis, and those that it reads, alone."""
+    return attrs.evolve(
+        rules,
+        composite=BUILT_IN_COMPOSITES[-1],
+        weights={axis: Decimal(1)},
+        axes=axes_before(axis, loaded.rule_set, registry),
+        parameters={},
+        gates=(),
+        base_weight=None,
+        baseline=None,
+    )
+
+
+def _findings(
+    loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
+) -> Iterator[Diagnostic]:
+    """What one refusal of a type comes to; what other checks report is left to them."""
+    reason = str(error.__cause__ or error)
+    for problem in error.problems:
+        claim = claim_at(problem.path, loaded, name, subject.registry)
+        if claim is None or not isinstance(error.__cause__, FormulaError):
+            if not is_without_bounds(reason):
+                yield invalid(problem)
+        elif domains_of(claim.facts, subject.schemas[name]) is not None:
+            yield judged(f"{claim.formula.name} for {name} in {problem.where}", claim, reason)
+        elif has_all(claim.facts, subject) and not is_without_bounds(reason):
+            yield finding(
+                "fact-unreachable", f"{claim.formula.name} for {name} in {problem.where}", reason
+            )
+
+
+_COMPOSITE = ".composite"
+
+
+def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) -> Claim | None:
+    """The claim of the formula that a path of a rule set names, for one skill type.
+
+    The path is that of a problem of binding, such as ``axes.NAME`` or ``emission.formula``; None
+    where it names no formula.
+    """
+    uses = _Uses(loaded.rule_set, name, registry)
+    head, _, last = path.rpartition(".")
+    match head:
+        case "axes":
+            return uses.axis(last)
+        case "emission.factors":
+            return uses.factor(last)
+        case "tiers.thresholds":
+            return uses.threshold(last)
+        case "emission":
+            return uses.emission()
+    return uses.composite() if path.endswith(_COMPOSITE) else None
+
+
+def axes_before(axis: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
+    """The axes that an axis reads, each after those that it reads itself."""
+    reads: dict[str, tuple[str, ...]] = {}
+    pending = [axis]
+    while pending:
+        name = pending.pop()
+        if name not in reads:
+            reads[name] = registry.formulas[rule_set.axes[name].formula].published
+            pending += reads[name]
+    return tuple(name for name in TopologicalSorter(reads).static_order() if name != axis)
+
+
+class _Uses:
+    def __init__(self, rule_set: RuleSet, name: str, registry: Registry) -> None:
+        self.rule_set, self.registry = rule_set, registry
+        self.rules = rule_set.skill_types[name]
+        self.skill_type = registry.skill_types[name]
+        self.requirements = (
+            *self.skill_type.requirements,
+            *(registry.requirements[required] for required in self.rules.requires),
+        )
+
+    def axis(self, name: str) -> Claim:
+        use = self.rule_set.axes[name]
+        return self.of_records(use.formula, use.parameters, self.axis_steps(name))
+
+    def composite(self) -> Claim | None:
+        if self.rules.composite not in self.registry.formulas:
+            return None
+        steps = [
+            s for name in self.rules.all_axes for s in (*self.axis_steps(name), self.one(name))
+        ]
+        once = {step.name: step for step in steps}
+        return self.of_records(self.rules.composite, self.rules.parameters, once.values())
+
+    def factor(self, name: str) -> Claim | None:
+        emission = self.rule_set.emission
+        if emission is None:
+            return None
+        use = emission.factors[name]
+        return self.of_records(use.formula, use.parameters, (), self.base())
+
+    def emission(self) -> Claim | None:
+        emission = self.rule_set.emission
+        if emission is None:
+            return None
+        given = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
+        steps = []
+        for name, use in emission.factors.items():
+            if use.skill_types is None or self.skill_type.name in use.skill_types:
+                steps.append(self.step(name, use.formula, use.parameters))
+            else:
+                given[name] = (NANO,)
+        return self.of_records(emission.formula, emission.parameters, steps, given)
+
+    def threshold(self, name: str) -> Claim | None:
+        tiers = self.rule_set.tiers
+        use = None if tiers is None else tiers.thresholds[name]
+        if tiers is None or use is None or use.formula is None:
+            return None
+        known = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
+        reads = {n: self.registry.formulas[str(t.formula)].published for n, t in known.items()}
+        order = [n for n in TopologicalSorter(reads).static_order() if n in known]
+        return Claim(
+            self.registry.formulas[use.formula],
+            exact(use.parameters),
+            steps=tuple(self.step(n, str(known[n].formula), known[n].parameters) for n in order),
+            given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
+        )
+
+    def of_records(
+        self,
+        formula: str,
+        parameters: Parameters,
+        steps: Iterable[Step],
+        given: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Claim:
+        return Claim(
+            self.registry.formulas[formula],
+            exact(parameters),
+            self.skill_type,
+            self.requirements,
+            tuple(steps),
+            given or {},
+        )
+
+    def axis_steps(self, name: str) -> list[Step]:
+        return [self.one(each) for each in axes_before(name, self.rule_set, self.registry)]
+
+    def one(self, axis: str) -> Step:
+        use = self.rule_set.axes[axis]
+        return self.step(axis, use.formula, use.parameters)
+
+    def step(self, name: str, formula: str, parameters: Parameters) -> Step:
+        found = self.registry.formulas[formula]
+        return Step(name, found, bind(found.tree, exact(parameters)))
+
+    def base(self) -> dict[str, tuple[int, ...]]:
+        weight = self.rules.base_weight
+        return {} if weight is None else {"base_weight": (from_decimal(weight),)}
+
+    def multipliers(self) -> dict[str, tuple[int, ...]]:
+        tiers = self.rule_set.tiers
+        if tiers is None or self.rules.baseline is None:
+            return {}
+        found = {from_decimal(level.multiplier) for level in tiers.levels}
+        return {"tier_multiplier": tuple(sorted(found))}
