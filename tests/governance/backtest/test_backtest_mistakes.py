@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli.command import COMMAND, Finished, message_of, run, start
 from generators import lines
-from governance.backtest.imagined import outcome
+from governance.backtest.made_up import outcome
 from governance.backtest.test_report import Reader, compared
 
 from tallystick.governance.backtest import plots

@@ -4,11 +4,15 @@ from fractions import Fraction
 
 import attrs
 import pytest
-from governance.backtest.imagined import NANO, PLAIN, TIERS, TYPES, flips, outcome
+from governance.backtest.made_up import NANO, PLAIN, TIERS, TYPES, flips, outcome
 
-from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison import (
+    EDGES,
+    CandidateComparison,
+    DistanceTally,
+    compare,
+)
 from tallystick.governance.backtest.comparison_model import Miner, Outcome
-from tallystick.governance.backtest.distances import EDGES, DistanceTally
 from tallystick.governance.backtest.distribution import (
     MinerChange,
     losers,
@@ -193,7 +197,7 @@ def test_without_state_there_is_no_comparison_of_states() -> None:
     assert compare(outcome(), 1, DistanceTally()).state is None
 
 
-def test_the_tiers_of_the_imagined_outcomes_have_names(second: CandidateComparison) -> None:
+def test_the_tiers_of_the_made_up_outcomes_have_names(second: CandidateComparison) -> None:
     tiers = second.types[TYPES[0]].tiers
     assert tiers is not None
     assert tiers.tiers == TIERS

@@ -11,7 +11,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from governance.backtest.imagined import NASTY, PLAIN, TIERS, TYPES, flips, outcome
+from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, flips, outcome
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest.comparison_model import Outcome

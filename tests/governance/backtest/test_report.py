@@ -8,13 +8,12 @@ from html.parser import HTMLParser
 
 import attrs
 import pytest
-from governance.backtest.imagined import NANO, NASTY, PLAIN, TYPES, flips, outcome
+from governance.backtest.made_up import NANO, NASTY, PLAIN, TYPES, flips, outcome
 from jinja2 import UndefinedError
 
 from tallystick.governance.backtest import plots, wording
-from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.distances import DistanceTally
 from tallystick.governance.backtest.render import Page, environment, report
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.governance.backtest import plots
-from tallystick.governance.backtest.comparison import CandidateComparison
+from tallystick.governance.backtest.comparison import EDGES, CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison, EpochState
-from tallystick.governance.backtest.distances import EDGES
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
 from tallystick.governance.backtest.plots import Plot
 from tallystick.governance.backtest.wording import sentences

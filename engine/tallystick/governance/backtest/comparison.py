@@ -1,22 +1,32 @@
-"""One candidate against the baseline: everything that a report or a file says about it."""
+"""One candidate against the baseline: everything that a report or a file says about it.
+
+Beside amounts and tiers that is how far the records that flip are from their cliff, the threshold
+that they crossed. A flip far from it is what the change is about; one at a distance of a few 1e-9
+is an accident of rounding or of noise, and many of those mean that the threshold lies where the
+records are dense. The flips themselves go to a file; what is kept of them here does not grow.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import compress
 
 import attrs
+import numpy as np
+import pyarrow as pa
 
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
     Comparison,
     Counts,
+    FlipRows,
     Identity,
     Miner,
     Outcome,
+    StateOutcome,
     TypeOutcome,
 )
-from tallystick.governance.backtest.distances import DistanceTally, FlipDistances
 from tallystick.governance.backtest.distribution import (
     EMISSION,
     QUALITY,
@@ -24,11 +34,87 @@ from tallystick.governance.backtest.distribution import (
     distribution,
     summed,
 )
-from tallystick.governance.backtest.state_comparison import (
-    StateComparison,
-    compare_states,
-    members_of,
-)
+from tallystick.numbers.nano import NANO, round_half_even
+
+EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
+"""The distances up to which flips are counted, in nano; what is farther counts in none."""
+
+
+@attrs.frozen
+class Distances:
+    """How far flips of one kind are from their cliff; distances are in nano.
+
+    Attributes:
+        known: flips with a distance.
+        rose: those above the cliff, or on it, under the candidate.
+        within: how many are at most as far as each of `EDGES`.
+        nearest: the smallest distance; None without any.
+        total: the sum of all distances.
+    """
+
+    known: int = 0
+    rose: int = 0
+    within: tuple[int, ...] = (0,) * len(EDGES)
+    nearest: int | None = None
+    total: int = 0
+
+    @property
+    def fell(self) -> int:
+        """Those below the cliff under the candidate."""
+        return self.known - self.rose
+
+    @property
+    def mean(self) -> int | None:
+        """The mean distance, rounded once; None without any."""
+        return round_half_even(self.total, self.known) if self.known else None
+
+    def __add__(self, other: Distances) -> Distances:
+        nearest = [each.nearest for each in (self, other) if each.nearest is not None]
+        return Distances(
+            self.known + other.known,
+            self.rose + other.rose,
+            tuple(a + b for a, b in zip(self.within, other.within, strict=True)),
+            min(nearest, default=None),
+            self.total + other.total,
+        )
+
+
+@attrs.frozen
+class FlipDistances:
+    """The distances of the flips of one candidate and skill type.
+
+    Attributes:
+        tier: of records whose tier flips.
+        gate: of records whose gate flips.
+        emission: Σ candidate − baseline emission of the flipped records, in nano.
+    """
+
+    tier: Distances = Distances()
+    gate: Distances = Distances()
+    emission: int = 0
+
+    def __add__(self, other: FlipDistances) -> FlipDistances:
+        return FlipDistances(
+            self.tier + other.tier, self.gate + other.gate, self.emission + other.emission
+        )
+
+
+class DistanceTally:
+    """Adds up the distances of flips, part after part."""
+
+    def __init__(self) -> None:
+        """Nothing is counted yet."""
+        self._found: defaultdict[tuple[int, str], FlipDistances] = defaultdict(FlipDistances)
+
+    def add(self, rows: FlipRows) -> None:
+        """Count some flips."""
+        self._found[rows.candidate, rows.skill_type] += FlipDistances(
+            _distances(rows.tier_distance), _distances(rows.gate_distance), _emission(rows)
+        )
+
+    def of(self, candidate: int, skill_type: str) -> FlipDistances:
+        """What was counted for a candidate, by its position, and a skill type."""
+        return self._found.get((candidate, skill_type), FlipDistances())
 
 
 @attrs.frozen
@@ -53,6 +139,27 @@ class TypeComparison:
     rejected: Mapping[str, int]
     tiers: Comparison | None
     distances: FlipDistances
+
+
+@attrs.frozen
+class StateComparison:
+    """What a candidate changes when states follow from epoch to epoch.
+
+    Attributes:
+        epochs: how many epochs were closed under the candidate.
+        overall: the amounts of all types under the thresholds that each state tracked.
+        types: the same by skill type.
+        round_scores: the sums of round scores; None where one of the two has none.
+        before: the outcome of the baseline: its thresholds and reputations at the end.
+        after: the same of the candidate.
+    """
+
+    epochs: int
+    overall: Distribution
+    types: Mapping[str, Distribution]
+    round_scores: Distribution | None
+    before: StateOutcome = attrs.field(repr=False)
+    after: StateOutcome = attrs.field(repr=False)
 
 
 @attrs.frozen
@@ -112,7 +219,7 @@ def compare(outcome: Outcome, position: int, tally: DistanceTally) -> CandidateC
         after.identity,
         _overall(outcome.miners, before, after),
         types,
-        compare_states(outcome.miners, before, after),
+        _compare_replays(outcome.miners, before, after),
     )
 
 
@@ -124,7 +231,7 @@ def _compare_type(
     distances: FlipDistances,
 ) -> TypeComparison:
     old, new = before.types.get(name), after.types.get(name)
-    measure, members = _measure(old, new), members_of(before, after, name)
+    measure, members = _measure(old, new), _members(before, after, name)
     return TypeComparison(
         name,
         distribution(
@@ -161,3 +268,91 @@ def _overall(
     old = [_amounts(each, measure, many) for each in before.types.values()]
     new = [_amounts(each, measure, many) for each in after.types.values()]
     return distribution(measure, miners, summed(old, many), summed(new, many))
+
+
+def _compare_replays(
+    miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
+) -> StateComparison | None:
+    """The replays of two candidates; None when one was not replayed."""
+    old, new = before.state, after.state
+    if old is None or new is None:
+        return None
+    names = dict.fromkeys([*old.quality, *new.quality])
+    return StateComparison(
+        new.epochs,
+        _replayed_overall(miners, old, new),
+        {
+            name: _replayed_type(miners, name, old, new, _members(before, after, name))
+            for name in names
+        },
+        _round_scores(miners, old, new),
+        old,
+        new,
+    )
+
+
+def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str) -> list[bool]:
+    """Which miners have a scored record of a type under one of two candidates."""
+    found = [each.types[skill_type].records for each in (before, after) if skill_type in each.types]
+    return [any(counts) for counts in zip(*found, strict=True)]
+
+
+def _replayed_type(
+    miners: Sequence[Miner],
+    name: str,
+    old: StateOutcome,
+    new: StateOutcome,
+    members: Sequence[bool],
+) -> Distribution:
+    """By emission, where every rule set that has the type has one for it."""
+    having = [each for each in (old, new) if name in each.quality]
+    measure = EMISSION if all(name in each.emission for each in having) else QUALITY
+    amounts = [
+        _replayed_amounts(each, measure).get(name, (0,) * len(miners)) for each in (old, new)
+    ]
+    before, after = (tuple(compress(each, members)) for each in amounts)
+    return distribution(measure, tuple(compress(miners, members)), before, after)
+
+
+def _replayed_overall(
+    miners: Sequence[Miner], old: StateOutcome, new: StateOutcome
+) -> Distribution:
+    """Types without an emission take part only when no type has one."""
+    measure = EMISSION if old.emission or new.emission else QUALITY
+    before, after = (
+        summed(_replayed_amounts(each, measure).values(), len(miners)) for each in (old, new)
+    )
+    return distribution(measure, miners, before, after)
+
+
+def _replayed_amounts(outcome: StateOutcome, measure: str) -> Mapping[str, Counts]:
+    return outcome.emission if measure == EMISSION else outcome.quality
+
+
+def _round_scores(
+    miners: Sequence[Miner], old: StateOutcome, new: StateOutcome
+) -> Distribution | None:
+    if old.round_scores is None or new.round_scores is None:
+        return None
+    return distribution("round_score", miners, old.round_scores, new.round_scores)
+
+
+def _distances(found: pa.Array) -> Distances:
+    signed = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+    if not len(signed):
+        return Distances()
+    far = np.abs(signed)
+    return Distances(
+        known=len(far),
+        rose=int((signed >= 0).sum()),
+        within=tuple(int((far <= edge).sum()) for edge in EDGES),
+        nearest=int(far.min()),
+        total=int(far.sum()),
+    )
+
+
+def _emission(rows: FlipRows) -> int:
+    before, after = rows.baseline_emission, rows.candidate_emission
+    return (int(after.sum()) if after is not None else 0) - (
+        int(before.sum()) if before is not None else 0
+    )

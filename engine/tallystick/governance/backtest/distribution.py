@@ -1,19 +1,24 @@
 """One amount over the same miners, under the baseline and under a candidate.
 
-The amount is the emission, or the quality where there is no emission. What there is for each miner
-is made when it is asked for: only what is the same for all is kept, so that many candidates and
-miners do not fill the memory.
+The amount is the emission, or the quality where there is no emission: whole numbers, in nano. Every
+metric of it (shares, ranks, concentration, rank correlation) is a rational number or the root of
+one, rounded half-even once where it is published; no float takes part. What is not defined, such as
+the concentration of nothing, is None.
+
+What there is for each miner is made when it is asked for: only what is the same for all is kept, so
+that many candidates and miners do not fill the memory.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import groupby
 
 import attrs
 
 from tallystick.governance.backtest.comparison_model import Counts, Miner
-from tallystick.governance.backtest.metrics import gini, hhi, published_share, ranks, tau_b
 from tallystick.numbers.nano import NANO, publish, round_half_even
 
 EMISSION = "emission"
@@ -203,6 +208,65 @@ def relative_losers(changes: Iterable[MinerChange], many: int) -> list[MinerChan
     return [each for _, each in losses[:many]]
 
 
+def published_share(part: int, whole: int) -> int:
+    """What part of the whole that is, in nano, rounded once; 0 of nothing."""
+    return round_half_even(part * NANO, whole) if whole else 0
+
+
+def ranks(amounts: Sequence[int]) -> list[int]:
+    """The place of each amount, the largest first, from 1.
+
+    A place is one more than the number of larger amounts: equals share one, as in 1, 2, 2, 4.
+    """
+    place: dict[int, int] = {}
+    for position, amount in enumerate(sorted(amounts, reverse=True), 1):
+        place.setdefault(amount, position)
+    return [place[amount] for amount in amounts]
+
+
+def gini(amounts: Sequence[int]) -> Fraction | None:
+    """The Gini coefficient, half the mean absolute difference over the mean, in [0, 1).
+
+    0 when all are equal, 1 − 1/n when one of n has everything. None when there is nothing to have.
+
+    Args:
+        amounts: not negative; amounts of 0 count.
+    """
+    whole, many = sum(amounts), len(amounts)
+    if not whole:
+        return None
+    weighted = sum((2 * i - many - 1) * each for i, each in enumerate(sorted(amounts), 1))
+    return Fraction(weighted, many * whole)
+
+
+def hhi(amounts: Sequence[int]) -> Fraction | None:
+    """The Herfindahl-Hirschman index, the sum of the squares of the shares, in [1/n, 1].
+
+    Its inverse is the number of equal shares that would be as concentrated. None when there is
+    nothing to have.
+    """
+    whole = sum(amounts)
+    return Fraction(sum(each * each for each in amounts), whole * whole) if whole else None
+
+
+def tau_b(first: Sequence[int], second: Sequence[int]) -> int | None:
+    """Kendall's rank correlation with ties (tau-b) of two lists of amounts, in nano, in [−1, 1].
+
+    (P − Q) / √((n0 − n1)(n0 − n2)), with P and Q the pairs in the same and in the opposite order,
+    n0 all pairs, n1 and n2 those tied in one list; by merge sort in O(n log n) (Knight 1966), with
+    whole numbers up to the root, whose rounding whole numbers decide too. None when all amounts of
+    a list are equal: then there is no order to compare.
+    """
+    pairs = sorted(zip(first, second, strict=True))
+    every = math.comb(len(pairs), 2)
+    tied_first, tied_second = _tied(first), _tied(second)
+    discordant, _ = _inversions([b for _, b in pairs])
+    # every pair is concordant, discordant, or tied in one of the lists, or in both
+    concordant = every - tied_first - tied_second + _tied(pairs) - discordant
+    square = (every - tied_first) * (every - tied_second)
+    return _over_root(concordant - discordant, square) if square else None
+
+
 def _shares(amounts: Counts) -> list[int]:
     whole = sum(amounts)
     return [published_share(each, whole) for each in amounts]
@@ -222,3 +286,34 @@ def _moved(before: Counts, after: Counts) -> int | None:
         return None
     apart = sum(abs(b * other - a * whole) for b, a in zip(before, after, strict=True))
     return publish(Fraction(apart, 2 * whole * other))
+
+
+def _tied(values: Iterable[object]) -> int:
+    """The pairs of equal values."""
+    ordered = sorted(values)  # type: ignore[type-var]  # amounts, or pairs of them
+    return sum(math.comb(sum(1 for _ in group), 2) for _, group in groupby(ordered))
+
+
+def _inversions(values: list[int]) -> tuple[int, list[int]]:
+    """How many pairs stand in strictly descending order, and the values in ascending order."""
+    if len(values) < 2:
+        return 0, values
+    middle = len(values) // 2
+    left_count, left = _inversions(values[:middle])
+    right_count, right = _inversions(values[middle:])
+    crossing, position = 0, 0
+    for each in left:
+        while position < len(right) and right[position] < each:
+            position += 1
+        crossing += position
+    return left_count + right_count + crossing, sorted(left + right)
+
+
+def _over_root(numerator: int, square: int) -> int:
+    """``numerator / √square`` in nano, rounded half-even once; the square is positive."""
+    scaled = (numerator * NANO) ** 2
+    below = math.isqrt(scaled // square)
+    # compare the exact value with the middle between `below` and the next
+    excess = 4 * scaled - (2 * below + 1) ** 2 * square
+    nearest = below + (excess > 0 or (excess == 0 and below & 1))
+    return nearest if numerator >= 0 else -nearest

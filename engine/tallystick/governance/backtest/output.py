@@ -27,9 +27,8 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest import tables
-from tallystick.governance.backtest.comparison import CandidateComparison, compare
+from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
-from tallystick.governance.backtest.distances import DistanceTally
 from tallystick.governance.backtest.render import report
 from tallystick.governance.backtest.summary import summary
 from tallystick.io.atomic import atomic_folder, file_digest, output_errors

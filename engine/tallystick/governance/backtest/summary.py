@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from tallystick.governance.backtest.comparison import CandidateComparison, TypeComparison
+from tallystick.governance.backtest.comparison import (
+    EDGES,
+    CandidateComparison,
+    Distances,
+    StateComparison,
+    TypeComparison,
+)
 from tallystick.governance.backtest.comparison_model import (
     Comparison,
     EpochState,
@@ -17,18 +23,16 @@ from tallystick.governance.backtest.comparison_model import (
     Identity,
     Outcome,
 )
-from tallystick.governance.backtest.distances import EDGES, Distances
 from tallystick.governance.backtest.distribution import (
     Concentration,
     Distribution,
     MinerChange,
     losers,
+    published_share,
     relative_losers,
     relative_winners,
     winners,
 )
-from tallystick.governance.backtest.metrics import published_share
-from tallystick.governance.backtest.state_comparison import StateComparison
 from tallystick.numbers.nano import to_text
 
 FORMAT = 1

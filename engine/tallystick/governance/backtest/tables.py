@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, StateOutcome
-from tallystick.governance.backtest.distribution import Distribution
-from tallystick.governance.backtest.metrics import published_share
+from tallystick.governance.backtest.distribution import Distribution, published_share
 from tallystick.numbers.nano import to_decimal
 
 VALUE = pa.decimal128(19, 9)

@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tallystick.governance.backtest.comparison import CandidateComparison
-from tallystick.governance.backtest.distances import EDGES, Distances
+from tallystick.governance.backtest.comparison import (
+    EDGES,
+    CandidateComparison,
+    Distances,
+    StateComparison,
+)
 from tallystick.governance.backtest.distribution import (
     EMISSION,
     Concentration,
@@ -18,10 +22,9 @@ from tallystick.governance.backtest.distribution import (
     gaining,
     losers,
     losing,
+    published_share,
     winners,
 )
-from tallystick.governance.backtest.metrics import published_share
-from tallystick.governance.backtest.state_comparison import StateComparison
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, percent
 

@@ -1,4 +1,4 @@
-"""Outcomes of back-tests that nobody ran: miners, sums and flips by a seeded generator."""
+"""Made-up outcomes of back-tests: miners, sums and flips by a seeded generator."""
 
 from __future__ import annotations
 
