@@ -9,7 +9,7 @@ from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.catalog import CHECKS
 
 _PAGE = Page.of("docs/lint.md")
 _CORRECTED = ("skills@1.1.0", "workflow@1.1.0")

@@ -11,7 +11,7 @@ from governance.mutant import Mutant, text_of
 from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED
 
 import tallystick
-from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report, report
 from tallystick.governance.prove.proving import prove
 from tallystick.rules.findings import dotted

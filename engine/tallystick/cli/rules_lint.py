@@ -84,7 +84,7 @@ def _check(code: str, option: str) -> Check:
 
 
 def _catalogue() -> Mapping[str, Check]:
-    from tallystick.governance.lint.catalogue import CHECKS  # noqa: PLC0415  # heavy
+    from tallystick.governance.lint.catalog import CHECKS  # noqa: PLC0415  # heavy
 
     return CHECKS
 

@@ -12,7 +12,7 @@ import attrs
 import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
-from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report, report
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted

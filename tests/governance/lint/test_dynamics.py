@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 
 import tallystick
-from tallystick.governance.lint import events, reputation_dynamics
+from tallystick.governance.lint import reputation_dynamics, reputation_events
+from tallystick.governance.lint.check import Check
 from tallystick.rules.findings import Finding
 
 ROOT = Path(__file__).resolve().parents[3]
-CHECKS = {check.code: check for check in (*reputation_dynamics.CHECKS, *events.CHECKS)}
+CHECKS = {
+    each.code: each
+    for module in (reputation_dynamics, reputation_events)
+    for each in vars(module).values()
+    if isinstance(each, Check)
+}
 
 Load = Callable[..., tallystick.Scorer]
 
@@ -136,7 +142,7 @@ def test_no_reward_and_a_gap_between_bands_are_seen(changed: Load) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-def test_every_check_says_what_it_means(check: reputation_dynamics.Check) -> None:
+def test_every_check_says_what_it_means(check: Check) -> None:
     for text in (check.summary, check.remedy):
         assert text
         assert not text.endswith(".")

@@ -8,7 +8,7 @@ import pytest
 from cli.command import message_of, run
 from linted import SOUND, changed, shipped
 
-from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.catalog import CHECKS
 
 KEYS = {"code", "severity", "file", "line", "path", "message", "evidence", "remedy"}
 SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nreason = "kept"\n'

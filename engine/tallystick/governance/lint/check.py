@@ -1,4 +1,4 @@
-"""A check of the linter."""
+"""A check of the linter, and the decorator that makes one of a function."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import attrs
 from tallystick.diagnostics import Severity
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
+
+Find = Callable[[Scorer], Iterable[Finding]]
 
 
 @attrs.frozen(eq=False)
@@ -27,6 +29,23 @@ class Check:
     code: str
     severity: Severity
     summary: str
-    documentation: str
-    remedy: str
-    find: Callable[[Scorer], Iterable[Finding]]
+    documentation: str = attrs.field(kw_only=True)
+    remedy: str = attrs.field(kw_only=True)
+    find: Find = attrs.field(kw_only=True)
+
+
+def check(
+    code: str, severity: Severity, summary: str, *, documentation: str, remedy: str
+) -> Callable[[Find], Check]:
+    """The check that a function makes; it is in the linter if its module is in ``catalog``."""
+
+    def decorate(find: Find) -> Check:
+        return Check(code, severity, summary, documentation=documentation, remedy=remedy, find=find)
+
+    return decorate
+
+
+def nothing(scorer: Scorer) -> tuple[Finding, ...]:
+    """What a code finds by itself that loading, or the linter as a whole, tells."""
+    del scorer
+    return ()

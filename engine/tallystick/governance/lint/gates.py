@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tallystick.governance.lint.check import Check
-from tallystick.governance.lint.reach import Values, composite_range, values_of
+from tallystick.governance.lint.check import check
+from tallystick.governance.lint.type_probe import Values, composite_range, values_of
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
@@ -15,7 +15,19 @@ from tallystick.scoring.composite import Gate
 from tallystick.scoring.scorer import Scorer
 
 
-def _never(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "gate-never-binds",
+    "warning",
+    "a gate never changes a composite",
+    documentation=(
+        "A gate that does nothing looks like a protection and is none. The possible values of the "
+        "axis are all combinations of its facts, as far as they are few, else its proved range; a "
+        "gate counts as binding when at one value below its edge the composite can be anything "
+        "but what the gate makes it."
+    ),
+    remedy="raise the edge above a value that the axis can have, or remove the gate",
+)
+def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
     for bound, place, gate, values in _gates(scorer):
         later = [g for g in bound.composite.gates[place + 1 :] if _covers(g, gate)]
         if later:
@@ -31,7 +43,17 @@ def _never(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _always(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "gate-always-binds",
+    "error",
+    "a gate decides every composite",
+    documentation=(
+        "The largest value that the axis can have is below the edge of the gate, so every record "
+        "gets the composite of the gate, whatever it has done."
+    ),
+    remedy="lower the edge, or remove the gate",
+)
+def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
     for bound, place, gate, values in _gates(scorer):
         if values.high < gate.below:
             yield Finding(
@@ -77,28 +99,3 @@ def _figures(bound: BoundType, gate: Gate, values: Values) -> dict[str, Any]:
         "lowest": to_text(values.low),
         "highest": to_text(values.high),
     }
-
-
-CHECKS = (
-    Check(
-        "gate-never-binds",
-        "warning",
-        "a gate never changes a composite",
-        "A gate that does nothing looks like a protection and is none. The possible values of the "
-        "axis are all combinations of its facts, as far as they are few, else its proved range; a "
-        "gate counts as binding when at one value below its edge the composite can be anything "
-        "but what the gate makes it.",
-        "raise the edge above a value that the axis can have, or remove the gate",
-        _never,
-    ),
-    Check(
-        "gate-always-binds",
-        "error",
-        "a gate decides every composite",
-        "The largest value that the axis can have is below the edge of the gate, so every record "
-        "gets the composite of the gate, whatever it has done.",
-        "lower the edge, or remove the gate",
-        _always,
-    ),
-)
-"""The checks of gates (E8 of docs/errata.md)."""

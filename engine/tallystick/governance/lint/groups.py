@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from tallystick.governance.lint.check import Check
+from tallystick.governance.lint.check import check
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
@@ -16,7 +16,17 @@ _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""
 
 
-def _filter(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "filter-never-binds",
+    "note",
+    "a selection filter that keeps nobody out",
+    documentation=(
+        "Reputations never fall below the floor. A filter that is not above it looks like a "
+        "protection and is none."
+    ),
+    remedy="raise groups.minimum_reputation above reputation.floor, or accept it with a reason",
+)
+def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     groups, reputation = scorer.rule_set.groups, scorer.rule_set.reputation
     if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
         return
@@ -29,7 +39,18 @@ def _filter(scorer: Scorer) -> Iterator[Finding]:
     )
 
 
-def _idle(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "idle-round-pays",
+    "warning",
+    "a round score above 0 for a miner without tasks",
+    documentation=(
+        "Where nothing of a round counts for a miner its score would be 0/0, and is what the rule "
+        "set says. Above 0 it pays for being there, and who fails at a task may earn less than who "
+        "had none."
+    ),
+    remedy="write 0",
+)
+def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     aggregation = scorer.rule_set.aggregation
     rounds = None if aggregation is None else aggregation.round
     if rounds is not None and rounds.no_tasks:
@@ -41,7 +62,17 @@ def _idle(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _small(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "groups-too-small",
+    "warning",
+    "no group is large enough to have a score",
+    documentation=(
+        "Below a number of members, or of submissions, a group has no score of its own. It has as "
+        "many members as primaries and auditors together; where more are needed none ever has one."
+    ),
+    remedy="lower the number, or select larger groups",
+)
+def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     if groups is None:
         return
@@ -57,36 +88,3 @@ def _small(scorer: Scorer) -> Iterator[Finding]:
                 f"a group's score needs {needed}, and a group has {members} members",
                 {"needed": needed, "members": members},
             )
-
-
-CHECKS = (
-    Check(
-        "filter-never-binds",
-        "note",
-        "a selection filter that keeps nobody out",
-        "Reputations never fall below the floor. A filter that is not above it looks like a "
-        "protection and is none.",
-        "raise groups.minimum_reputation above reputation.floor, or accept it with a reason",
-        _filter,
-    ),
-    Check(
-        "idle-round-pays",
-        "warning",
-        "a round score above 0 for a miner without tasks",
-        "Where nothing of a round counts for a miner its score would be 0/0, and is what the rule "
-        "set says. Above 0 it pays for being there, and who fails at a task may earn less than who "
-        "had none.",
-        "write 0",
-        _idle,
-    ),
-    Check(
-        "groups-too-small",
-        "warning",
-        "no group is large enough to have a score",
-        "Below a number of members, or of submissions, a group has no score of its own. It has as "
-        "many members as primaries and auditors together; where more are needed none ever has one.",
-        "lower the number, or select larger groups",
-        _small,
-    ),
-)
-"""The checks of groups and rounds (E31, E33 and E37 of docs/errata.md)."""

@@ -10,9 +10,9 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
-from tallystick.governance.lint.bounds import unbound, unloaded
-from tallystick.governance.lint.catalogue import CHECKS
+from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.check import Check
+from tallystick.governance.lint.load_errors import unbound, unloaded
 from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted
@@ -23,11 +23,11 @@ from tallystick.scoring.scorer import Scorer, bind
 
 @attrs.frozen
 class Report:
-    """What the linter has to say, in the order of the file.
+    """The findings of the linter, in the order of the file.
 
     Attributes:
-        findings: what is told.
-        silenced: what the rule set silences, with its reasons.
+        findings: those that the rule set does not silence.
+        silenced: those that it silences, with its reasons.
         loaded: whether it loads; of one that does not, only that is known.
     """
 
@@ -38,7 +38,7 @@ class Report:
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
     ) -> Report:
-        """What some checks find, by their codes; why a rule set does not load is always told."""
+        """The findings of some codes; why a rule set does not load is always reported."""
         if not self.loaded:
             return self
         return attrs.evolve(
@@ -78,13 +78,13 @@ def report(reference: str | Path, registry: Registry | None = None) -> Report:
 
 
 def report_of(scorer: Scorer) -> Report:
-    """What the linter has to say of a rule set that is loaded."""
+    """The findings in a rule set that is loaded."""
     silences = scorer.rule_set.lint.silence
     loaded = scorer.loaded
     found = [_placed(c, each, loaded) for c in CHECKS.values() for each in c.find(scorer)]
     found += [_placed(c, each, loaded) for c, each in mistakes(silences, CHECKS, found)]
-    told, silenced = apart(_in_order(found), silences)
-    return Report(tuple(told), tuple(silenced))
+    reported, silenced = apart(_in_order(found), silences)
+    return Report(tuple(reported), tuple(silenced))
 
 
 def _is_asked(

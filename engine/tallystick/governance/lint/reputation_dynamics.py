@@ -1,23 +1,27 @@
-"""Where the reputation rules lead the best and the worst behaviour (E26, E31 of docs/errata.md)."""
+"""Where the reputation rules lead the best and the worst behaviour (E26, E31 of docs/errata.md).
+
+A behaviour is the events of every record of a miner. Its trajectory is exact, by the engine's own
+transition: each epoch is published before the next begins.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import attrs
 
-from tallystick.governance.lint.check import Check
-from tallystick.governance.lint.trajectory import (
-    Trajectory,
-    best_and_worst,
-    rewards,
-    trajectory,
-)
+from tallystick.governance.lint.check import check
+from tallystick.governance.lint.reputation_events import gain
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
+from tallystick.state.reputation import damped, record_delta
 from tallystick.state.rules import StateRules, state_rules_of
+
+_LONGEST = 20_000
+"""After so many epochs a trajectory that still moves is left: some years of epochs."""
 
 
 @attrs.frozen
@@ -46,29 +50,44 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
     """The dynamics of a rule set, once; none if it has no reputation with events that count."""
     if scorer.rule_set.reputation is None:
         return ()
-    law = state_rules_of(scorer)
-    best, worst = best_and_worst(law)
+    rules = state_rules_of(scorer)
+    best, worst = best_and_worst(rules)
     if not best:
         return ()
-    reputation = law.reputation
+    reputation = rules.reputation
     initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
     found = _Dynamics(
         floor=from_decimal(reputation.floor),
-        filter=_filter(law),
+        filter=_filter(rules),
         initial=initial,
-        best=trajectory(law, initial, best),
-        rewarded=trajectory(law, initial, rewards(law) or best),
-        worst=trajectory(law, ceiling, worst),
+        best=trajectory(rules, initial, best),
+        rewarded=trajectory(rules, initial, rewards(rules) or best),
+        worst=trajectory(rules, ceiling, worst),
     )
     return (found,)
 
 
-def _filter(law: StateRules) -> int:
-    groups = law.rule_set.groups
+def _filter(rules: StateRules) -> int:
+    groups = rules.rule_set.groups
     return 0 if groups is None else from_decimal(groups.minimum_reputation)
 
 
-def _decay(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "reputation-decays",
+    "error",
+    "the best behaviour leads a reputation below the selection filter",
+    documentation=(
+        "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
+        "whose every record has the one event that raises a reputation most. The figures say at "
+        "which epoch it falls below the filter, where it stands then, when it is at the floor, and "
+        "where it rests; and the same with every rewarding event in each record."
+    ),
+    remedy=(
+        "let the damping move the reputation by the mean delta instead of replacing it, or raise "
+        "what the rewards add"
+    ),
+)
+def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         below = found.best.below(found.filter)
         if below is None:
@@ -89,7 +108,17 @@ def _decay(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _extinction(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "pool-extinction",
+    "error",
+    "after some epochs nobody can be selected",
+    documentation=(
+        "Even with every rewarding event in each of its records a miner falls below the filter, so "
+        "from that epoch on the pool holds newcomers at most."
+    ),
+    remedy="as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
+)
+def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     for found in _dynamics(scorer):
         last = found.rewarded.below(found.filter)
@@ -106,7 +135,17 @@ def _extinction(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _trap(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "floor-below-filter",
+    "warning",
+    "the floor keeps a reputation that the filter then ignores",
+    documentation=(
+        "A miner below the filter is not selected, records nothing, and keeps its reputation for "
+        "ever, unless a slot is kept for those below the filter."
+    ),
+    remedy="enable groups.recovery, or raise the floor to the filter",
+)
+def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.groups
     for found in _dynamics(scorer):
         recovers = groups is not None and groups.recovery.enabled
@@ -120,7 +159,17 @@ def _trap(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _newcomers(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "newcomers-outrank-veterans",
+    "warning",
+    "a newcomer begins above what any veteran can hold",
+    documentation=(
+        "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
+        "fresh hotkey is worth more than the best history."
+    ),
+    remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
+)
+def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         if found.best.rests_at < found.initial:
             yield Finding(
@@ -134,7 +183,41 @@ def _newcomers(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _horizon(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "bad-behaviour-stays",
+    "warning",
+    "the worst behaviour never falls below the selection filter",
+    documentation=(
+        "The damped update is applied from the ceiling to a miner whose every record has the one "
+        "event that lowers a reputation most."
+    ),
+    remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
+)
+def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
+    for found in _dynamics(scorer):
+        if found.filter > 0 and found.worst.rests_at >= found.filter:
+            yield Finding(
+                ("reputation", "damping"),
+                f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
+                f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",
+                {
+                    "filter": to_text(found.filter),
+                    "worst": found.worst.figures(found.filter, found.floor),
+                },
+            )
+
+
+@check(
+    "reputation-horizon",
+    "note",
+    "where the best and the worst behaviour lead, and how fast",
+    documentation=(
+        "The fixed points of the damped update and the epochs until they are reached, from the "
+        "initial reputation for the best and from the ceiling for the worst behaviour."
+    ),
+    remedy="compare the epochs with how fast the network should reward and punish",
+)
+def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
     for found in _dynamics(scorer):
         worst = found.worst.below(found.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
@@ -153,76 +236,69 @@ def _horizon(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _impunity(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        if found.filter > 0 and found.worst.rests_at >= found.filter:
-            yield Finding(
-                ("reputation", "damping"),
-                f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
-                f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",
-                {
-                    "filter": to_text(found.filter),
-                    "worst": found.worst.figures(found.filter, found.floor),
-                },
-            )
+@attrs.frozen
+class Trajectory:
+    """The reputation of a miner that behaves in one way, from epoch 0 on.
+
+    Attributes:
+        events: what each of its records comes to.
+        values: the reputation in nano before each epoch; the last is where it rests.
+    """
+
+    events: tuple[str, ...]
+    values: tuple[int, ...]
+
+    @property
+    def rests_at(self) -> int:
+        """The fixed point that it reaches, in nano."""
+        return self.values[-1]
+
+    def below(self, limit: int) -> int | None:
+        """After how many epochs it is below a limit in nano; None if it never is."""
+        return next((epoch for epoch, value in enumerate(self.values) if value < limit), None)
+
+    def figures(self, filter_: int, floor: int) -> dict[str, Any]:
+        """What a reader wants to know of it; reputations as text of nine places."""
+        below = self.below(filter_)
+        return {
+            "events": list(self.events),
+            "from": to_text(self.values[0]),
+            "rests_at": to_text(self.rests_at),
+            "epochs_to_rest": len(self.values) - 1,
+            "epochs_until_below_filter": below,
+            "reputation_then": None if below is None else to_text(self.values[below]),
+            "epochs_until_floor": self.below(floor + 1),
+        }
 
 
-CHECKS = (
-    Check(
-        "reputation-decays",
-        "error",
-        "the best behaviour leads a reputation below the selection filter",
-        "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
-        "whose every record has the one event that raises a reputation most. The figures say at "
-        "which epoch it falls below the filter, where it stands then, when it is at the floor, and "
-        "where it rests; and the same with every rewarding event in each record.",
-        "let the damping move the reputation by the mean delta instead of replacing it, or raise "
-        "what the rewards add",
-        _decay,
-    ),
-    Check(
-        "pool-extinction",
-        "error",
-        "after some epochs nobody can be selected",
-        "Even with every rewarding event in each of its records a miner falls below the filter, so "
-        "from that epoch on the pool holds newcomers at most.",
-        "as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
-        _extinction,
-    ),
-    Check(
-        "floor-below-filter",
-        "warning",
-        "the floor keeps a reputation that the filter then ignores",
-        "A miner below the filter is not selected, records nothing, and keeps its reputation for "
-        "ever, unless a slot is kept for those below the filter.",
-        "enable groups.recovery, or raise the floor to the filter",
-        _trap,
-    ),
-    Check(
-        "newcomers-outrank-veterans",
-        "warning",
-        "a newcomer begins above what any veteran can hold",
-        "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
-        "fresh hotkey is worth more than the best history.",
-        "lower reputation.initial below the fixed point of the best behaviour, or raise that",
-        _newcomers,
-    ),
-    Check(
-        "bad-behaviour-stays",
-        "warning",
-        "the worst behaviour never falls below the selection filter",
-        "The damped update is applied from the ceiling to a miner whose every record has the one "
-        "event that lowers a reputation most.",
-        "lower what the event multiplies by, or raise groups.minimum_reputation",
-        _impunity,
-    ),
-    Check(
-        "reputation-horizon",
-        "note",
-        "where the best and the worst behaviour lead, and how fast",
-        "The fixed points of the damped update and the epochs until they are reached, from the "
-        "initial reputation for the best and from the ceiling for the worst behaviour.",
-        "compare the epochs with how fast the network should reward and punish",
-        _horizon,
-    ),
-)
+def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajectory:
+    """What a reputation in nano becomes while every record has the same events."""
+    values = [start]
+    while len(values) <= _LONGEST:
+        following = damped(rules, values[-1], record_delta(rules, values[-1], events))
+        if following == values[-1]:
+            break
+        values.append(following)
+    return Trajectory(events, tuple(values))
+
+
+def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The single event that raises a reputation most, and the one that lowers it most.
+
+    Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
+    """
+    start = from_decimal(rules.reputation.initial)
+    events = [name for name, event in rules.reputation.events.items() if event.in_mean]
+    deltas = {name: record_delta(rules, start, (name,)) for name in events}
+    if not deltas:
+        return (), ()
+    return (max(deltas, key=deltas.__getitem__),), (min(deltas, key=deltas.__getitem__),)
+
+
+def rewards(rules: StateRules) -> tuple[str, ...]:
+    """Every event that can raise a reputation, at most one of those that bands exclude."""
+    table = rules.reputation.events
+    adding = [name for name, event in table.items() if gain(event) > 0 and event.in_mean]
+    banded = [name for name in adding if table[name].consensus is not None]
+    best = max(banded, key=lambda name: gain(table[name]), default=None)
+    return tuple(name for name in adding if name not in banded or name == best)

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.check import Check
+from tallystick.governance.lint.check import Check, nothing
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
 from tallystick.rules.toml import KeyPath
-from tallystick.scoring.scorer import Scorer
 
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
 _BELOW = (".", "[")
@@ -29,16 +28,16 @@ class Suppressed:
 def apart(
     findings: Iterable[Diagnostic], silences: Sequence[Silence]
 ) -> tuple[list[Diagnostic], list[Suppressed]]:
-    """The findings that are told, and those that are silenced."""
-    told: list[Diagnostic] = []
+    """The findings that are reported, and those that are silenced."""
+    reported: list[Diagnostic] = []
     silenced: list[Suppressed] = []
     for finding in findings:
         reason = next((s.reason for s in silences if _covers(s, finding)), None)
         if reason is None:
-            told.append(finding)
+            reported.append(finding)
         else:
             silenced.append(Suppressed(finding, reason))
-    return told, silenced
+    return reported, silenced
 
 
 def mistakes(
@@ -67,28 +66,21 @@ def _covers(silence: Silence, finding: Diagnostic) -> bool:
     return not silence.path or finding.path == silence.path or below
 
 
-def _later(scorer: Scorer) -> Iterator[Finding]:
-    """Asked when everything else has been found: see ``mistakes``."""
-    del scorer
-    yield from ()
-
-
-CHECKS = (
-    Check(
-        UNKNOWN,
-        "warning",
-        "a silence of a code that does not exist",
-        "A code that is silenced must be one of the linter's, so that a misspelt one is seen.",
-        "write the code of a check",
-        _later,
+_SILENCE_UNKNOWN = Check(
+    UNKNOWN,
+    "warning",
+    "a silence of a code that does not exist",
+    documentation=(
+        "A code that is silenced must be one of the linter's, so that a misspelt one is seen."
     ),
-    Check(
-        IDLE,
-        "note",
-        "a silence of what is not found",
-        "The rule set silences a code that finds nothing there: what it excuses is gone.",
-        "remove the silence",
-        _later,
-    ),
+    remedy="write the code of a check",
+    find=nothing,
 )
-"""The checks of silences."""
+_SILENCE_UNNEEDED = Check(
+    IDLE,
+    "note",
+    "a silence of what is not found",
+    documentation="The rule set silences a code that finds nothing there: what it excuses is gone.",
+    remedy="remove the silence",
+    find=nothing,
+)

@@ -15,8 +15,8 @@ from typing import Any
 from tallystick.diagnostics import Severity
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import Check
-from tallystick.governance.lint.reach import highest_quality
+from tallystick.governance.lint.check import check
+from tallystick.governance.lint.type_probe import highest_quality
 from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
@@ -27,7 +27,19 @@ _PLACES = 256
 """So many steps from a baseline of 0 to one of 1."""
 
 
-def _unreachable(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "tier-unreachable",
+    "warning",
+    "a tier that no quality reaches, from some baseline on",
+    documentation=(
+        "A threshold follows the baseline of its type. Where it is above the highest composite "
+        "that the bounds of the axes allow, nobody can reach the tier. It is an error where the "
+        "seed of a type does that, and a warning where only a tracked baseline can; a baseline "
+        "that stays at its seed is not asked further."
+    ),
+    remedy="bound the threshold below 1, such as by a part of the way from the baseline to 1",
+)
+def _tier_unreachable(scorer: Scorer) -> Iterator[Finding]:
     types = defaultdict[tuple[str, int, int, Severity], list[str]](list)
     for bound, tiers in _tiered(scorer):
         highest = highest_quality(bound)
@@ -128,7 +140,31 @@ def _falling(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _level(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "tiers-out-of-order",
+    "warning",
+    "thresholds that cross, or a multiplier that falls with the level",
+    documentation=(
+        "A higher level must begin at a higher quality and be paid no less. Thresholds are "
+        "compared at baselines from 0 to 1, not only at the seeds, whose order loading demands. A "
+        "baseline that a state moves can come there, which is a warning; else it is a note. A "
+        "multiplier that falls with the level is an error: better work is paid less."
+    ),
+    remedy="order the levels by their thresholds and their multipliers",
+)
+def _tiers_out_of_order(scorer: Scorer) -> Iterator[Finding]:
+    yield from _disordered(scorer)
+    yield from _falling(scorer)
+
+
+@check(
+    "tier-without-effect",
+    "note",
+    "two neighbouring tiers that are paid alike",
+    documentation="Two levels with the same multiplier differ by their name alone.",
+    remedy="join the two levels, or give the higher one a higher multiplier",
+)
+def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
     for place, (low, high) in enumerate(pairwise(levels), 1):
@@ -140,7 +176,17 @@ def _level(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _empty(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "tier-empty",
+    "warning",
+    "a tier that no quality falls into, as the next begins where it does",
+    documentation=(
+        "At the seed baseline of a type two thresholds are the same, or the first is 0. A quality "
+        "has the highest level that it reaches, so the level between them is nobody's."
+    ),
+    remedy="move the seed baseline off the end of its range, or set the thresholds apart",
+)
+def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
     """Each level that begins where the next one does, at the seeds of some types."""
     types = defaultdict[int, dict[str, str]](dict)
     levels: tuple[str, ...] = ()
@@ -160,17 +206,22 @@ def _empty(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _still(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "threshold-never-moves",
+    "note",
+    "a threshold that follows the best results, which weigh nothing",
+    documentation=(
+        "A tracked threshold moves by a share of what the best results of an epoch say. With a "
+        "share of 0 it only follows its own floor."
+    ),
+    remedy="give `new` a share above 0, or do not track the threshold",
+)
+def _threshold_never_moves(scorer: Scorer) -> Iterator[Finding]:
     epochs = scorer.rule_set.epochs
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if not tracking.new:
             message = f"the results of an epoch never move the threshold {name}: they weigh 0"
             yield Finding(("epochs", "thresholds", name, "new"), message, {"threshold": name})
-
-
-def _order(scorer: Scorer) -> Iterator[Finding]:
-    yield from _disordered(scorer)
-    yield from _falling(scorer)
 
 
 def _tiered(scorer: Scorer) -> Iterator[tuple[BoundType, Tiers]]:
@@ -207,56 +258,3 @@ def _first(holds: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-CHECKS = (
-    Check(
-        "tier-unreachable",
-        "warning",
-        "a tier that no quality reaches, from some baseline on",
-        "A threshold follows the baseline of its type. Where it is above the highest composite "
-        "that the bounds of the axes allow, nobody can reach the tier. It is an error where the "
-        "seed of a type does that, and a warning where only a tracked baseline can; a baseline "
-        "that stays at its seed is not asked further.",
-        "bound the threshold below 1, such as by a part of the way from the baseline to 1",
-        _unreachable,
-    ),
-    Check(
-        "tiers-out-of-order",
-        "warning",
-        "thresholds that cross, or a multiplier that falls with the level",
-        "A higher level must begin at a higher quality and be paid no less. Thresholds are "
-        "compared at baselines from 0 to 1, not only at the seeds, whose order loading demands. A "
-        "baseline that a state moves can come there, which is a warning; else it is a note. A "
-        "multiplier that falls with the level is an error: better work is paid less.",
-        "order the levels by their thresholds and their multipliers",
-        _order,
-    ),
-    Check(
-        "tier-without-effect",
-        "note",
-        "two neighbouring tiers that are paid alike",
-        "Two levels with the same multiplier differ by their name alone.",
-        "join the two levels, or give the higher one a higher multiplier",
-        _level,
-    ),
-    Check(
-        "tier-empty",
-        "warning",
-        "a tier that no quality falls into, as the next begins where it does",
-        "At the seed baseline of a type two thresholds are the same, or the first is 0. A quality "
-        "has the highest level that it reaches, so the level between them is nobody's.",
-        "move the seed baseline off the end of its range, or set the thresholds apart",
-        _empty,
-    ),
-    Check(
-        "threshold-never-moves",
-        "note",
-        "a threshold that follows the best results, which weigh nothing",
-        "A tracked threshold moves by a share of what the best results of an epoch say. With a "
-        "share of 0 it only follows its own floor.",
-        "give `new` a share above 0, or do not track the threshold",
-        _still,
-    ),
-)
-"""The checks of tiers (E20 of docs/errata.md)."""

@@ -1,17 +1,26 @@
-"""Weights that weigh nothing."""
+"""Weights that weigh nothing, and values that nothing reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tallystick.governance.lint.check import Check
-from tallystick.governance.lint.reach import values_of
-from tallystick.numbers.nano import to_text
+from tallystick.formula.tree import names
+from tallystick.governance.lint.check import check
+from tallystick.governance.lint.type_probe import values_of
+from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
 
 
-def _zero(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "weight-zero",
+    "warning",
+    "an axis that is listed with a weight of 0",
+    documentation="A weight of 0 takes no part, also in a geometric mean where the axis is 0.",
+    remedy="list the axis in `axes` if something reads it, else leave it out",
+)
+def _weight_zero(scorer: Scorer) -> Iterator[Finding]:
     for name, rules in scorer.rule_set.skill_types.items():
         for axis, weight in rules.weights.items():
             if not weight:
@@ -22,7 +31,17 @@ def _zero(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-def _constant(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "axis-constant",
+    "error",
+    "a weighed axis that is the same for every record",
+    documentation=(
+        "All combinations of its facts, or its proved range, allow one value only. So it tells "
+        "nobody from anybody, and its weight scales the others."
+    ),
+    remedy="weigh what differs, or change the parameters of the axis",
+)
+def _axis_constant(scorer: Scorer) -> Iterator[Finding]:
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         for axis in bound.axes:
@@ -37,7 +56,17 @@ def _constant(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-def _twice(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "axis-counted-twice",
+    "warning",
+    "two weighed axes of a type are computed alike",
+    documentation=(
+        "Two axes have the same formula and the same parameters, so that they are equal for every "
+        "record: one thing counts with both weights, under two names."
+    ),
+    remedy="give one of the axes the formula that its name says, or weigh it once",
+)
+def _axis_counted_twice(scorer: Scorer) -> Iterator[Finding]:
     for name, bound in scorer.types.items():
         weights = scorer.rule_set.skill_types[name].weights
         first: dict[str, str] = {}
@@ -55,32 +84,76 @@ def _twice(scorer: Scorer) -> Iterator[Finding]:
                 )
 
 
-CHECKS = (
-    Check(
-        "weight-zero",
-        "warning",
-        "an axis that is listed with a weight of 0",
-        "A weight of 0 takes no part, also in a geometric mean where the axis is 0.",
-        "list the axis in `axes` if something reads it, else leave it out",
-        _zero,
+@check(
+    "axis-unused",
+    "warning",
+    "an axis that is declared and never used",
+    documentation=(
+        "The axis belongs to no skill type, or a type computes it and neither a weight, another "
+        "axis, the composite nor a gate reads it."
     ),
-    Check(
-        "axis-constant",
-        "error",
-        "a weighed axis that is the same for every record",
-        "All combinations of its facts, or its proved range, allow one value only. So it tells "
-        "nobody from anybody, and its weight scales the others.",
-        "weigh what differs, or change the parameters of the axis",
-        _constant,
-    ),
-    Check(
-        "axis-counted-twice",
-        "warning",
-        "two weighed axes of a type are computed alike",
-        "Two axes have the same formula and the same parameters, so that they are equal for every "
-        "record: one thing counts with both weights, under two names.",
-        "give one of the axes the formula that its name says, or weigh it once",
-        _twice,
-    ),
+    remedy="use the axis, or remove it",
 )
-"""The checks of weights."""
+def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
+    types = scorer.rule_set.skill_types
+    used = {axis for rules in types.values() for axis in rules.all_axes}
+    for axis in scorer.rule_set.axes:
+        if axis not in used:
+            yield Finding(("axes", axis), f"no skill type has the axis {axis}", {"axis": axis})
+    for name, bound in scorer.types.items():
+        for place, axis in enumerate(types[name].axes):
+            if axis not in types[name].weights and axis not in _read_in(bound):
+                yield Finding(
+                    ("skill_types", name, "axes", place),
+                    f"{axis} of {name} is computed, but no weight, axis, composite or gate reads "
+                    "it",
+                    {"skill_type": name, "axis": axis},
+                )
+
+
+def _read_in(bound: BoundType) -> set[str]:
+    """The axes of a type that something reads beside weights."""
+    composite = bound.composite
+    trees = [axis.compiled.tree for axis in bound.axes]
+    trees += [composite.formula.tree] if composite.formula is not None else []
+    read = {name for tree in trees for name in names(tree, "published")}
+    return read | {gate.axis for gate in composite.gates}
+
+
+@check(
+    "threshold-unused",
+    "warning",
+    "a threshold at which no tier begins",
+    documentation="No level begins at the threshold, and no threshold that is used reads it.",
+    remedy="let a level begin at it, or remove it",
+)
+def _threshold_unused(scorer: Scorer) -> Iterator[Finding]:
+    tiers = scorer.rule_set.tiers
+    if tiers is None:
+        return
+    formulas = scorer.registry.formulas
+    used = {level.threshold for level in tiers.levels if level.threshold is not None}
+    for _ in tiers.thresholds:  # what a used one reads is used
+        named = [f for n, t in tiers.thresholds.items() if n in used and (f := t.formula)]
+        used |= {name for formula in named for name in formulas[formula].published}
+    for name in tiers.thresholds:
+        if name not in used:
+            message = f"no tier begins at the threshold {name}, and no threshold reads it"
+            yield Finding(("tiers", "thresholds", name), message, {"threshold": name})
+
+
+@check(
+    "factor-without-effect",
+    "note",
+    "an emission factor that is always 1",
+    documentation="By its proved range the factor is 1 wherever it applies.",
+    remedy="change its parameters, or remove it",
+)
+def _factor_without_effect(scorer: Scorer) -> Iterator[Finding]:
+    emission = scorer.rule_set.emission
+    for name in () if emission is None else emission.factors:
+        bounds = [b for b in scorer.types.values() if b.emission is not None]
+        found = [f.domain for b in bounds for f in b.factors if f.name == name]
+        if all(domain.low == domain.high == NANO for domain in found):
+            message = f"the factor {name} is {to_text(NANO)} for every record of every type"
+            yield Finding(("emission", "factors", name), message, {"factor": name})

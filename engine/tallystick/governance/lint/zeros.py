@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
 from tallystick.formula.domain import Domain
-from tallystick.governance.lint.check import Check
-from tallystick.governance.lint.reach import composite_range, values_of
-from tallystick.governance.lint.type_probe import TypeProbe
+from tallystick.governance.lint.check import check
+from tallystick.governance.lint.type_probe import TypeProbe, composite_range, values_of
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.binding import reads_answer
@@ -19,7 +18,18 @@ _TASKS = 256
 """So many different tasks are tried."""
 
 
-def _zeroing(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "axis-zeroes-everything",
+    "warning",
+    "an axis whose zero zeroes the composite",
+    documentation=(
+        "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
+        "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
+        "before its gates, is 0 whatever the other axes are. A type of one axis is left out."
+    ),
+    remedy="give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason",
+)
+def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
         axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
         found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
@@ -32,10 +42,21 @@ def _zeroing(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _free(scorer: Scorer) -> Iterator[Finding]:
+@check(
+    "free-points",
+    "warning",
+    "a composite above 0 for an answer in which nothing was done",
+    documentation=(
+        "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
+        "The composite is computed for many tasks that the requirements allow, and the lowest is "
+        "shown; where it is above 0, doing nothing is paid for each of them."
+    ),
+    remedy="let the axes that are full for nothing be 0 until something was done",
+)
+def _free_points(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
-        scene = TypeProbe(bound)
-        scored = [(scene.quality(facts), facts) for facts in _idle(scene)]
+        probe = TypeProbe(bound)
+        scored = [(probe.quality(facts), facts) for facts in _idle(probe)]
         least, facts = min(scored, default=(0, ()))
         if least > 0:
             yield Finding(
@@ -45,25 +66,25 @@ def _free(scorer: Scorer) -> Iterator[Finding]:
                 {
                     "skill_type": bound.name,
                     "quality": to_text(least),
-                    "axes": {n: to_text(v) for n, v in scene.axes(facts).items()},
-                    "facts": scene.shown(facts),
+                    "axes": {n: to_text(v) for n, v in probe.axes(facts).items()},
+                    "facts": probe.shown(facts),
                 },
             )
 
 
-def _idle(scene: TypeProbe) -> Iterator[Sequence[int]]:
+def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
     """Facts of records whose answer is nothing, over many tasks."""
     options = [
         (d.low,) if reads_answer(fact) else _ends(d)
-        for fact, d in zip(scene.bound.facts, scene.domains, strict=True)
-        if fact.digest in scene.read
+        for fact, d in zip(probe.bound.facts, probe.domains, strict=True)
+        if fact.digest in probe.read
     ]
-    places = [p for p, fact in enumerate(scene.bound.facts) if fact.digest in scene.read]
+    places = [p for p, fact in enumerate(probe.bound.facts) if fact.digest in probe.read]
     for chosen in islice(product(*options), _TASKS):
-        facts = [domain.low for domain in scene.domains]
+        facts = [domain.low for domain in probe.domains]
         for place, value in zip(places, chosen, strict=True):
             facts[place] = value
-        if scene.allows(facts):
+        if probe.allows(facts):
             yield facts
 
 
@@ -73,28 +94,3 @@ def _ends(domain: Domain) -> tuple[int, ...]:
 
 def _path(bound: BoundType) -> tuple[str, ...]:
     return ("skill_types", bound.name, "weights" if bound.composite.weights else "composite")
-
-
-CHECKS = (
-    Check(
-        "axis-zeroes-everything",
-        "warning",
-        "an axis whose zero zeroes the composite",
-        "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
-        "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
-        "before its gates, is 0 whatever the other axes are. A type of one axis is left out.",
-        "give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason",
-        _zeroing,
-    ),
-    Check(
-        "free-points",
-        "warning",
-        "a composite above 0 for an answer in which nothing was done",
-        "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
-        "The composite is computed for many tasks that the requirements allow, and the lowest is "
-        "shown; where it is above 0, doing nothing is paid for each of them.",
-        "let the axes that are full for nothing be 0 until something was done",
-        _free,
-    ),
-)
-"""The checks of zeros (E25 and E49 of docs/errata.md)."""

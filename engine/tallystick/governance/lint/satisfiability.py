@@ -15,8 +15,9 @@ import attrs
 from tallystick.errors import FormulaError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
-from tallystick.governance.lint.formulas import Ends
 
+Ends = tuple[Fraction | None, Fraction | None]
+"""The smallest and the largest value of an expression; None where neither is known."""
 Asked = tuple[Node, bool]
 """A condition, and whether it holds."""
 
@@ -62,7 +63,7 @@ class Span:
         return attrs.evolve(self, high=end, below=below)
 
 
-def possible(asked: Sequence[Asked], ends_of: Callable[[Node], Ends]) -> bool:
+def satisfiable(asked: Sequence[Asked], ends_of: Callable[[Node], Ends]) -> bool:
     """Whether conditions can hold together, as far as intervals say.
 
     Args:

@@ -5,17 +5,14 @@ What loads is proved: these codes are of what loading finds, with its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import attrs
 
 from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
-from tallystick.governance.lint.check import Check
+from tallystick.governance.lint.check import Check, nothing
 from tallystick.plugins.registry import Registry
-from tallystick.rules.findings import Finding
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.scorer import Scorer, bind
+from tallystick.scoring.scorer import bind
 
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
 _STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}
@@ -69,43 +66,42 @@ def _finding(code: str, problem: Diagnostic, figures: dict[str, str]) -> Diagnos
     return attrs.evolve(problem, code=code, evidence=figures, remedy=_REMEDIES[code])
 
 
-def _nothing(scorer: Scorer) -> Iterator[Finding]:
-    """What is bound has been proved."""
-    del scorer
-    yield from ()
-
-
-CHECKS = (
-    Check(
-        DOES_NOT_LOAD,
-        "error",
-        "a file that is no rule set, or not a sound one",
-        "The file is judged as by `rules check`; what is wrong with it is told with the words of "
-        "loading. No other check can be made then.",
-        "do what is expected there",
-        _nothing,
+_DOES_NOT_LOAD = Check(
+    DOES_NOT_LOAD,
+    "error",
+    "a file that is no rule set, or not a sound one",
+    documentation=(
+        "The file is validated as by `rules check`; what is wrong with it is reported with the "
+        "words of loading. No other check can be made then."
     ),
-    Check(
-        _RANGE,
-        "error",
-        "a formula that can leave its declared range",
+    remedy="do what is expected there",
+    find=nothing,
+)
+_OUT_OF_RANGE = Check(
+    _RANGE,
+    "error",
+    "a formula that can leave its declared range",
+    documentation=(
         "When a rule set is bound, the bounds of every axis, composite, factor, threshold and "
         "emission are proved for every record that the schema and the requirements allow. Here "
         "the proof fails: a value may be outside the range. It is asked of each skill type by "
-        "itself, and the first formula of a type that fails is told.",
-        "use clip() in the formula, or change its parameters",
-        _nothing,
+        "itself, and the first formula of a type that fails is reported."
     ),
-    Check(
-        _ZERO,
-        "error",
-        "a formula that can divide by zero",
-        "As for out-of-range: a divisor is not proved to be other than 0 where it is reached.",
-        "put the zero in an earlier case of the formula, or require it of the record",
-        _nothing,
-    ),
+    remedy="use clip() in the formula, or change its parameters",
+    find=nothing,
 )
-"""The codes of what loading finds."""
+_DIVISION_BY_ZERO = Check(
+    _ZERO,
+    "error",
+    "a formula that can divide by zero",
+    documentation=(
+        "As for out-of-range: a divisor is not proved to be other than 0 where it is reached."
+    ),
+    remedy="put the zero in an earlier case of the formula, or require it of the record",
+    find=nothing,
+)
 
-_REMEDIES = {check.code: check.remedy for check in CHECKS}
-_REMEDIES[_ORDER] = "order the levels by their thresholds and their multipliers"
+_REMEDIES = {
+    **{each.code: each.remedy for each in (_DOES_NOT_LOAD, _OUT_OF_RANGE, _DIVISION_BY_ZERO)},
+    _ORDER: "order the levels by their thresholds and their multipliers",
+}

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallystick.formula.tree import const
-from tallystick.governance.lint.formulas import Ends
-from tallystick.governance.lint.possible import possible
+from tallystick.governance.lint.satisfiability import Ends, satisfiable
 from tallystick.plugins.author import Node, flag, integer, number
 
 VALUE = number("checks.output_quality")
@@ -63,7 +62,7 @@ def test_conditions_of_one_value_are_possible_exactly_when_some_number_meets_the
     ends: Ends = (Fraction(0), Fraction(4)) if bounded else (None, None)
     numbers = [x for x in TRIED if not bounded or 0 <= x <= 4]
     meets = any(all(claim.of(x) is holds for claim, holds in asked) for x in numbers)
-    found = possible([(claim.tree, holds) for claim, holds in asked], lambda _: ends)
+    found = satisfiable([(claim.tree, holds) for claim, holds in asked], lambda _: ends)
     # beyond some choices it is not followed further, and may call possible what is not
     assert found or not meets
     assert found is meets or sum(claim.tree.nodes for claim, _ in asked) > 24
@@ -90,4 +89,4 @@ DONE = flag("checks.done")
 def test_two_values_are_compared_by_their_difference_and_truths_hold_or_not(
     asked: list[tuple[Node, bool]], expected: bool
 ) -> None:
-    assert possible(asked, lambda _: (None, None)) is expected
+    assert satisfiable(asked, lambda _: (None, None)) is expected
