@@ -11,6 +11,7 @@ import attrs
 import click
 
 from tallystick.cli.shown import as_json, print_json
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,7 +112,7 @@ def _lines(found: Report) -> Iterator[str]:
     for finding in found.findings:
         yield from _finding(finding)
     counted = Counter(finding.severity for finding in found.findings)
-    told = [_many(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
+    told = [numbered(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
     yield f"{', '.join(told) or 'nothing found'}{silenced}"
 
@@ -135,7 +136,3 @@ def _text(value: object) -> str:
 
 def _nested(value: object) -> str:
     return f"({_text(value)})" if isinstance(value, dict | list | tuple) else str(value)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

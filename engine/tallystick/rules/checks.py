@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
+from tallystick.numbers.text import fraction
+from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
     check_reference,
@@ -123,10 +124,10 @@ class _SkillTypeCheck:
         shares = {axis: Fraction(weight) for axis, weight in self.rules.weights.items()}
         for axis, share in shares.items():
             if _FINEST_WEIGHT % share.denominator:
-                yield mistake((*path, axis), fraction_text(share), "at most three decimal places")
+                yield mistake((*path, axis), fraction(share), "at most three decimal places")
         total = sum(shares.values(), Fraction(0))
         if total != 1:
-            found = f"a sum of {fraction_text(total)}" if shares else ""
+            found = f"a sum of {fraction(total)}" if shares else ""
             yield mistake(path, found, "weights of the axes that sum to exactly 1")
         for parameter, value in self.rules.parameters.items():
             place = (*self.path, "parameters", parameter)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
+from tallystick.numbers.text import fraction
 from tallystick.rules.toml import UnusableNumber, decimal_text
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
         case Decimal():
             return decimal_text(value)
         case Fraction():
-            return fraction_text(value)
+            return fraction(value)
         case dict():
             return "a table"
         case list() | tuple():
@@ -104,10 +105,3 @@ def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
         case dt.date() | dt.time():
             return value.isoformat()
     return str(value)
-
-
-def fraction_text(value: Fraction) -> str:
-    """The value as a decimal when nine places hold it, else as a fraction."""
-    if 10**9 % value.denominator:
-        return str(value)
-    return decimal_text(Decimal(value.numerator) / Decimal(value.denominator))

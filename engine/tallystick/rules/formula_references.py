@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
+from tallystick.numbers.text import fraction
+from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -117,7 +118,7 @@ def _check_sum(reference: FormulaReference, formula: Formula) -> Iterator[Findin
     if total != 1:
         names = one_of(formula.sums_to_one)
         yield mistake(
-            reference.path, f"a sum of {fraction_text(total)}", f"a sum of exactly 1 of {names}"
+            reference.path, f"a sum of {fraction(total)}", f"a sum of exactly 1 of {names}"
         )
 
 

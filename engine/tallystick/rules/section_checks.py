@@ -7,7 +7,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tallystick.rules.findings import Finding, fraction_text, mistake, nearest, one_of, shown
+from tallystick.numbers.text import fraction
+from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
     check_reference,
@@ -242,7 +243,7 @@ def _check_tracking(path: KeyPath, tracking: ThresholdTracking) -> Iterator[Find
     total = Fraction(tracking.new) + Fraction(tracking.old)
     if total != 1:
         expected = "new and old that sum to exactly 1"
-        yield mistake(path, f"a sum of {fraction_text(total)}", expected)
+        yield mistake(path, f"a sum of {fraction(total)}", expected)
     if tracking.minimum > tracking.best:
         expected = f"at most best, {tracking.best}"
         yield mistake((*path, "minimum"), shown(tracking.minimum), expected)
