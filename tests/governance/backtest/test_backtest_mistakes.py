@@ -16,7 +16,7 @@ from governance.backtest.made_up import outcome
 from governance.backtest.test_report import Reader, compared
 
 from tallystick.governance.backtest import plots
-from tallystick.governance.backtest.wording import short, visible
+from tallystick.io.text import short, visible
 
 BOTH = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
 ONE = BOTH[:2]

@@ -15,6 +15,7 @@ from tallystick.governance.backtest import plots, wording
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.render import Page, environment, report
+from tallystick.io.text import short
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 MISSING = (
@@ -122,7 +123,7 @@ def test_a_hostile_hotkey_does_not_break_a_picture() -> None:
     found = compared(outcome(many=5))[0].overall
     root = ET.fromstring(plots.largest(found).svg)  # noqa: S314  # ours
     texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert any(text and wording.short(NASTY) in text for text in texts)
+    assert any(text and short(NASTY) in text for text in texts)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -18,7 +18,7 @@ import attrs
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison
 from tallystick.governance.backtest.distribution import Distribution, MinerChange, published_share
-from tallystick.governance.backtest.wording import short, visible
+from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import UNDEFINED, percent
 

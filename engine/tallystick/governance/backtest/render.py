@@ -26,7 +26,7 @@ from tallystick.governance.backtest.distribution import (
     relative_winners,
     winners,
 )
-from tallystick.governance.backtest.wording import short, visible
+from tallystick.io.text import short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
 _ROWS, _FEWEST = 2000, 20

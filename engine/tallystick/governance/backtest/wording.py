@@ -5,7 +5,6 @@ Numbers are shortened for reading, from the published ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tallystick.governance.backtest.comparison import (
@@ -25,20 +24,10 @@ from tallystick.governance.backtest.distribution import (
     published_share,
     winners,
 )
+from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, percent
 
-_LONG = 20
-# by number, as what Python knows of characters changes with its version
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
-    + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(1, 17))
-    + "]"
-)
-_LEFTWARD = re.compile(
-    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
-)
 _SAME_ORDER = (
     (NANO, "is exactly the same"),
     (NANO * 95 // 100, "stays almost the same"),
@@ -46,21 +35,6 @@ _SAME_ORDER = (
     (NANO * 2 // 5, "changes much"),
     (0, "has little to do with the one before"),
 )
-
-
-def short(hotkey: str) -> str:
-    """A hotkey that fits a table, as by `visible`; long ones lose their middle."""
-    return visible(hotkey if len(hotkey) <= _LONG else f"{hotkey[:10]}…{hotkey[-6:]}")
-
-
-def visible(text: str) -> str:
-    """A stranger's text that leaves what stands beside it as it is.
-
-    Characters that cannot be seen, such as controls and turns of the direction, are U+FFFD; text
-    that runs from right to left is isolated.
-    """
-    shown = _UNSEEN.sub("\ufffd", text)
-    return f"\u2068{shown}\u2069" if _LEFTWARD.search(shown) else shown
 
 
 def named(change: MinerChange) -> str:
