@@ -11,7 +11,7 @@ import pytest
 from governance.backtest.made_up import NANO, NASTY, PLAIN, TYPES, flips, outcome
 from jinja2 import UndefinedError
 
-from tallystick.governance.backtest import plots, wording
+from tallystick.governance.backtest import plots, render, wording
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.render import Page, environment, report
@@ -64,7 +64,7 @@ def page(found: Outcome) -> Page:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "available", lambda: False)
+    monkeypatch.setattr(render, "plots", lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -141,9 +141,9 @@ def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -
 def test_the_extra_is_missed_when_a_part_of_it_is(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert plots.available()
+    assert render.plots() is plots
     monkeypatch.setitem(sys.modules, name, None)
-    assert not plots.available()
+    assert render.plots() is None
 
 
 def test_with_the_extra_the_page_does_not_speak_of_it(drawn: str) -> None:

@@ -10,7 +10,7 @@ from distributed import LocalCluster
 from scoring.executors.children import workers_of
 
 from tallystick.errors import EngineError
-from tallystick.governance.backtest import plots
+from tallystick.governance.backtest import render
 from tallystick.governance.backtest.candidates import Candidate, candidates_of
 from tallystick.governance.backtest.run import backtest
 from tallystick.governance.backtest.sweep import parse_sweep
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are drawn by whoever began the run, and take the longest."""
-    monkeypatch.setattr(plots, "available", lambda: False)
+    monkeypatch.setattr(render, "plots", lambda: None)
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from tallystick.governance.backtest import plots
 from tallystick.governance.backtest.comparison import EDGES, CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison, EpochState
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
-from tallystick.governance.backtest.plots import Plot
 from tallystick.governance.backtest.wording import sentences
 from tallystick.numbers.text import decimal
 
@@ -62,23 +60,8 @@ class CandidateSection:
         return sentences(self.comparison)
 
     @property
-    def largest(self) -> Plot:
-        """The shares of the largest miners."""
-        return plots.largest(self.comparison.overall)
-
-    @property
-    def spread(self) -> Plot:
-        """How many miners gain or lose how much."""
-        return plots.spread(self.comparison.overall)
-
-    @property
-    def migrations(self) -> Plot | None:
-        """Where the records of each tier go; None without tiers."""
-        return plots.migrations(self.comparison)
-
-    @property
-    def migrating(self) -> Mapping[str, Comparison]:
-        """By skill type with tiers, the numbers of the same."""
+    def migrations(self) -> Mapping[str, Comparison]:
+        """By skill type with tiers, where the records of each tier go."""
         return {
             name: each.tiers
             for name, each in self.comparison.types.items()

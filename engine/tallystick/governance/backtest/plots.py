@@ -1,7 +1,8 @@
 """The plots of a report: Vega-Lite made with altair, drawn as SVG by vl-convert, without a network.
 
-Both come with the extra ``report``. Plots are for the eye: they take doubles, which nothing else
-of a back-test does. A picture goes into the page as data, so that text in it can never act.
+Both come with the extra ``report``; without it this module cannot be imported. Plots are for the
+eye: they take doubles, which nothing else of a back-test does. A picture goes into the page as
+data, so that text in it can never act.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import attrs
+import vl_convert
 
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison
@@ -21,9 +23,6 @@ from tallystick.governance.backtest.distribution import Distribution, MinerChang
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import UNDEFINED, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 BEFORE, AFTER = "#9aa5b1", "#1f6feb"
 LARGEST = 20
@@ -70,15 +69,8 @@ class Plot:
         return "data:image/svg+xml;base64," + b64encode(self.svg.encode()).decode()
 
 
-def available() -> bool:
-    """Whether the extra ``report`` is installed."""
-    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
-
-
 def largest(found: Distribution) -> Plot:
     """The shares before and after of the largest miners."""
-    import altair as alt  # noqa: PLC0415  # an extra
-
     chosen = sorted(
         found.changes(), key=lambda e: (-max(e.share_before, e.share_after), e.miner.hotkey)
     )[:LARGEST]
@@ -99,8 +91,6 @@ def largest(found: Distribution) -> Plot:
 
 def spread(found: Distribution) -> Plot:
     """How many miners gain or lose how much of what they had."""
-    import altair as alt  # noqa: PLC0415  # an extra
-
     names = _classes()
     many = dict.fromkeys(names, 0)
     for each in found.changes():
@@ -118,25 +108,15 @@ def spread(found: Distribution) -> Plot:
     )
 
 
-def migrations(found: CandidateComparison) -> Plot | None:
-    """Where the records of each tier go, by skill type; None without tiers."""
-    import altair as alt  # noqa: PLC0415  # an extra
-
-    charts = [
-        _heatmap(name, each.tiers)
-        for name, each in found.types.items()
-        if each.tiers and each.tiers.migration and each.tiers.compared
-    ]
-    if not charts:
-        return None
+def migrations(found: Mapping[str, Comparison]) -> Plot:
+    """Where the records of each tier go, by skill type; of each that has tiers."""
+    charts = [_heatmap(name, each) for name, each in found.items()]
     grid = alt.concat(*charts, columns=2).resolve_scale(color="shared")
     return _plot(grid, "Where the records of each tier go")
 
 
 def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> Plot:
     """The candidates beside each other: what changes hands, the order, the concentration."""
-    import altair as alt  # noqa: PLC0415  # an extra
-
     swept = _swept(found)
     rows = [
         {"candidate": _cut(number, label), "value": value, **_metrics(each)}
@@ -172,8 +152,6 @@ def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
 
 
 def _curve(data: alt.Data, metric: str, path: str) -> alt.Chart:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     chart: alt.Chart = (
         alt.Chart(data)
         .mark_line(point=True, color=AFTER)
@@ -187,8 +165,6 @@ def _curve(data: alt.Data, metric: str, path: str) -> alt.Chart:
 
 
 def _bars(data: alt.Data, metric: str) -> alt.Chart:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     chart: alt.Chart = (
         alt.Chart(data)
         .mark_bar(color=AFTER)
@@ -202,8 +178,6 @@ def _bars(data: alt.Data, metric: str) -> alt.Chart:
 
 
 def _axis_of(metric: str) -> dict[str, Any]:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     return {"title": metric, "axis": alt.Axis(format=_METRICS[metric], tickCount=4)}
 
 
@@ -221,8 +195,6 @@ def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
 
 
 def _heatmap(name: str, found: Comparison) -> alt.LayerChart:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     rows = [
         _cell(level, other, number, sum(counts))
         for level, counts in zip(found.tiers or (), found.migration or (), strict=True)
@@ -281,27 +253,19 @@ def _cut(number: int, label: str) -> str:
 
 
 def _share_axis(title: str) -> alt.X:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     return alt.X("share:Q", title=title, axis=alt.Axis(format="~%", tickCount=8))
 
 
 def _sides() -> alt.Color:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     scale = alt.Scale(domain=["baseline", "candidate"], range=[BEFORE, AFTER])
     return alt.Color("rule set:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
 
 
 def _data(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
-    import altair as alt  # noqa: PLC0415  # an extra
-
     return alt.Data(values=list(rows))  # type: ignore[no-untyped-call]  # altair types it half
 
 
 def _plot(chart: alt.TopLevelMixin, says: str) -> Plot:
-    import vl_convert  # noqa: PLC0415  # an extra
-
     # nothing may be fetched, whatever the picture says
     svg = vl_convert.vegalite_to_svg(chart.to_dict() | _LOOK, allowed_base_urls=[])
     return Plot(_renumbered(svg), says)

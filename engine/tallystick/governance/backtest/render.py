@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
 
 import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tallystick.governance.backtest import plots
 from tallystick.governance.backtest.candidate_section import CandidateSection
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import Outcome
@@ -71,6 +72,15 @@ def environment() -> Environment:
     return found
 
 
+def plots() -> ModuleType | None:
+    """The module `plots`; None without the extra ``report``."""
+    if any(find_spec(name) is None for name in ("altair", "vl_convert")):
+        return None
+    from tallystick.governance.backtest import plots as found  # noqa: PLC0415  # of the extra
+
+    return found
+
+
 def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command: str) -> Page:
     """The report of a back-test.
 
@@ -79,7 +89,7 @@ def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command
         comparisons: of every candidate but the baseline, in order.
         command: how to do it again.
     """
-    drawn, labels = plots.available(), _labels(comparisons)
+    drawing, labels = plots(), _labels(comparisons)
     html = (
         environment()
         .get_template("report.html")
@@ -87,14 +97,13 @@ def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command
             outcome=outcome,
             comparisons=comparisons,
             labels=labels,
-            across=plots.across(comparisons, labels) if drawn and len(comparisons) > 1 else None,
-            sections=_sections(comparisons, drawn=drawn),
-            drawn=drawn,
+            sections=_sections(comparisons, drawn=drawing is not None),
+            plots=drawing,
             most_drawn=_DRAWN,
             command=command,
         )
     )
-    return Page(html, drawn)
+    return Page(html, drawing is not None)
 
 
 def _sections(
