@@ -3,11 +3,60 @@
 The folder goes to the end of the search path, so that a folder here never hides a module of the
 standard library that has the same name (`numbers`). Another plugin that is installed in the same
 environment is left out; tests of discovery set the variable themselves.
+
+With ``--unchanged-sources`` a run in which a file below ``engine`` or ``plugins`` changed fails at
+its end; the commands of the Makefile ask for it.
 """
 
 import os
 import sys
 from pathlib import Path
 
+import hypothesis
+import pytest
+
 sys.path.append(str(Path(__file__).parent))
 os.environ["TALLYSTICK_PLUGINS"] = "skills,workflow"
+
+from project.unchanged import SOURCES, broken_bytecode, changed, digests
+
+# A loaded machine takes any time for an example.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
+_DIGESTS = pytest.StashKey[dict[Path, str]]()
+_FOUND = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that watches the sources."""
+    told = "fail when a file below engine/ or plugins/ changed while the tests ran"
+    parser.addoption("--unchanged-sources", action="store_true", help=told)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember the sources, in the process that starts the others."""
+    if session.config.option.unchanged_sources and not hasattr(session.config, "workerinput"):
+        session.config.stash[_DIGESTS] = digests(*SOURCES)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Compare the sources with what they were."""
+    before = session.config.stash.get(_DIGESTS, None)
+    if before is None:
+        return
+    found = [f"changed: {path}" for path in changed(before, digests(*SOURCES))]
+    found += [f"cut off: {path}" for path in broken_bytecode(*SOURCES)]
+    session.config.stash[_FOUND] = found
+    if found:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the sources that changed."""
+    found = terminalreporter.config.stash.get(_FOUND, [])
+    if found:
+        terminalreporter.section("the tests changed the checkout", red=True)
+        for line in found:
+            terminalreporter.write_line(line)

@@ -141,6 +141,21 @@ def test_an_error_is_json_for_machines_and_the_same_line_for_people(
     assert machine.json()["error"].endswith("Error")
 
 
+def test_an_end_of_data_is_a_defect_and_no_interrupt() -> None:
+    """As when bytecode is cut off: it says where, and is not taken for Ctrl-D at a prompt."""
+    code = (
+        "import importlib, sys; from tallystick.cli import main as entry\n"
+        "def load(name): raise EOFError('marshal data too short')\n"
+        "entry.import_module = load; sys.argv = ['tallystick', 'demo']; entry.main()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True
+    )
+    assert found.returncode == 1
+    assert found.stderr.endswith("EOFError: marshal data too short\n")
+    assert "stopped" not in found.stderr
+
+
 def test_help_loads_no_numeric_library() -> None:
     code = (
         "import sys; from tallystick.cli.main import cli; cli(['--help'], standalone_mode=False);"

@@ -83,7 +83,8 @@ def limited(size: int) -> list[str]:
     """What keeps a command from writing larger files, as on a disk that is full."""
     code = (
         f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
-        "os.execv(sys.argv[1], sys.argv[1:])"
+        # bytecode would be cut off too, and stay for every later import
+        "os.environ['PYTHONDONTWRITEBYTECODE'] = '1'; os.execv(sys.argv[1], sys.argv[1:])"
     )
     return [sys.executable, "-c", code]
 

@@ -299,6 +299,7 @@ def _command(arguments: list[str], output: Path, limit: int, barrier: Barrier) -
         with (output / name).open("wb") as file:
             os.dup2(file.fileno(), stream.fileno())
     sys.argv = ["tallystick", *arguments]
+    sys.dont_write_bytecode = True  # it would be cut off too, and stay for every later import
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     barrier.wait()
     main()

@@ -84,7 +84,10 @@ def main() -> None:
 def _run() -> None:
     try:
         sys.exit(cli.main(prog_name="tallystick", standalone_mode=False))
-    except click.exceptions.Abort:
+    except click.exceptions.Abort as stop:
+        # click takes any EOFError for an end of input at a prompt, and no command prompts
+        if isinstance(stop.__cause__, EOFError):
+            raise stop.__cause__ from None
         click.echo("stopped", err=True)
         sys.exit(128 + signal.SIGINT)
     except click.ClickException as error:

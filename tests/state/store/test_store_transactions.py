@@ -214,6 +214,7 @@ from state.store.filled import made, record, signal
 from tallystick.errors import StoreError
 from tallystick.state.store.store import Store
 room = int(sys.argv[2])
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 try:
     if sys.argv[3] == "make":
