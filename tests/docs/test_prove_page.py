@@ -11,8 +11,8 @@ from manual.table import rows_of
 
 import tallystick
 from tallystick.cli.rules_prove import prove_command
-from tallystick.governance.prove.answer import Answer
-from tallystick.governance.prove.built_in_properties import FAMILIES, questions
+from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import EACH, OVERALL
 from tallystick.governance.prove.subject import subject_of
 
@@ -23,7 +23,7 @@ _NAMES = {"proved": "proved", "counterexample": "refuted", "undecided": "undecid
 
 def _asked() -> Mapping[str, str]:
     """Every property with its claim: those of every type first."""
-    found = dict.fromkeys(FAMILIES, "")
+    found = dict.fromkeys(BUILT_IN, "")
     for reference in _RULE_SETS:
         scorer = tallystick.load(reference)
         for name in scorer.types:
@@ -49,7 +49,7 @@ def test_every_status_and_key_of_an_answer_is_documented() -> None:
 
 
 def test_every_property_that_is_asked_of_every_type_is_documented() -> None:
-    assert _PAGE.section("What is asked").first_cells() == list(FAMILIES)
+    assert _PAGE.section("What is asked").first_cells() == list(BUILT_IN)
 
 
 def test_every_property_of_the_shipped_plugins_is_listed_with_its_claim() -> None:

@@ -11,7 +11,7 @@ import attrs
 import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.governance.lint.linting import lint
-from tallystick.governance.prove.answer import Answer
+from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import prove
 
 
@@ -123,7 +123,7 @@ def refuted(reference: str, name: str) -> tuple[Answer, ...]:
 def figures_of(promise: Promise, reference: str) -> list[dict[str, str]]:
     """The figures of a promise in everything that its tool finds there."""
     if promise.tool == "prove":
-        found = [each.to_dict() for each in refuted(reference, promise.name)]
+        found = [attrs.asdict(each) for each in refuted(reference, promise.name)]
     else:
         found = [dict(f.evidence) for f in findings(reference) if f.code == promise.name]
     return [{key: str(_at(each, key)) for key in promise.figures} for each in found]

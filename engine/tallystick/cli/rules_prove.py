@@ -9,6 +9,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from tallystick.cli.shown import as_json, print_json
@@ -17,7 +18,7 @@ from tallystick.errors import OutputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tallystick.governance.prove.answer import Answer
+    from tallystick.governance.prove.property import Answer
 
 _STATUSES = ("proved", "counterexample", "undecided")
 
@@ -59,7 +60,7 @@ def prove_command(
     if save is not None:
         _save(save, found)
     if as_json:
-        print_json({"results": [answer.to_dict() for answer in found]})
+        print_json({"results": [attrs.asdict(answer) for answer in found]})
     else:
         click.echo("\n".join(_lines(scorer.rule_set.reference, found)))
     sys.exit(1 if any(answer.status == "counterexample" for answer in found) else 0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tallystick
-from tallystick.governance.prove.answer import Answer
+from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import prove
 
 CONTENT = "rag_knowledge", "declarative"

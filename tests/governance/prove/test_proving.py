@@ -17,18 +17,18 @@ from tallystick.errors import TallystickError
 from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import number
 from tallystick.formula.tree import Kind
-from tallystick.governance.prove.answer import Answer
 from tallystick.governance.prove.built_in_properties import (
+    BUILT_IN,
     DIRECTION,
-    FAMILIES,
     IDENTITY,
     MONOTONE,
     RANGE,
     REPETITION,
 )
-from tallystick.governance.prove.fact_constraints import coherence
+from tallystick.governance.prove.fact_constraints import constraints_of
+from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import prove
-from tallystick.governance.prove.repeated import is_repetition
+from tallystick.governance.prove.refutation import is_repetition
 from tallystick.governance.prove.subject import subject_of
 from tallystick.plugins.author import (
     Node,
@@ -96,7 +96,7 @@ def test_a_sound_rule_set_is_proved_from_end_to_end(tmp_path: Path, kind: str) -
     scorer = sample(tmp_path, composite=MEAN.format(kind), directions=SOUND)
     found = prove(scorer)
     assert {each.status for each in found} == {"proved"}
-    assert {each.property for each in found} == set(FAMILIES)
+    assert {each.property for each in found} == set(BUILT_IN)
     methods = {each.method for each in found if each.property == MONOTONE}
     assert methods == {"lemma" if kind == "geometric" else "solver"}
 
@@ -291,7 +291,7 @@ def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
                     else number(value) / scale_of(fact)
                     for fact, value in taken
                 }
-                told = z3.And(list(coherence(subject.bound.facts, terms)))
+                told = z3.And(list(constraints_of(subject.bound.facts, terms)))
                 assert z3.is_true(z3.simplify(told)), line
                 checked += 1
     assert checked >= 10
@@ -305,7 +305,7 @@ def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
     }
     named = {(fact.data[0], fact.data[1]): terms[digest] for digest, fact in subject.facts.items()}
     solver = z3.Solver()
-    solver.add(*coherence(subject.bound.facts, terms))
+    solver.add(*constraints_of(subject.bound.facts, terms))
     retries = "checks.actual_retries"
     assert solver.check(named["excess", retries] == 3, named["itemised", retries]) == z3.sat
     unitemised = z3.Not(named["itemised", retries])

@@ -1,8 +1,8 @@
-"""What is asked of every skill type: the questions of each family, in the order of the report."""
+"""The questions about a skill type: built-in properties and promises, as the report has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tallystick.formula.facts import arguments_of, path_of, reader_of
 from tallystick.formula.schema_path import target_of, type_of
@@ -10,7 +10,6 @@ from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.governance.prove.fact_constraints import with_others_of
 from tallystick.governance.prove.property import QUALITY, Claim, Question
-from tallystick.governance.prove.repeated import counts_of, repeated_lists
 from tallystick.governance.prove.subject import Subject
 from tallystick.plugins.property import Direction, Property
 
@@ -19,7 +18,7 @@ MONOTONE = "composite-monotone"
 DIRECTION = "better-fact-never-lowers"
 REPETITION = "no-gain-by-duplication"
 IDENTITY = "identical-work-is-paid-alike"
-FAMILIES = (RANGE, MONOTONE, DIRECTION, REPETITION, IDENTITY)
+BUILT_IN = (RANGE, MONOTONE, DIRECTION, REPETITION, IDENTITY)
 """The properties that are asked of every type; authors of plugins add others."""
 
 _SUMMARIES = {
@@ -139,6 +138,22 @@ def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Nod
         repeats=path,
         obstacle=_obstacle(unclear),
     )
+
+
+def repeated_lists(facts: Iterable[Node]) -> tuple[str, ...]:
+    """The lists whose items some facts count, each once."""
+    counts = (path_of(fact) for fact in facts if reader_of(fact) == "count")
+    return tuple(dict.fromkeys(list_of(path) for path in counts if "*" not in path))
+
+
+def counts_of(facts: Iterable[Node], path: str) -> tuple[Node, ...]:
+    """The facts that count items of a list; they follow when one of its items is repeated."""
+    return tuple(f for f in facts if reader_of(f) == "count" and list_of(path_of(f)) == path)
+
+
+def list_of(path: str) -> str:
+    """The path of the list that a path reads: up to its first filter."""
+    return path.partition("[")[0]
 
 
 def identities(subject: Subject) -> Iterator[Question]:

@@ -1,4 +1,4 @@
-"""How a question is put to the solver: the records that would break the claim, as conditions."""
+"""The encoding of a question for the solver: the records that break its claim, as conditions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fractions import Fraction
 import attrs
 import z3
 
-from tallystick.formula.smt import Encoder, Term, Truth, as_number, number
+from tallystick.formula.smt import Encoder, Term, Truth, Unknowns, as_number, number
 from tallystick.formula.tree import leaves
+from tallystick.governance.prove.built_in_properties import counts_of
 from tallystick.governance.prove.property import QUALITY, Question
-from tallystick.governance.prove.repeated import follows
 from tallystick.governance.prove.subject import Subject
 from tallystick.governance.prove.symbolic_record import (
     Mode,
@@ -26,7 +26,7 @@ _CLEAR = Fraction(1, 10**6)
 
 
 @attrs.frozen(eq=False)
-class Posed:
+class Encoding:
     """The records that would break a claim.
 
     Attributes:
@@ -40,13 +40,13 @@ class Posed:
     conditions: tuple[Truth, ...]
 
 
-def pose(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Posed:
+def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Encoding:
     """The records that would break the claim of a question.
 
     Args:
         subject: the skill type.
         question: what is asked.
-        mode: how records are imagined.
+        mode: what the facts of the records can be.
         free: whether axes are any values, whatever the facts; for a composite.
     """
     wanted = _wanted(subject, question, free=free)
@@ -60,7 +60,7 @@ def pose(subject: Subject, question: Question, mode: Mode, *, free: bool = False
         conditions += [*other.assumed, *bound_together(one, other)]
         conditions += _compared(subject, question, one, other)
     conditions.append(_broken(question, one, other, mode))
-    return Posed(one, other, tuple(conditions))
+    return Encoding(one, other, tuple(conditions))
 
 
 def _wanted(subject: Subject, question: Question, *, free: bool) -> Wanted:
@@ -92,7 +92,7 @@ def _compared(
         worse, better = as_number(one.facts[digest]), as_number(other.facts[digest])
         yield better > worse if question.direction.better == "more" else better < worse
     if question.repeats is not None:
-        yield from follows(subject, question.repeats, one.facts, other.facts)
+        yield from _repeated(subject, question.repeats, one.facts, other.facts)
     if question.raises is not None:
         for axis in (value.name for value in subject.bound.axes):
             before, after = one.published[axis], other.published[axis]
@@ -121,3 +121,14 @@ def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
     undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
     value = one.exact[question.value] if one.exact_mean is None else one.exact_mean
     return z3.Or(value < 0, value > 1, *undefined)
+
+
+def _repeated(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iterator[Truth]:
+    """The counts after an item was repeated: each of them that counts it, by the same number."""
+    digests = [f.digest for f in counts_of(subject.facts.values(), path) if f.digest in one]
+    more = z3.Real("repeated")
+    yield more >= 1
+    for digest in digests:
+        again = z3.And(one[digest] >= 1, other[digest] == one[digest] + more)
+        yield z3.Or(again, other[digest] == one[digest])
+    yield z3.Or([other[digest] > one[digest] for digest in digests])

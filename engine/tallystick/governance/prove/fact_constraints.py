@@ -1,4 +1,4 @@
-"""What holds between the facts of one record by what they are, as conditions of the solver.
+"""The constraints between the facts of one record by what they are, as conditions of the solver.
 
 It is more than what formulas are proved with: a counterexample has to be a record.
 """
@@ -21,7 +21,7 @@ _OF_ONE_VALUE = frozenset(
 """The readers of facts that follow from one value of a record."""
 
 
-def coherence(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
+def constraints_of(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
     """The conditions that the facts of one record meet.
 
     Args:

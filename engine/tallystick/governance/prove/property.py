@@ -1,4 +1,4 @@
-"""A question about the scores of every record of a type, as data."""
+"""A question about the scores of every record of a type, and its answer, as data."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ PAIRED: frozenset[Claim] = frozenset({"other_not_less", "other_not_more", "same"
 QUALITY = "quality"
 """The name of the composite after its gates."""
 
+Status = Literal["proved", "counterexample", "undecided"]
+"""What is found out about a question."""
+
 
 @attrs.frozen(eq=False)
 class Question:
-    """Whether a claim holds for every record, or for every two records that differ as told.
+    """Whether a claim holds for every record, or for every two records that differ as asked.
 
     Attributes:
         name: the name of what is claimed.
@@ -38,7 +41,7 @@ class Question:
         instead: the condition of the other record.
         varies: the digests of the facts in which the other may differ; None is all of them.
         direction: the fact that is better in the other record.
-        repeats: the list of which the other record has an item more than once.
+        repeats: the list with an item that the other record has more than once.
         raises: the axis that alone is higher in the other record.
         obstacle: why records that break the claim cannot be built; then there is only a proof.
     """
@@ -80,3 +83,40 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
     "other_not_more": lambda value, other, _: other > value,
     "same": lambda value, other, _: other != value,
 }
+
+
+@attrs.frozen
+class Answer:
+    """Proved for every record, or refuted by one that the engine scores, or neither.
+
+    What an answer does not have is None.
+
+    Attributes:
+        property: the name of what was asked.
+        skill_type: of whose records.
+        axis: the value that it is about: an axis, a factor, or ``quality``.
+        status: proved, counterexample or undecided.
+        summary: the claim in one sentence.
+        about: the fact or the list that it is about, for people.
+        method: how it was proved or refuted: ``reads``, ``solver``, ``lemma`` or ``scored``.
+        reason: why it is undecided.
+        record: the record that refutes it.
+        other: the other record, where two are compared.
+        value: what the record scores, as text of nine places.
+        other_value: what the other scores.
+        seconds: how long it took.
+    """
+
+    property: str
+    skill_type: str
+    axis: str
+    status: Status
+    summary: str | None = None
+    about: str | None = None
+    method: str | None = None
+    reason: str | None = None
+    record: Mapping[str, Any] | None = None
+    other: Mapping[str, Any] | None = None
+    value: str | None = None
+    other_value: str | None = None
+    seconds: float = 0.0

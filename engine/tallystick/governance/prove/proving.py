@@ -7,15 +7,20 @@ and only what the engine confirms is a counterexample.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import monotonic
+from collections.abc import Callable, Iterator, MutableSet, Sequence
+from time import monotonic, perf_counter
+
+import attrs
+import z3
 
 from tallystick.errors import TallystickError
-from tallystick.governance.prove.answer import Answer
-from tallystick.governance.prove.built_in_properties import FAMILIES, questions
-from tallystick.governance.prove.property import Question
-from tallystick.governance.prove.solving import answer
+from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick.governance.prove.encode import Encoding, encode
+from tallystick.governance.prove.property import QUALITY, Answer, Question
+from tallystick.governance.prove.refutation import Refutation, confirm
 from tallystick.governance.prove.subject import Subject, subject_of
+from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
+from tallystick.numbers.nano import to_text
 from tallystick.scoring.scorer import Scorer
 
 Progress = Callable[[int, int], None]
@@ -25,6 +30,16 @@ EACH = 10.0
 """The time limit of one request to the solver, in seconds."""
 OVERALL = 60.0
 """The time limit of all questions together, in seconds."""
+_TRIES = 6
+"""How many models are tried as records in each mode of a search."""
+_SHORT = 3
+"""A search among few numbers gets the time of a proof, divided by this."""
+_INTERRUPTED = "interrupted from keyboard"
+"""Why the solver knows nothing when it took the signal that was meant for the whole run."""
+_PATIENCE = 3
+"""A question gets the time of so many proofs."""
+Proofs = MutableSet[str]
+"""What was proved before, as text of the solver: types that share an axis share its proof."""
 
 
 def prove(
@@ -66,7 +81,7 @@ def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question
     every = [(subject, question) for subject in subjects for question in questions(subject)]
     if only is None:
         return every
-    names = {question.name for _, question in every} | set(FAMILIES)
+    names = {question.name for _, question in every} | set(BUILT_IN)
     if only not in names:
         raise TallystickError(
             f"found no property {only!r}, expected one of {', '.join(sorted(names))}"
@@ -80,7 +95,153 @@ def _unasked(subject: Subject, question: Question, overall: float) -> Answer:
         skill_type=subject.name,
         axis=question.value,
         status="undecided",
-        summary=question.summary,
-        about=question.about,
+        summary=question.summary or None,
+        about=question.about or None,
         reason=f"the {overall:g} s for all questions were over",
     )
+
+
+def answer(
+    subject: Subject, question: Question, seconds: float, left: float, proved: Proofs
+) -> Answer:
+    """The answer to a question.
+
+    Args:
+        subject: the skill type.
+        question: what is asked.
+        seconds: the time limit of each request to the solver; a question has a few times that.
+        left: the seconds that are left for all questions.
+        proved: what was proved before; this proof is added.
+    """
+    start = perf_counter()
+    end = start + min(left, _PATIENCE * seconds)
+    found = _Search(subject, question, seconds, end, proved).answer()
+    return attrs.evolve(found, seconds=round(perf_counter() - start, 3))
+
+
+class _Search:
+    def __init__(
+        self,
+        subject: Subject,
+        question: Question,
+        seconds: float,
+        end: float,
+        proved: Proofs,
+    ) -> None:
+        self.subject, self.question, self.proved = subject, question, proved
+        self.seconds, self.end = seconds, end
+        self.reason = f"the solver did not decide in {seconds:g} s"
+
+    def answer(self) -> Answer:
+        if self._is_unread():
+            return attrs.evolve(self._said("proved"), method="reads")
+        method = self._proof()
+        if method is not None:
+            return attrs.evolve(self._said("proved"), method=method)
+        if self.question.obstacle:
+            return attrs.evolve(self._said("undecided"), reason=self.question.obstacle)
+        for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
+            for found in self._models(mode):
+                if isinstance(found, Refutation):
+                    return self._refuted(found)
+                if found is z3.unsat:
+                    return attrs.evolve(self._said("proved"), method="solver")
+        return attrs.evolve(self._said("undecided"), reason=self.reason)
+
+    def _is_unread(self) -> bool:
+        """Whether the two records differ in nothing that the value reads."""
+        question = self.question
+        return question.paired and question.varies == frozenset()
+
+    def _proof(self) -> str | None:
+        """How the claim was proved, if it was."""
+        geometric = self.subject.bound.composite.kind == "geometric"
+        lemma = geometric and self.question.value == QUALITY
+        for free in (True, False) if self.question.raises is not None else (False,):
+            encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
+            solver = _solver(encoding)
+            said = solver.sexpr()
+            if said in self.proved or self._checked(solver, self.seconds) == z3.unsat:
+                self.proved.add(said)
+                return "lemma" if lemma else "solver"
+        return None
+
+    def _models(self, mode: Mode) -> Iterator[Refutation | str | z3.CheckSatResult]:
+        """What becomes of each model; an exact search without any is a proof."""
+        encoding = encode(self.subject, self.question, mode)
+        limit = self.seconds if mode is Mode.EXACT else self.seconds / _SHORT
+        solver = _solver(encoding)
+        for number in range(_TRIES):
+            status = self._checked(solver, limit)
+            if status != z3.sat:
+                sure = mode is Mode.EXACT and not number and self._is_exact()
+                if status == z3.unsat and sure:
+                    yield z3.unsat
+                return
+            found = self._tried(solver, encoding)
+            if isinstance(found, str):
+                self.reason = found
+            yield found
+
+    def _checked(self, solver: z3.Solver, limit: float) -> z3.CheckSatResult:
+        left = min(limit, self.end - perf_counter())
+        if left <= 0:
+            return z3.unknown
+        solver.set("timeout", max(1, round(left * 1000)))
+        status = solver.check()
+        if status == z3.unknown and solver.reason_unknown() == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return status
+
+    def _is_exact(self) -> bool:
+        """Whether the exact search takes no value for another."""
+        geometric = self.subject.bound.composite.kind == "geometric"
+        return not (geometric and self.question.value == QUALITY)
+
+    def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
+        model = solver.model()
+        solver.add(_another(model, encoding))
+        one = facts_in(self.subject, model, encoding.one)
+        other = None if encoding.other is None else facts_in(self.subject, model, encoding.other)
+        if one is None or (other is None and encoding.other is not None):
+            return "the solver found no whole numbers"
+        return confirm(self.subject, self.question, one, other)
+
+    def _said(self, status: str) -> Answer:
+        question = self.question
+        return Answer(
+            property=question.name,
+            skill_type=self.subject.name,
+            axis=question.value,
+            status=status,  # type: ignore[arg-type]  # one of three
+            summary=question.summary or None,
+            about=question.about or None,
+        )
+
+    def _refuted(self, found: Refutation) -> Answer:
+        other = found.other
+        return attrs.evolve(
+            self._said("counterexample"),
+            method="scored",
+            record=found.one.record,
+            value=to_text(found.one.value),
+            other=None if other is None else other.record,
+            other_value=None if other is None else to_text(other.value),
+        )
+
+
+def _solver(encoding: Encoding) -> z3.Solver:
+    solver = z3.Solver()
+    solver.add(*encoding.conditions)
+    return solver
+
+
+def _another(model: z3.ModelRef, encoding: Encoding) -> z3.BoolRef:
+    """Not the facts of this model again."""
+    records: list[SymbolicRecord] = [
+        encoding.one,
+        *([] if encoding.other is None else [encoding.other]),
+    ]
+    terms = [term for record in records for term in record.facts.values()]
+    same = [term == model.eval(term, model_completion=True) for term in terms]
+    return z3.Not(z3.And(same))

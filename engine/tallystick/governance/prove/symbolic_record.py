@@ -1,9 +1,9 @@
-"""An imagined record: its facts as unknowns, and what it would score, as terms of the solver.
+"""A symbolic record: its facts as unknowns, and what it scores, as terms of the solver.
 
 A published value is bound to its exact one as rounding binds them. A geometric mean has no term:
-it is an unknown of which only laws are told (between the smallest and the largest axis, 0 where
-one is 0, in the order of the axes). To look for a counterexample it is taken for the arithmetic
-mean; the engine then says what the record really scores.
+it is an unknown that only has bounds and an order (between the smallest and the largest axis, 0
+where one is 0, in the order of the axes). To look for a counterexample it is taken for the
+arithmetic mean; the engine then says what the record really scores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tallystick.formula.smt import (
     unknown_published,
 )
 from tallystick.formula.tree import Kind, Node
-from tallystick.governance.prove.fact_constraints import coherence
+from tallystick.governance.prove.fact_constraints import constraints_of
 from tallystick.governance.prove.property import QUALITY
 from tallystick.governance.prove.subject import Subject
 from tallystick.numbers.nano import NANO
@@ -43,7 +43,7 @@ _LEAST = Fraction(1, 100)
 
 
 class Mode(Enum):
-    """How records are imagined."""
+    """What the facts of a symbolic record can be."""
 
     PROOF = "facts are any real numbers of their range"
     SMALL = "facts are a few small numbers"
@@ -56,13 +56,13 @@ _CANDIDATES: Mapping[Mode, tuple[Fraction, ...]] = {
     Mode.ROUND: tuple(Fraction(n, 10) for n in range(11)) + tuple(map(Fraction, range(2, 11))),
 }
 _MILLI = (500, 1000, 1500, 2000, 5000)
-"""Further candidates for whole numbers of which there can be more than a million."""
+"""Further candidates for whole numbers whose range exceeds a million."""
 _MANY = 1_000_000
 
 
 @attrs.frozen(eq=False)
 class SymbolicRecord:
-    """One imagined record.
+    """One symbolic record.
 
     Attributes:
         facts: the unknown facts, by digest.
@@ -88,7 +88,7 @@ class SymbolicRecord:
 
 @attrs.frozen(eq=False)
 class Wanted:
-    """What of a record is imagined.
+    """The part of a record that is encoded.
 
     Attributes:
         names: the values; what they read comes with them.
@@ -115,13 +115,13 @@ def symbolic_record_of(
         wanted: what of the record.
         mode: what unknowns can be.
         prefix: what its unknowns are called.
-        shared: facts of another imagined record that are the same in this one.
+        shared: facts of another symbolic record that are the same in this one.
     """
-    return _Imagining(subject, wanted, mode, prefix).record(shared or {})
+    return _Builder(subject, wanted, mode, prefix).record(shared or {})
 
 
 def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth]:
-    """What holds between the values of two imagined records."""
+    """What holds between the values of two symbolic records."""
     for name, exact in one.exact.items():
         theirs = (other.exact[name], other.published[name])
         yield from same_order((exact, one.published[name]), theirs)
@@ -150,7 +150,7 @@ def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> di
 _NO_QUALITY: tuple[Mapping[str, Term], Term | None, Term | None] = ({}, None, None)
 
 
-class _Imagining:
+class _Builder:
     def __init__(self, subject: Subject, wanted: Wanted, mode: Mode, prefix: str) -> None:
         self.subject, self.wanted, self.mode, self.prefix = subject, wanted, mode, prefix
         self.whole = mode is Mode.EXACT
@@ -162,7 +162,7 @@ class _Imagining:
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
         terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
-        self.assumed += coherence(facts, terms)
+        self.assumed += constraints_of(facts, terms)
         for requirement, _ in self.subject.bound.requirements:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
+from tallystick.canonical import canonical_bytes
 from tallystick.errors import RecordError
 from tallystick.formula.evaluate import evaluate
-from tallystick.governance.prove.concrete_record import witness
+from tallystick.formula.schema_path import steps
+from tallystick.governance.prove.concrete_record import concrete_record_of
 from tallystick.governance.prove.property import QUALITY, Question
-from tallystick.governance.prove.repeated import is_repetition
 from tallystick.governance.prove.subject import Subject
 from tallystick.numbers.nano import NANO
 from tallystick.records.struct_builder import Record
@@ -60,16 +62,16 @@ def _attempt(
     one: Facts,
     other: Facts | None,
 ) -> Refutation | str:
-    first = _scored(subject, question, witness(subject.scorer, subject.name, one, base))
+    first = _scored(subject, question, concrete_record_of(subject.scorer, subject.name, one, base))
     if first is None:
         return ""
     if other is None:
-        return _judged(question, Refutation(first, None))
+        return _checked(question, Refutation(first, None))
     reason = ""
     for asked in _asks(question, first.facts, other):
-        made = witness(subject.scorer, subject.name, asked, first.record)
+        made = concrete_record_of(subject.scorer, subject.name, asked, first.record)
         second = _scored(subject, question, made)
-        found = "" if second is None else _judged(question, Refutation(first, second))
+        found = "" if second is None else _checked(question, Refutation(first, second))
         if isinstance(found, Refutation):
             return found
         reason = found or reason
@@ -85,7 +87,7 @@ def _asks(question: Question, first: Facts, other: Facts) -> Iterator[Facts]:
     yield {**first, **other}
 
 
-def _judged(question: Question, found: Refutation) -> Refutation | str:
+def _checked(question: Question, found: Refutation) -> Refutation | str:
     return found if _refutes(question, found) else "the engine scores the records otherwise"
 
 
@@ -132,10 +134,10 @@ def _asked_of(question: Question, found: Refutation) -> bool:
         if condition is not None and record is not None
     ):
         return False
-    return other is None or _differ_as_told(question, one, other)
+    return other is None or _differ_as_asked(question, one, other)
 
 
-def _differ_as_told(question: Question, one: Scored, other: Scored) -> bool:
+def _differ_as_asked(question: Question, one: Scored, other: Scored) -> bool:
     changed = {digest for digest in one.facts if one.facts[digest] != other.facts[digest]}
     if question.varies is not None and not changed <= question.varies:
         return False
@@ -151,3 +153,16 @@ def _differ_as_told(question: Question, one: Scored, other: Scored) -> bool:
             moved == {question.raises} and other.axes[question.raises] > one.axes[question.raises]
         )
     return True
+
+
+def is_repetition(path: str, record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a list of one record is that of another with items repeated."""
+    first, second = (Counter(_items(path, each)) for each in (record, other))
+    return first.keys() == second.keys() and first < second
+
+
+def _items(path: str, record: Mapping[str, Any]) -> list[bytes]:
+    found: Any = record
+    for step in steps(path):
+        found = found.get(step.name, {})
+    return [canonical_bytes(item) for item in found or ()]

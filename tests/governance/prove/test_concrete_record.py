@@ -5,7 +5,7 @@ import random
 import pytest
 
 import tallystick
-from tallystick.governance.prove.concrete_record import bases, witness
+from tallystick.governance.prove.concrete_record import bases, concrete_record_of
 from tallystick.records.struct_builder import Record
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
@@ -25,7 +25,7 @@ def test_a_record_is_found_for_the_facts_of_any_record(reference: str) -> None:
         base, *others = bases(scorer, skill_type)
         for other in others:
             wanted = facts(scorer, skill_type, other)
-            made = witness(scorer, skill_type, wanted, base)
+            made = concrete_record_of(scorer, skill_type, wanted, base)
             assert made is not None, (skill_type, other)
             assert facts(scorer, skill_type, made) == wanted
 
@@ -39,7 +39,7 @@ def test_some_facts_alone_are_enough_and_the_base_is_left_as_it_was(reference: s
         for other in others:
             every = facts(scorer, skill_type, other)
             wanted = dict(choices.sample(sorted(every.items()), 5))
-            made = witness(scorer, skill_type, wanted, base)
+            made = concrete_record_of(scorer, skill_type, wanted, base)
             if made is not None:
                 assert facts(scorer, skill_type, made).items() >= wanted.items()
         assert facts(scorer, skill_type, base) == before
@@ -52,8 +52,8 @@ def test_facts_that_contradict_each_other_have_no_witness() -> None:
     named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
     mine = named["distinct", "submission.recommended_policy"]
     shared = named["overlap", "submission.recommended_policy"]
-    assert witness(scorer, "rag_knowledge", {mine: 1, shared: 1}, base) is not None
-    assert witness(scorer, "rag_knowledge", {mine: 1, shared: 2}, base) is None
+    assert concrete_record_of(scorer, "rag_knowledge", {mine: 1, shared: 1}, base) is not None
+    assert concrete_record_of(scorer, "rag_knowledge", {mine: 1, shared: 2}, base) is None
 
 
 def test_items_are_repeated_where_more_are_counted_than_differ() -> None:
@@ -63,7 +63,7 @@ def test_items_are_repeated_where_more_are_counted_than_differ() -> None:
     named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
     reported = named["count", "submission.findings[category=canary_match]"]
     injected = named["distinct", "task.injected_canaries"]
-    made = witness(scorer, "rag_knowledge", {reported: 2, injected: 2}, base)
+    made = concrete_record_of(scorer, "rag_knowledge", {reported: 2, injected: 2}, base)
     assert made is not None
     first, second = made["submission"]["findings"]
     assert first == second
