@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from math import ceil, floor
 from typing import Any
 
+import cattrs
+
 from tallystick.governance.diff.change import Change, FormulaChange
 from tallystick.governance.diff.difference import Difference
 from tallystick.governance.diff.effect import Effect
@@ -22,12 +24,12 @@ def as_json(found: Difference) -> dict[str, Any]:
         "old": {"rule_set": found.old, "digest": found.old_digest},
         "new": {"rule_set": found.new, "digest": found.new_digest},
         "sections": list(found.sections),
-        "changes": [_change_json(change) for change in found.changes],
-        "formulas": [_formula_json(formula) for formula in found.formulas],
+        "changes": _JSON.unstructure(found.changes),
+        "formulas": _JSON.unstructure(found.formulas),
         "added_types": list(found.added_types),
         "removed_types": list(found.removed_types),
         "gone": list(found.gone),
-        "effects": [_effect_json(effect) for effect in found.effects],
+        "effects": _JSON.unstructure(found.effects),
         "breaking": found.is_breaking,
         "needed": str(found.needed),
         "raised": str(found.raised),
@@ -159,28 +161,10 @@ def _ends(interval: Interval) -> tuple[str, str]:
     return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 
-def _interval_json(interval: Interval | None) -> dict[str, str] | None:
-    if interval is None:
-        return None
+def _interval_json(interval: Interval) -> dict[str, str]:
     low, high = _ends(interval)
     return {"at_least": low, "at_most": high}
 
 
-def _change_json(change: Change) -> dict[str, Any]:
-    return {"path": change.path, "kind": change.kind, "old": change.old, "new": change.new}
-
-
-def _formula_json(formula: FormulaChange) -> dict[str, Any]:
-    printed = {"old": list(formula.old), "new": list(formula.new)}
-    return {"name": formula.name, "kind": formula.kind, **printed}
-
-
-def _effect_json(effect: Effect) -> dict[str, Any]:
-    return {
-        "skill_type": effect.skill_type,
-        "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
-        "quality": _interval_json(effect.quality),
-        "emission": _interval_json(effect.emission),
-        "old_emission": _interval_json(effect.old_emission),
-        "new_emission": _interval_json(effect.new_emission),
-    }
+_JSON = cattrs.Converter(unstruct_collection_overrides={tuple: list})
+_JSON.register_unstructure_hook(Interval, _interval_json)
