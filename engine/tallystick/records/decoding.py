@@ -2,8 +2,8 @@
 
 A record is accepted if and only if its skill type's JSON Schema accepts it. Fast types, one for
 records with an answer and one for those without, decide nearly always; what they refuse, the
-schema judges. All ways lead to the same values, and nothing that a record holds makes the decoder
-raise.
+schema validates. All ways lead to the same values, and nothing that a record holds makes the
+decoder raise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
 from tallystick.records.strict_json import check, parse, whole
 from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
-from tallystick.records.validator import Judge
+from tallystick.records.validator import RecordValidator
 
 MISSED = "missed_deadline"
 """The event that lets a record be without submission and checks."""
@@ -57,8 +57,8 @@ class _Known:
     fast: type[Record] | None
 
     @cached_property
-    def judge(self) -> Judge:
-        return Judge(self.schema)
+    def validator(self) -> RecordValidator:
+        return RecordValidator(self.schema)
 
     @cached_property
     def shape(self) -> type[Record]:
@@ -128,12 +128,12 @@ class Decoder:
             except _REFUSALS:
                 pass
         try:
-            return self._judged(_parsed(line))
+            return self._validated(_parsed(line))
         except RecordError as error:
             return Reject.of(error, number)
 
     def convert(self, record: Mapping[str, Any], number: int) -> Record | MissedDeadline | Reject:
-        """What one Python object holds, judged as the line that it would be.
+        """What one Python object holds, validated as the line that it would be.
 
         Args:
             record: a ``dict`` of JSON values as in ``values``; anything else is rejected.
@@ -144,15 +144,15 @@ class Decoder:
             try:
                 return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
             except _REFUSALS:
-                return self._judged(record)
+                return self._validated(record)
         except RecordError as error:
             return Reject.of(error, number)
 
-    def _judged(self, value: object) -> Record | MissedDeadline:
+    def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):
             raise RecordError("not-an-object", "", shown(value), "a JSON object")
         known = self._type_of(value)
-        known.judge.check(value)
+        known.validator.validate(value)
         missing = [name for name in known.answer if name not in value]
         if missing and MISSED not in value.get("events", ()):
             expected = f"the field, or the event {MISSED}"

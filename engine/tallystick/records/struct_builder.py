@@ -1,7 +1,7 @@
 """Types made from a record schema: one decodes and validates a line in a single pass.
 
 The fast type of a schema may refuse what the schema accepts, never the reverse; whoever uses it
-lets the schema judge what it refuses. A keyword that cannot be said as a type leaves the schema
+lets the schema validate what it refuses. A keyword that cannot be said as a type leaves the schema
 without a fast type. The shape of a schema has the same fields without any conditions: it holds what
 the schema has accepted already.
 

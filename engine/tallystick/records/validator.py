@@ -1,7 +1,7 @@
-"""The judge: what the JSON Schema says of a record, as one reject that tells what to do.
+"""The validator: the JSON Schema's error in a record, as one reject that says what to do.
 
-It is asked about records that the fast type refused, which makes its word final and its speed a
-minor matter.
+It validates records that the fast type refuses, which makes its word final and its speed a minor
+matter.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ Path = tuple[str | int, ...]
 
 
 @attrs.frozen
-class Judge:
-    """The schema of one skill type, ready to judge."""
+class RecordValidator:
+    """The schema of one skill type, ready to validate records."""
 
     schema: Schema
     _validator: jsonschema_rs.Draft202012Validator = attrs.field(init=False)
@@ -55,7 +55,7 @@ class Judge:
             dict(self.schema), validate_formats=False, offline=True
         )
 
-    def check(self, record: Mapping[str, Any]) -> None:
+    def validate(self, record: Mapping[str, Any]) -> None:
         """Accept a record, a JSON value as in ``values``, or say what is wrong with it.
 
         Raises:
@@ -133,7 +133,7 @@ class Judge:
 
 @attrs.frozen
 class _Complaint:
-    """One thing that is wrong; it is put into words only if it is the one that is told."""
+    """One thing that is wrong; it is put into words only if it is the one that is reported."""
 
     path: Path
     code: str

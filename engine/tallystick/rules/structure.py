@@ -1,7 +1,7 @@
 """From the tables of a document to the frozen values of the model, and back.
 
-The schema has judged the document before, with lines and readable expectations. This is the second
-net: exact types (no ``5`` for ``"5"``, no ``1`` for ``true``), no unknown keys.
+The schema has validated the document before, with lines and readable expectations. This is the
+second net: exact types (no ``5`` for ``"5"``, no ``1`` for ``true``), no unknown keys.
 """
 
 from __future__ import annotations

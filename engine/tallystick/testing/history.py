@@ -22,7 +22,7 @@ from tallystick.plugins.generator import CERTAIN, Draw, Generator
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.decoding import MISSED
 from tallystick.records.schema import Schema, load_schema
-from tallystick.records.validator import Judge
+from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick.testing.random_records import generator_of
 from tallystick.testing.random_values import DEPTH, Make, value_maker
@@ -252,7 +252,7 @@ def _maker(skill_type: SkillType) -> RecordMaker:
 
 def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     """Whether the schema allows a record without an answer; it has to allow the others."""
-    validator, draw = Judge(schema), Draw.of("sample", maker.name)
+    validator, draw = RecordValidator(schema), Draw.of("sample", maker.name)
     miner = Miner(0, "sample", {maker.name: CERTAIN})
     task = maker.generator.task(draw)
     head = {"skill_type": maker.name, "task_id": "sample", "round": 0, "epoch": 0}
@@ -261,14 +261,14 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     answering = attrs.evolve(maker, misses=False)
     try:
         answer = answering.answer(draw, miner, task, alone=False)
-        validator.check({**head, **maker.verified(draw, task, answer)})
+        validator.validate({**head, **maker.verified(draw, task, answer)})
     except RecordError as error:
         raise SchemaError(
             f"found a made-up record of {maker.name!r} that its schema refuses ({error}), expected "
             "a valid one: mend the generator of the skill type"
         ) from error
     try:
-        validator.check({**head, **maker.verified(draw, task, {})})
+        validator.validate({**head, **maker.verified(draw, task, {})})
     except RecordError:
         return False
     return True

@@ -5,7 +5,7 @@ import pytest
 from records.making import SCHEMAS, make
 
 from tallystick.errors import RecordError
-from tallystick.records.validator import Judge
+from tallystick.records.validator import RecordValidator
 
 BASE = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -16,7 +16,7 @@ def complaint(record: object, skill_type: str = "mcp_server") -> tuple[str, str,
 
 def said(schema: dict, record: object) -> tuple[str, str, str, str]:
     with pytest.raises(RecordError) as caught:
-        Judge(schema).check(record)
+        RecordValidator(schema).validate(record)
     error = caught.value
     return error.code, error.path, error.value, error.expected
 
@@ -33,7 +33,7 @@ def spoilt(path: str, value: object, skill_type: str = "mcp_server") -> dict:
 
 @pytest.mark.parametrize("skill_type", SCHEMAS)
 def test_a_valid_record_passes(skill_type: str) -> None:
-    Judge(SCHEMAS[skill_type]).check(make(skill_type))
+    RecordValidator(SCHEMAS[skill_type]).validate(make(skill_type))
 
 
 def test_a_complaint_says_what_was_found_where_and_what_to_do() -> None:
