@@ -139,6 +139,7 @@ def _fails(line: str) -> Mapping[str, str]:
 
 
 _NOTE = 'note = record["submission"]["note"]\n'
+_OF_ZONE = 'Fraction(len(os.environ.get("TZ", "")) % 10, 10))'
 _LOST = '\n\n@axis("acme/lost@1")\ndef lost(p):\n    return clip(number("checks.lost"))\n'
 
 GALLERY = (
@@ -214,6 +215,14 @@ GALLERY = (
         ("formula-changed",),
         _formula("(most == 0, 0)", "(most == 0, 1)"),
         released=FORMULAS,
+    ),
+    Exhibit(
+        "unstable-formula",
+        ("formula-unstable",),
+        {
+            "formulas": "import os\nfrom fractions import Fraction\n"
+            + FORMULAS.replace("0)", _OF_ZONE)
+        },
     ),
     # facts that are code
     Exhibit("float-fact", ("opaque-not-integer",), _fact("return 0.5")),

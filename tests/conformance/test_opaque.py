@@ -24,11 +24,10 @@ import numpy as np
 import pytest
 from conformance.memos import Function, skill_type, subject_of
 
-from tallystick.conformance import opaque as module
-from tallystick.conformance import timing
-from tallystick.conformance.opaque import check, values_digest
+from tallystick.conformance import cpu_time
+from tallystick.conformance.cpu_time import LIMIT_MS, TooLongError, cut_off
+from tallystick.conformance.opaque import check, compare, values_of
 from tallystick.conformance.purity import watching
-from tallystick.conformance.timing import LIMIT_MS, TooLongError, cut_off
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, opaque
@@ -45,7 +44,11 @@ def fact(function: Function) -> Node:
 
 
 def findings(kind: SkillType, function: Function, *, scored: bool = False) -> list[Diagnostic]:
-    return list(check(subject_of(kind, fact(function), scored=scored)))
+    """What is found in one process, and what a second look at its values finds."""
+    subject = subject_of(kind, fact(function), scored=scored)
+    found = list(check(subject))
+    values = values_of(subject, {each.where for each in found})
+    return [*found, *(each for each in compare(subject, values))]
 
 
 def codes(kind: SkillType, function: Function) -> list[str]:
@@ -338,11 +341,10 @@ BAD = {
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most facts need few records; the calls of one before are forgotten."""
+    """The calls of a fact before are forgotten."""
     _calls.clear()
-    monkeypatch.setattr(module, "BUDGET_S", 0.02)
-    monkeypatch.setattr(timing, "CUT_OFF_S", 0.3)
-    monkeypatch.setattr(timing, "_FILLINGS", timing._FILLINGS[:1])
+    monkeypatch.setattr(cpu_time, "CUT_OFF_S", 0.3)
+    monkeypatch.setattr(cpu_time, "_FILLINGS", cpu_time._FILLINGS[:1])
 
 
 @pytest.fixture(scope="module")
@@ -426,16 +428,16 @@ _PROGRAM = """
 import sys; sys.path[:0] = [{tests!r}, {here!r}]
 from pathlib import Path
 from conformance.memos import skill_type, subject_of
-from tallystick.conformance.opaque import values_digest
+from tallystick.conformance.opaque import values_of
 import test_opaque
 kind = skill_type(Path({folder!r}))
 for function in (test_opaque.sorted_set, test_opaque.of_order):
-    print(values_digest(subject_of(kind, test_opaque.fact(function))))
+    print(values_of(subject_of(kind, test_opaque.fact(function))))
 """
 
 
 @pytest.mark.slow
-def test_the_digest_of_values_shows_the_order_of_sets(tmp_path: Path) -> None:
+def test_the_values_show_the_order_of_sets(tmp_path: Path) -> None:
     places = {"tests": str(_HERE.parents[1]), "here": str(_HERE.parent), "folder": str(tmp_path)}
     first, second = (
         subprocess.run(
@@ -451,9 +453,10 @@ def test_the_digest_of_values_shows_the_order_of_sets(tmp_path: Path) -> None:
     assert first[1] != second[1]
 
 
-def test_the_digest_of_values_tells_facts_apart(kind: SkillType) -> None:
+def test_values_follow_from_the_records_alone(kind: SkillType) -> None:
     first, second = (subject_of(kind, fact(each)) for each in (repeated, caches))
-    assert values_digest(first) == values_digest(first) != values_digest(second)
+    assert values_of(first) == values_of(first) != values_of(second)
+    assert not list(compare(first, values_of(first)))
 
 
 @pytest.mark.parametrize("end", ["return", "raise"])
@@ -472,7 +475,7 @@ def test_a_watch_leaves_the_profile_of_others_alone(end: str) -> None:
         after = sys.getprofile()
         sys.setprofile(None)
     assert after is profile
-    assert [act.what for act in acts] == ["time.time"]
+    assert acts == {"opaque-clock": "time.time"}
     with watching() as acts:
         pass
     time()

@@ -1,9 +1,22 @@
-"""The checks: everything that the kit looks at, one after the other."""
+"""The checks, one after the other, and the process that they run in.
+
+``python -m tallystick.conformance TARGET --answer FILE`` writes one JSON value a line, each as soon
+as it is known, so that it is kept when the process ends before its time. What the plugin prints
+takes no part in it.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
+import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import attrs
 
 from tallystick.conformance import (
     backend_equivalence,
@@ -13,14 +26,17 @@ from tallystick.conformance import (
     records,
     rule_sets,
 )
-from tallystick.conformance.loading import Subject, check_import
-from tallystick.conformance.report import LOADING, OPAQUE, finding
+from tallystick.conformance.loading import Subject, check_import, load_subject
+from tallystick.conformance.report import LOADING, finding
+from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
 
 Check = Callable[[Subject], Iterator[Diagnostic]]
 
+IMPORT, OPAQUE = "import", "opaque"
+"""The checks of which a part needs another process."""
 CHECKS: tuple[tuple[str, Check], ...] = (
-    ("import", check_import),
+    (IMPORT, check_import),
     ("schemas", records.check_schemas),
     ("facts", records.check_facts),
     (OPAQUE, opaque.check),
@@ -36,6 +52,10 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 """Each check of a plugin that loads, under its name; code is tried before others rely on it."""
 NAMES = (LOADING, *(name for name, _ in CHECKS))
 """The names of all checks, in order."""
+
+_SHIFT_S = 34_567_890
+"""How far the clock of the other process is ahead: a bit more than 400 days."""
+_CLOCKS = ("time", "monotonic", "perf_counter")
 
 
 def every(subject: Subject) -> Iterator[str | Diagnostic]:
@@ -62,3 +82,85 @@ def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
         frames = traceback.extract_tb(error.__traceback__)
         place = f"{frames[-1].filename}:{frames[-1].lineno}"
         yield finding("check-failed", name, message, {"place": place})
+
+
+def main() -> None:
+    """Check one plugin, or compare what it gives with what it gave in another process."""
+    parser = argparse.ArgumentParser(prog="python -m tallystick.conformance")
+    parser.add_argument("target")
+    parser.add_argument("--answer", type=Path, required=True)
+    parser.add_argument("--compare", type=Path, metavar="FILE")
+    chosen = parser.parse_args()
+    target = find(chosen.target)
+    # all of the engine is loaded, so that no module of the plugin's folders hides one of its own
+    import numpy  # noqa: F401, ICN001, PLC0415  # which the engine loads late
+
+    sys.path[:0] = map(str, target.paths)
+    if chosen.compare is not None:
+        _shift_clocks()
+    with chosen.answer.open("a", encoding="utf-8") as file:
+        answer = _Answer(file)
+        answer.say(begin=LOADING)
+        subject = load_subject(target)
+        if isinstance(subject, Diagnostic):
+            answer.say(found=attrs.asdict(subject))
+        elif chosen.compare is None:
+            answer.check(subject)
+        else:
+            answer.compare(subject, json.loads(chosen.compare.read_bytes()))
+        answer.say(end=True)
+
+
+@attrs.frozen
+class _Answer:
+    """What one process writes down as it learns it."""
+
+    file: IO[str]
+
+    def say(self, **value: Any) -> None:  # noqa: ANN401  # JSON values
+        """Write one line at once."""
+        print(json.dumps(value, default=repr), file=self.file, flush=True)
+
+    def check(self, subject: Subject) -> None:
+        """Every check, and what another process is to compare."""
+        plugin, faulty = subject.plugin, set[str]()
+        self.say(
+            about={
+                "folder": str(subject.folder),
+                "formulas": _digests(subject),
+                "skill_types": len(plugin.skill_types),
+            }
+        )
+        for each in every(subject):
+            if isinstance(each, str):
+                self.say(begin=each)
+            else:
+                self.say(found=attrs.asdict(each))
+                faulty.add(each.where)
+        self.say(values=opaque.values_of(subject, faulty))
+
+    def compare(self, subject: Subject, before: Mapping[str, Any]) -> None:
+        """What differs from the first process: formulas, and values of opaque facts."""
+        self.say(begin=IMPORT)
+        for name, digest in _digests(subject).items():
+            if before["formulas"].get(name) != digest:
+                message = "found another formula in another process, expected the same"
+                self.say(found=attrs.asdict(finding("formula-unstable", name, message)))
+        self.say(begin=OPAQUE)
+        for each in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
+            self.say(found=attrs.asdict(each))
+
+
+def _digests(subject: Subject) -> Mapping[str, str]:
+    return {formula.name: formula.digest for formula in subject.plugin.formulas}
+
+
+def _shift_clocks() -> None:
+    """Let the clocks of Python be ahead, under the names that a plugin imports."""
+
+    def shifted(read: Callable[[], Any], by: int) -> Callable[[], Any]:
+        return lambda: read() + by
+
+    for name in _CLOCKS:
+        setattr(time, name, shifted(getattr(time, name), _SHIFT_S))
+        setattr(time, f"{name}_ns", shifted(getattr(time, f"{name}_ns"), _SHIFT_S * 10**9))

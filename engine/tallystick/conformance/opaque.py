@@ -1,24 +1,20 @@
 """Opaque facts: whether the code of a plugin gives the same integer to everyone, and soon.
 
 Each fact is called on the samples of every skill type whose records it reads, as the engine calls
-it. The first calls are watched; the second ones run in the reverse order, so that what is kept
-between calls shows.
+it, and what it asks of the world is noted. Then another process, with another order of sets, clock,
+time zone, environment and working directory, calls it on the same records from the last to the
+first, and has to get the same integers.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import attrs
 
-from tallystick.canonical import digest
-from tallystick.conformance.loading import Subject
-from tallystick.conformance.purity import ENVIRONMENT, FILE, NETWORK, PROCESS, Act, watching
-from tallystick.conformance.report import finding
-from tallystick.conformance.timing import (
+from tallystick.conformance.cpu_time import (
     GROWTH,
     LIMIT_MS,
     Function,
@@ -27,6 +23,9 @@ from tallystick.conformance.timing import (
     cut_off,
     slowness,
 )
+from tallystick.conformance.loading import Subject
+from tallystick.conformance.purity import RefusedError, watching
+from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import domain_of
@@ -37,19 +36,10 @@ from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
 from tallystick.testing.samples import JSON, RecordChecker, line, of_type, plain
 
-BUDGET_S = 4
-"""How long the calls of one fact on one type may take together; after it no more are made."""
-LEAST_CALLS = 20
-"""So many calls are made even then."""
-COMPARED = 64
-"""How many records the digest of the values covers, of each type."""
-
 _SLOW = "opaque-slow"
-_STRIDE = 16
 _LONGEST = 200
+_FEW = 20
 _PLAIN = (int, float, bool, str, type(None))
-_BY_ITSELF = {PROCESS: (ENVIRONMENT, FILE), NETWORK: (ENVIRONMENT, FILE)}
-"""What cannot be done without the others is told alone."""
 
 
 @attrs.frozen(eq=False)
@@ -70,14 +60,29 @@ class _Use:
     requirements: tuple[Requirement, ...]
     certain: bool
 
-    def judge(self) -> RecordChecker:
+    @property
+    def name(self) -> str:
+        """What tells the use from the others of a plugin, in every process."""
+        return f"{self.fact.digest} {self.skill_type.name}"
+
+    @property
+    def function(self) -> Function:
+        """The code of the fact."""
+        if self.fact.function is None:
+            raise FormulaError(f"found {self.fact!r}, expected an opaque fact")
+        return self.fact.function
+
+    def checker(self) -> RecordChecker:
         """Which records of the type are valid."""
         return RecordChecker(load_schema(self.skill_type.schema), self.requirements)
 
-    def samples(self) -> list[JSON]:
-        """Records of the type, so ordered that the first of them are of every sort."""
-        made = of_type(self.skill_type, self.requirements)
-        return [each for start in range(_STRIDE) for each in made[start::_STRIDE]]
+    def samples(self) -> Sequence[JSON]:
+        """Records of the type.
+
+        Raises:
+            SchemaError: none was found that meets the requirements.
+        """
+        return of_type(self.skill_type, self.requirements)
 
 
 @attrs.frozen
@@ -89,12 +94,14 @@ class _Answer:
         error: what it raised, as text.
         kept: whether it left the record as it was.
         ended: whether it came to an end by itself.
+        refused: whether it asked for what is not let through.
     """
 
     value: object = None
     error: str | None = None
     kept: bool = True
     ended: bool = True
+    refused: bool = False
 
     def said(self) -> str:
         """The answer for people."""
@@ -122,23 +129,41 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                 yield each
 
 
-def is_without_end(found: Diagnostic) -> bool:
-    """Whether a finding is of a fact that does not come to its end, so that no check can use it."""
-    return found.code == _SLOW and found.evidence["milliseconds"] is None
+def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list[str]]:
+    """What every opaque fact gives for each sample of each type that uses it.
 
-
-def values_digest(subject: Subject) -> str:
-    """The digest of what every opaque fact gives for some records; the same in every process.
+    Args:
+        subject: the plugin.
+        without: the places of facts that are known to be faulty, as findings name them.
 
     Raises:
         SchemaError: as ``check``.
     """
-    found = []
+    uses = (use for use in _uses(subject) if use.where not in without)
+    return {use.name: [each.compared() for each in _answers(use, use.samples())] for use in uses}
+
+
+def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+    """The findings about opaque facts that give other values here than in another process.
+
+    The records come from the last to the first, so that what is kept between calls shows.
+
+    Raises:
+        SchemaError: as ``check``.
+    """
+    told: set[str] = set()
     for use in _uses(subject):
-        records = use.samples()[:COMPARED]
-        answers = [answer.compared() for answer in _answers(use.fact, use.judge(), records)]
-        found.append([use.fact.digest, use.skill_type.name, answers])
-    return digest(found)
+        samples = use.samples()
+        here = [each.compared() for each in _answers(use, samples[::-1])][::-1]
+        for record, before, after in zip(samples, values.get(use.name, ()), here, strict=False):
+            if before != after and use.fact.digest not in told:
+                told.add(use.fact.digest)
+                message = (
+                    f"found {before} and, in another process, {after} for one record, expected the "
+                    "same integer"
+                )
+                evidence = {"record": record, "values": [before, after]}
+                yield finding("opaque-unstable", use.where, message, evidence)
 
 
 def _uses(subject: Subject) -> Iterator[_Use]:
@@ -180,34 +205,30 @@ def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
 
 
 def _findings(use: _Use) -> Iterator[Diagnostic]:
-    _forget(use.fact)
-    judge, samples, acts = use.judge(), use.samples(), dict[Act, None]()
-    answers = _answers(use.fact, judge, samples, acts, BUDGET_S)
+    _forget(use.function)
+    acts, whole = dict[str, str](), use.samples()
+    samples: Sequence[JSON] = sorted(whole, key=lambda record: len(line(record)))[:_FEW]
+    answers = list(_answers(use, samples, acts))
+    # large records are left until it is known that the function is quick, and what it asks for
+    slow = slowness(use.function, use.checker(), whole) if answers[-1].ended else None
+    if answers[-1].ended and slow is None:
+        samples, answers = whole, list(_answers(use, whole, acts))
     if not use.certain and all(answer.error for answer in answers):
         return
-    for act in _told(acts):
-        shown = f"found a call of {act.what}, expected none"
-        yield finding(act.code, use.where, shown, {"call": act.what})
+    for code, call in sorted(acts.items()):
+        yield finding(code, use.where, f"found a call of {call}, expected none", {"call": call})
+    if answers[-1].refused:
+        return
     if not answers[-1].ended:
         yield _slow(use, Slowness("", len(line(samples[len(answers) - 1])), None))
         return
     yield from _wrong(use, samples, answers)
-    if not acts:
-        yield from _unstable(use, judge, samples, answers)
-    slow = slowness(_function_of(use.fact), judge, samples)
     if slow is not None:
         yield _slow(use, slow)
 
 
-def _function_of(fact: Node) -> Function:
-    if fact.function is None:
-        raise FormulaError(f"found {fact!r}, expected an opaque fact")
-    return fact.function
-
-
-def _forget(fact: Node) -> None:
+def _forget(function: Function) -> None:
     """Empty the caches beside a function: they hide what is read only once."""
-    function = _function_of(fact)
     for value in list(getattr(function, "__globals__", {}).values()):
         clear = getattr(value, "cache_clear", None)
         if callable(clear) and getattr(value, "__module__", None) == function.__module__:
@@ -215,64 +236,44 @@ def _forget(fact: Node) -> None:
 
 
 def _answers(
-    fact: Node,
-    judge: RecordChecker,
-    samples: Sequence[JSON],
-    acts: dict[Act, None] | None = None,
-    budget: float = float("inf"),
-) -> list[_Answer]:
-    """The answers to as many samples as there is time for, up to one that does not come.
-
-    Args:
-        fact: what is asked.
-        judge: makes of a record what a fact gets.
-        samples: the records.
-        acts: where to note what the calls ask of the world; None watches nothing.
-        budget: in seconds.
-    """
-    answers, end = list[_Answer](), time.monotonic() + budget
+    use: _Use, samples: Sequence[JSON], acts: dict[str, str] | None = None
+) -> Iterator[_Answer]:
+    """The answers, up to one that does not come; ``acts`` gets what the calls ask of the world."""
+    checker = use.checker()
     for record in samples:
-        if len(answers) >= LEAST_CALLS and time.monotonic() > end:
-            break
-        answers.append(_answer(_function_of(fact), judge, record, acts))
-        if not answers[-1].ended:
-            break
-    return answers
+        answer = _answer(use.function, plain(checker, record), acts)
+        yield answer
+        if not answer.ended:
+            return
 
 
-def _answer(
-    function: Function, judge: RecordChecker, record: JSON, acts: dict[Act, None] | None
-) -> _Answer:
-    given, untouched = plain(judge, record), plain(judge, record)
+def _answer(function: Function, given: JSON, acts: dict[str, str] | None) -> _Answer:
+    before = repr(given)
     try:
         with _watched(acts), cut_off():
             value = function(given)
     except TooLongError:
         return _Answer(ended=False)
+    except RefusedError:
+        return _Answer(ended=False, refused=True)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a plugin raises is told
         said = f"{type(error).__name__}: {error}"[:_LONGEST]
-        return _Answer(error=said, kept=repr(given) == repr(untouched))
-    return _Answer(value, kept=repr(given) == repr(untouched))
+        return _Answer(error=said, kept=repr(given) == before)
+    return _Answer(value, kept=repr(given) == before)
 
 
 @contextmanager
-def _watched(acts: dict[Act, None] | None) -> Iterator[None]:
+def _watched(acts: dict[str, str] | None) -> Iterator[None]:
     if acts is None:
         yield
         return
-    noted: dict[Act, None] = {}
+    noted: dict[str, str] = {}
     try:
         with watching() as noted:
             yield
     finally:
-        acts.update(noted)
-
-
-def _told(acts: Iterable[Act]) -> list[Act]:
-    """The first act of each code, without those that another one cannot do without."""
-    first = {act.code: act for act in reversed(list(acts))}
-    aside = {code for whole, parts in _BY_ITSELF.items() if whole in first for code in parts}
-    return [act for code, act in sorted(first.items()) if code not in aside]
+        for code, call in noted.items():
+            acts.setdefault(code, call)
 
 
 def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Diagnostic]:
@@ -299,28 +300,20 @@ def _is_within(value: object, low: int, high: int) -> bool:
     return type(value) is not int or low <= value <= high
 
 
-def _unstable(
-    use: _Use, judge: RecordChecker, samples: Sequence[JSON], first: Sequence[_Answer]
-) -> Iterator[Diagnostic]:
-    """A second call for each record, from the last to the first, gives the same as the first."""
-    asked = samples[: len(first)][::-1]
-    again = _answers(use.fact, judge, asked, None, BUDGET_S)
-    for record, before, after in zip(asked, reversed(first), again, strict=False):
-        if before.compared() != after.compared():
-            message = f"found {before.said()} and then {after.said()} for one record, expected one"
-            values = [before.said(), after.said()]
-            yield finding(
-                "opaque-unstable", use.where, message, {"record": record, "values": values}
-            )
-            return
-
-
-def _slow(use: _Use, slow: Slowness) -> Diagnostic:
-    what = f"a record of {slow.size} bytes" + (f" with a large {slow.place}" if slow.place else "")
-    if slow.growth is not None:
-        found = f"{slow.growth} times the time for four times the size, up to {what}"
-        expected = f"at most {GROWTH} times"
+def _slow(use: _Use, found: Slowness) -> Diagnostic:
+    what = f"a record of {found.size} bytes"
+    what += f" with a large {found.place}" if found.place else ""
+    if found.growth is not None:
+        message = (
+            f"found {found.growth} times the steps of Python for four times the size, up to "
+            f"{what}, expected at most {GROWTH} times"
+        )
     else:
-        taken = f"{slow.milliseconds} ms" if slow.milliseconds is not None else "no end"
-        found, expected = f"{taken} for {what}", f"at most {LIMIT_MS} ms"
-    return finding(_SLOW, use.where, f"found {found}, expected {expected}", attrs.asdict(slow))
+        taken = "no end" if found.milliseconds is None else f"{found.milliseconds} ms of CPU time"
+        message = f"found {taken} for {what}, expected at most {LIMIT_MS} ms"
+    return finding(_SLOW, use.where, message, attrs.asdict(found))
+
+
+def is_without_end(found: Diagnostic) -> bool:
+    """Whether a finding is of a fact that does not come to its end, so that no check can use it."""
+    return found.code == _SLOW and found.evidence["milliseconds"] is None

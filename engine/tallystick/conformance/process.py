@@ -16,16 +16,22 @@ from typing import Any
 
 import attrs
 
+from tallystick.conformance.checks import OPAQUE
 from tallystick.conformance.formulas import record_releases
-from tallystick.conformance.report import LOADING, OPAQUE, Checked, Report, finding
+from tallystick.conformance.report import LOADING, Checked, Report, finding
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
 
 SECONDS = 120.0
 """How long a check may take."""
 _FIRST: Mapping[str, str] = {"PYTHONHASHSEED": "0"}
-_OTHER: Mapping[str, str] = {"PYTHONHASHSEED": "1", "TZ": "KIT-13:37", "TALLYSTICK_KIT": "again"}
-"""The environment of two processes: another order of sets, another time zone, and one name more."""
+_OTHER: Mapping[str, str] = {
+    "PYTHONHASHSEED": "1",
+    "TZ": "KIT-13:37",
+    "USER": "another",
+    "TALLYSTICK_KIT": "again",
+}
+"""The environments of two processes: another order of sets, time zone and user, one name more."""
 _UNRECORDED = "formula-unrecorded"
 
 Line = Mapping[str, Any]
@@ -64,30 +70,51 @@ def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Rep
         OutputError: ``released.json`` cannot be written.
     """
     found, end = find(target), time.monotonic() + seconds
-    first = _run(target, _FIRST, end)
+    first = _run(found, _FIRST, end)
     report = _report(found, first, seconds)
-    if first.said("digest") is not None:
-        report = _with(report, OPAQUE, _elsewhere(target, first.said("digest"), seconds, end))
+    if first.said("values") is not None:
+        report = _compared(report, found, first, seconds, end)
     return _recorded(report, first.said("about")) if record else report
 
 
-def _run(target: str, environment: Mapping[str, str], end: float, *options: str) -> _Ended:
-    """One run of the kit; it is cut off at the end of the time."""
-    with TemporaryDirectory(prefix="tallystick-kit-") as folder:
-        answer, errors = Path(folder) / "answer.jsonl", Path(folder) / "errors.txt"
+def _run(
+    target: Target,
+    environment: Mapping[str, str],
+    end: float,
+    before: Any = None,  # noqa: ANN401  # a JSON value
+) -> _Ended:
+    """One run of the checks, or of the comparison with what was said before.
+
+    It is cut off at the end of the time. The comparison runs in a folder of its own.
+    """
+    with TemporaryDirectory(prefix="tallystick-conformance-") as folder:
+        answer, errors, said = (Path(folder) / name for name in ("answer", "errors", "said"))
         # -P keeps the folder of the call from hiding a module of the engine
-        kit = (sys.executable, "-P", "-m", "tallystick.conformance", target)
+        command = [sys.executable, "-P", "-m", "tallystick.conformance", target.absolute]
+        command += ["--answer", str(answer)]
+        if before is not None:
+            said.write_text(json.dumps(before), encoding="utf-8")
+            command += ["--compare", str(said)]
         with errors.open("wb") as stderr:
             process = subprocess.Popen(  # noqa: S603  # this Python, this package
-                [*kit, "--answer", str(answer), *options],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
-                env={**os.environ, **environment},
+                env={**os.environ, **_search_path(), **environment},
+                cwd=folder if before is not None else None,
                 start_new_session=True,
             )
             status = _wait(process, end)
         return _Ended(list(_lines(answer)), status, _last_words(errors))
+
+
+def _search_path() -> Mapping[str, str]:
+    """The search path of modules, such that it means the same in another folder."""
+    given = os.environ.get("PYTHONPATH")
+    if not given:
+        return {}
+    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))}
 
 
 def _wait(process: subprocess.Popen[bytes], end: float) -> int | None:
@@ -120,11 +147,11 @@ def _last_words(errors: Path) -> str:
 
 def _report(target: Target, ended: _Ended, seconds: float) -> Report:
     checked: list[Checked] = []
-    for line in ended.lines:
-        if "begin" in line:
-            checked.append(Checked(line["begin"]))
-        if "found" in line and checked:
-            checked[-1] = _and(checked[-1], Diagnostic(**line["found"]))
+    for name, found in _told(ended):
+        if found is None:
+            checked.append(Checked(name))
+        else:
+            checked[-1] = _and(checked[-1], found)
     about = ended.said("about") or {}
     report = Report(
         plugin=target.name,
@@ -135,6 +162,26 @@ def _report(target: Target, ended: _Ended, seconds: float) -> Report:
     )
     name = report.checked[-1].name
     return _with(report, name, _unfinished(ended, name, seconds))
+
+
+def _told(ended: _Ended) -> Iterator[tuple[str, Diagnostic | None]]:
+    """Each check as it begins, with None, and each of its findings."""
+    name = LOADING
+    for line in ended.lines:
+        if "begin" in line:
+            name = line["begin"]
+            yield name, None
+        elif "found" in line:
+            yield name, Diagnostic(**line["found"])
+
+
+def _compared(report: Report, target: Target, first: _Ended, seconds: float, end: float) -> Report:
+    """The report with what is found in another process that has to agree with the first one."""
+    before = {"formulas": first.said("about")["formulas"], "values": first.said("values")}
+    other = _run(target, _OTHER, end, before)
+    for name, found in _told(other):
+        report = _with(report, name, found)
+    return _with(report, OPAQUE, _unfinished(other, OPAQUE, seconds))
 
 
 def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
@@ -154,19 +201,6 @@ def _status(status: int) -> str:
     with suppress(ValueError):
         return f"the signal {signal.Signals(-status).name}"
     return f"the signal {-status}"
-
-
-def _elsewhere(target: str, digest: str, seconds: float, end: float) -> Diagnostic | None:
-    """Whether opaque facts give other integers in another process."""
-    other = _run(target, _OTHER, end, "--digest")
-    unfinished = _unfinished(other, OPAQUE, seconds)
-    if unfinished is not None or other.said("digest") in {None, digest}:
-        return unfinished
-    message = (
-        "found other integers of the same records in a process with another order of sets, another "
-        "time zone and another environment, expected the same"
-    )
-    return finding("opaque-unstable", OPAQUE, message)
 
 
 def _with(report: Report, name: str, found: Diagnostic | None) -> Report:

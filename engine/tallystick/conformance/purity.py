@@ -1,9 +1,9 @@
-"""A watch over a function: what it asks of the world beside its argument.
+"""Purity: what a function asks of the world beside its argument.
 
 A profile function of Python is told of every call of a C function, under whatever name it was
-imported; audit events tell of what C code opens by itself. The generators of ``random`` and NumPy
-are compared before and after. Not seen is what C code calls without Python, such as a clock behind
-``functools.partial``; values that differ give that away.
+imported; audit events tell of what C code does by itself. What would reach out of the process is
+refused. Not seen is what C code calls without Python, such as a clock behind ``functools.partial``;
+values that differ in another process give that away.
 
 An import may read files and seed generators: what it does is not blamed on whoever imports, but for
 the network and other processes.
@@ -11,271 +11,168 @@ the network and other processes.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date
+from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import attrs
 
-CLOCK = "opaque-clock"
-RANDOMNESS = "opaque-randomness"
-FILE = "opaque-file"
-ENVIRONMENT = "opaque-environment"
-NETWORK = "opaque-network"
-PROCESS = "opaque-process"
+_CLOCK = "opaque-clock"
+_RANDOMNESS = "opaque-randomness"
+_FILE = "opaque-file"
+_ENVIRONMENT = "opaque-environment"
+_NETWORK = "opaque-network"
+_PROCESS = "opaque-process"
+_PURE = ""
 
-_WHATEVER_IMPORTS = (NETWORK, PROCESS)
+_ASKED: Mapping[str, str] = {
+    _CLOCK: "time. datetime.date.today datetime.datetime.now datetime.datetime.utcnow posix.times",
+    _RANDOMNESS: "_random. _uuid. numpy.random. posix.getrandom posix.urandom",
+    _FILE: "_io. builtins.input builtins.print fcntl. mmap. open os. posix. sqlite3.",
+    _ENVIRONMENT: (
+        "_locale. os.putenv os.unsetenv posix.cpu_count posix.device_encoding posix.get "
+        "posix.process_cpu_count posix.putenv posix.sched_ posix.sysconf posix.uname "
+        "posix.unsetenv resource."
+    ),
+    _NETWORK: "_socket. _ssl. select. socket. urllib.",
+    _PROCESS: (
+        "_ctypes. _posixsubprocess. _thread.start_ ctypes. os.exec os.fork os.kill os.posix_spawn "
+        "os.spawn os.system posix.exec posix.fork posix.kill posix.posix_spawn posix.spawn "
+        "posix.system posix.wait subprocess. "
+        # whoever calls one of these can tell that it is watched, or end that
+        "sys.addaudithook sys.getprofile sys.gettrace sys.setprofile sys.settrace"
+    ),
+    # a process that ends is seen from outside
+    _PURE: (
+        "_io.BytesIO. _io.StringIO. posix._exit posix._path posix.abort posix.fspath posix.strerror"
+    ),
+}
+"""How the names of C functions (``module.name`` or ``module.class.name``) and of audit events begin
+that ask for something, by the code of the finding; of several beginnings the longest counts."""
+_CODES = {start: code for code, starts in _ASKED.items() for start in starts.split()}
+
+_REFUSED = (_NETWORK, _PROCESS)
+"""What would reach out of the process; an import is told for this alone, for it may read files."""
 _BY_IMPORTS = "ctypes."
-"""What imports may call: modules such as NumPy ask how large C types are."""
-_NOW = ("now", "today", "utcnow")
+"""What imports may do: modules such as NumPy ask how large C types are."""
+_SLEEP = "time.sleep"
 _LONGEST = 80
 
-_MODULES = {
-    "time": CLOCK,
-    "_random": RANDOMNESS,
-    "_uuid": RANDOMNESS,
-    "_socket": NETWORK,
-    "_ssl": NETWORK,
-    "select": NETWORK,
-    "_posixsubprocess": PROCESS,
-    "_winapi": PROCESS,
-    "_ctypes": PROCESS,
-    "mmap": FILE,
-    "fcntl": FILE,
-    "_locale": ENVIRONMENT,
-    "resource": ENVIRONMENT,
-}
-"""Modules of C code of which every function is blamed."""
-_FUNCTIONS = {
-    ("_io", "open"): FILE,
-    ("_io", "open_code"): FILE,
-    ("_thread", "start_new_thread"): PROCESS,
-    ("_thread", "start_joinable_thread"): PROCESS,
-    ("builtins", "input"): FILE,
-    ("builtins", "print"): FILE,
-    # whoever calls one of these can tell that it is watched, or end that
-    ("sys", "addaudithook"): PROCESS,
-    ("sys", "getprofile"): PROCESS,
-    ("sys", "gettrace"): PROCESS,
-    ("sys", "setprofile"): PROCESS,
-    ("sys", "settrace"): PROCESS,
-}
-_SYSTEM = ("posix", "nt")
-_OF_SYSTEM = {
-    RANDOMNESS: ("getrandom", "urandom"),
-    CLOCK: ("times",),
-    ENVIRONMENT: (
-        "cpu_count",
-        "device_encoding",
-        "getegid",
-        "geteuid",
-        "getgid",
-        "getgroups",
-        "getloadavg",
-        "getlogin",
-        "getpgid",
-        "getpid",
-        "getppid",
-        "getpriority",
-        "getuid",
-        "process_cpu_count",
-        "putenv",
-        "sched_getaffinity",
-        "sysconf",
-        "uname",
-        "unsetenv",
-    ),
-    PROCESS: (
-        "_exit",
-        "abort",
-        "execv",
-        "execve",
-        "fork",
-        "fork1",
-        "forkpty",
-        "kill",
-        "killpg",
-        "posix_spawn",
-        "posix_spawnp",
-        "spawnv",
-        "spawnve",
-        "startfile",
-        "system",
-        "wait",
-        "waitpid",
-    ),
-}
-_PURE_OF_SYSTEM = ("_path_normpath", "_path_splitroot", "_path_splitroot_ex", "fspath", "strerror")
-_OF_FUNCTION = {name: code for code, names in _OF_SYSTEM.items() for name in names}
 
-_EVENTS = {
-    "open": FILE,
-    "glob.": FILE,
-    "mmap.": FILE,
-    "os.": FILE,
-    "os.exec": PROCESS,
-    "os.fork": PROCESS,
-    "os.kill": PROCESS,
-    "os.posix_spawn": PROCESS,
-    "os.putenv": ENVIRONMENT,
-    "os.spawn": PROCESS,
-    "os.startfile": PROCESS,
-    "os.system": PROCESS,
-    "os.unsetenv": ENVIRONMENT,
-    "pathlib.": FILE,
-    "shutil.": FILE,
-    "sqlite3.": FILE,
-    "tempfile.": FILE,
-    "builtins.input": FILE,
-    "time.sleep": CLOCK,
-    "winreg.": ENVIRONMENT,
-    "ftplib.": NETWORK,
-    "http.": NETWORK,
-    "imaplib.": NETWORK,
-    "poplib.": NETWORK,
-    "smtplib.": NETWORK,
-    "socket.": NETWORK,
-    "urllib.": NETWORK,
-    "_thread.": PROCESS,
-    "ctypes.": PROCESS,
-    "pty.": PROCESS,
-    "subprocess.": PROCESS,
-    "webbrowser.": PROCESS,
-}
-"""Audit events by how their names begin; of several beginnings the longest counts."""
-
-
-@attrs.frozen
-class Act:
-    """One thing that a function asked of the world.
-
-    Attributes:
-        code: the code of the finding.
-        what: the call or the event, such as ``time.time``.
-    """
-
-    code: str
-    what: str
+class RefusedError(BaseException):
+    """A call that was not let through; no Exception, so that the fact does not catch it."""
 
 
 @attrs.define(eq=False)
-class _Recorder:
-    """Notes what one thread does, each act once."""
+class _Watch:
+    """Notes what one thread asks of the world: the first call of each code."""
 
     thread: int
-    acts: dict[Act, None] = attrs.field(factory=dict)
+    acts: dict[str, str] = attrs.field(factory=dict)
     importing: int = 0
 
-    def note(self, act: Act | None) -> None:
-        if act is not None and (not self.importing or _is_blamed_on_importers(act)):
-            self.acts.setdefault(act)
+    def note(self, code: str | None, call: str) -> None:
+        """Note a call, and let it through unless it reaches out of the process, or waits."""
+        refused = code in _REFUSED
+        if not code or (self.importing and (not refused or call.startswith(_BY_IMPORTS))):
+            return
+        if refused or call.startswith(_SLEEP):
+            # what it took to come here, such as a look at the environment, is beside the point
+            self.acts.clear()
+            self.acts[code] = call
+            raise RefusedError(call)
+        self.acts.setdefault(code, call)
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ANN401  # as sys has it
-        if event == "c_call":
-            # the end of the watch is a call too
-            if frame.f_globals is not globals():
-                self.note(act_of(argument))
+        # the end of the watch is a call too
+        if event == "c_call" and frame.f_globals is not globals():
+            owner, name = _owner(argument), getattr(argument, "__name__", "")
+            code = _code_of_function(owner, name)
+            if code:
+                self.note(code, f"{_shown(owner)}.{name}")
         elif event == "call":
             self.importing += _is_import(frame.f_code)
-            if any(frame.f_code is code for code in _ENVIRON):
-                self.note(Act(ENVIRONMENT, "os.environ"))
+            if frame.f_code in _ENVIRON:
+                self.note(_ENVIRONMENT, "os.environ")
         elif event == "return":
             self.importing -= _is_import(frame.f_code)
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if threading.get_ident() != self.thread:
-            return
-        starts = [start for start in _EVENTS if event.startswith(start)]
-        if starts:
+        # the watch sets and takes away its profile function itself
+        code = None if event.startswith("sys.") else _code_of(event)
+        if code and threading.get_ident() == self.thread:
             shown = ", ".join(repr(each) for each in arguments[:1])[:_LONGEST]
-            self.note(Act(_EVENTS[max(starts, key=len)], f"{event} {shown}".rstrip()))
+            self.note(code, f"{event} {shown}".rstrip())
 
 
-_watching: list[_Recorder] = []
+_watches: list[_Watch] = []
 _hooked: list[bool] = []
 
 
 @contextmanager
-def watching() -> Iterator[dict[Act, None]]:
-    """Note what this thread does while the context lasts; the keys are the acts, in order."""
-    _hook()
-    recorder = _Recorder(threading.get_ident())
-    before, states = sys.getprofile(), _states()
-    _watching.append(recorder)
-    sys.setprofile(recorder.profile)
+def watching() -> Iterator[dict[str, str]]:
+    """Note what this thread asks of the world while the context lasts: by code, the first call."""
+    if not _hooked:
+        # it lasts as long as the process, and is idle without a watch
+        _hooked.append(True)
+        sys.addaudithook(_audit)
+    watch, before, states = _Watch(threading.get_ident()), sys.getprofile(), _states()
+    _watches.append(watch)
+    sys.setprofile(watch.profile)
     try:
-        yield recorder.acts
+        yield watch.acts
     finally:
         sys.setprofile(before)
-        _watching.remove(recorder)
-        _compare(states, recorder)
+        _watches.remove(watch)
+        # C code that draws, such as an iterator over random.random, is seen by this alone
+        changed = [name for name, state in _states().items() if state != states.get(name, state)]
+        if changed and not watch.acts:
+            watch.acts[_RANDOMNESS] = changed[0]
 
 
-def act_of(function: Any) -> Act | None:  # noqa: ANN401  # any C function
-    """What a call of a C function asks of the world; None for nothing."""
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    for watch in _watches:
+        watch.audit(event, arguments)
+
+
+def _owner(function: Any) -> type | str:  # noqa: ANN401  # any C function
+    """The name of the module that a C function is of, or the class that it is a method of."""
+    owner = getattr(function, "__self__", None)
     if isinstance(owner, ModuleType):
-        module = owner.__name__
-        code = _code_of(module, name)
-        shown = "os" if module in _SYSTEM else module.removeprefix("_")
-    else:
-        shown = (owner if isinstance(owner, type) else type(owner)).__name__
-        code = _code_of_method(owner, name)
-    return None if code is None else Act(code, f"{shown}.{name}")
-
-
-def _code_of(module: str, name: str) -> str | None:
-    if module in _SYSTEM:
-        return None if name in _PURE_OF_SYSTEM else _OF_FUNCTION.get(name, FILE)
-    return _FUNCTIONS.get((module, name), _MODULES.get(module))
-
-
-def _code_of_method(owner: object, name: str) -> str | None:
+        return owner.__name__
     if isinstance(owner, type):
-        return CLOCK if issubclass(owner, date) and name in _NOW else None
-    # the names of the bases, so that nothing is imported to be compared with
-    bases = {(base.__module__, base.__name__) for base in type(owner).__mro__}
-    if ("_random", "Random") in bases:
-        return RANDOMNESS
-    if ("_socket", "socket") in bases or ("_socket", "SocketType") in bases:
-        return NETWORK
-    in_memory = io.StringIO, io.BytesIO
-    return FILE if isinstance(owner, io.IOBase) and not isinstance(owner, in_memory) else None
+        return owner
+    kind: type = getattr(function, "__objclass__", type(owner))
+    return kind
 
 
-def _codes_of(owner: type) -> tuple[CodeType, ...]:
-    members = vars(owner).items()
-    named = (m for name, m in members if name.startswith("__") and name != "__init__")
-    return tuple(code for m in named if isinstance(code := getattr(m, "__code__", None), CodeType))
+def _shown(owner: type | str) -> str:
+    if isinstance(owner, type):
+        return owner.__name__
+    return "os" if owner == "posix" else owner.removeprefix("_")
 
 
-_ENVIRON = _codes_of(type(os.environ))
+@cache
+def _code_of_function(owner: type | str, name: str) -> str | None:
+    if isinstance(owner, str):
+        return _code_of(f"{owner}.{name}")
+    codes = (_code_of(f"{base.__module__}.{base.__qualname__}.{name}") for base in owner.__mro__)
+    return next((code for code in codes if code is not None), None)
 
 
-def _is_blamed_on_importers(act: Act) -> bool:
-    return act.code in _WHATEVER_IMPORTS and not act.what.startswith(_BY_IMPORTS)
+@cache
+def _code_of(name: str) -> str | None:
+    starts = [start for start in _CODES if name.startswith(start)]
+    return _CODES[max(starts, key=len)] if starts else None
 
 
 def _is_import(code: CodeType) -> bool:
     return code.co_name == "_find_and_load" and "importlib" in code.co_filename
-
-
-def _hook() -> None:
-    """Add the audit hook, which lasts as long as the process and is idle without a watch."""
-    if not _hooked:
-        _hooked.append(True)
-        sys.addaudithook(_audit)
-
-
-def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    for recorder in _watching:
-        recorder.audit(event, arguments)
 
 
 def _states() -> dict[str, object]:
@@ -289,10 +186,8 @@ def _states() -> dict[str, object]:
     return found
 
 
-def _compare(before: dict[str, object], recorder: _Recorder) -> None:
-    if any(act.code == RANDOMNESS for act in recorder.acts):
-        return
-    after = _states()
-    for module, state in before.items():
-        if after.get(module) != state:
-            recorder.note(Act(RANDOMNESS, module))
+_ENVIRON = frozenset(
+    member.__code__
+    for name, member in vars(type(os.environ)).items()
+    if name.startswith("__") and name != "__init__" and hasattr(member, "__code__")
+)

@@ -13,8 +13,6 @@ from tallystick.diagnostics import Diagnostic
 
 LOADING = "loading"
 """The check that comes first: whether the plugin can be used at all."""
-OPAQUE = "opaque"
-"""The check of facts that are code, a part of which needs a second process."""
 
 
 @attrs.frozen
@@ -227,6 +225,11 @@ _RELEASES = (
         "give the changed formula a new version, and keep the released one as it was",
     ),
     Code(
+        "formula-unstable",
+        "a formula is another one in another process",
+        "build it from code alone: from no clock, environment, folder, or order of sets",
+    ),
+    Code(
         "formula-unrecorded",
         "the digest of a formula is not in released.json",
         "record it when you release: tallystick plugins check … --record",
@@ -246,8 +249,8 @@ _RELEASES = (
 _SCORES = (
     Code(
         "readers-disagree",
-        "two readers of one formula give different numbers",
-        "report it with the record: every reader must give the same number",
+        "two evaluators of one formula give different numbers",
+        "report it with the record: every evaluator must give the same number",
     ),
     Code(
         "batch-dependent",

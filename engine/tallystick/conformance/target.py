@@ -39,6 +39,11 @@ class Target:
     paths: tuple[Path, ...]
     others: tuple[EntryPoint, ...]
 
+    @property
+    def absolute(self) -> str:
+        """What finds it from every folder."""
+        return f"{self.paths[-1]}:{self.name}" if self.paths else self.name
+
 
 def find(target: str) -> Target:
     """The plugin that a name of an installed one, ``PATH`` or ``PATH:NAME`` means.
