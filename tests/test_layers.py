@@ -39,7 +39,7 @@ FACADE = ("tallystick", "tallystick.__main__")
 """What stands on top: it imports from everywhere, and nothing imports it."""
 FOR_PLUGINS = ("tallystick.plugins.author", "tallystick.resources")
 """All that a plugin of the tree needs of the engine, as anyone's does."""
-LONGEST = 400
+LONGEST = 600
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
 HEAVY = (
     "jinja2",
@@ -170,7 +170,7 @@ def test_the_folders_engine_and_plugins_are_never_imported() -> None:
         assert not tops & {"engine", "plugins"}, path
 
 
-def test_a_module_has_at_most_400_lines() -> None:
+def test_a_module_is_as_large_as_its_noun_and_no_larger() -> None:
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text().splitlines())
         for path in [*sources(ENGINE), *sources(PLUGINS)]

@@ -32,7 +32,7 @@ from subnet import TYPES, record, written
 from tallystick.state import event_log
 from tallystick.state.event import StateEvent
 from tallystick.state.ledger import Ledger
-from tallystick.state.verification import verify
+from tallystick.state.replay import verify
 
 RULES = "skills@1.0.0"
 VALIDATORS, MINERS, EPOCHS = 64, 256, 3
@@ -52,8 +52,8 @@ BASELINES = dict(zip(TYPES, (0.35, 0.40, 0.50, 0.48, 0.45, 0.40), strict=True))
 Seconds = dict[str, float]
 
 
-def signals(epoch: int) -> Iterator[StateEvent]:
-    """Seeded signals without end: of each task, one from every validator."""
+def events(epoch: int) -> Iterator[StateEvent]:
+    """Seeded events without end: of each task, one from every validator."""
     rng = random.Random(epoch)
     for task in count():
         hotkey, skill_type = f"hk-{task % MINERS}", TYPES[task // MINERS % len(TYPES)]
@@ -75,11 +75,11 @@ def signals(epoch: int) -> Iterator[StateEvent]:
 
 def records(number: int) -> Iterator[dict[str, Any]]:
     """The records of the same dispatches, whole."""
-    for each in islice(signals(0), number):
+    for each in islice(events(0), number):
         # the other events are derived: from the consensus, from a missing submission
-        events = [name for name in each.events if name in REPORTED]
+        reported = [name for name in each.events if name in REPORTED]
         yield record(
-            each.task_id, each.hotkey, each.skill_type, validator=each.validator, events=events
+            each.task_id, each.hotkey, each.skill_type, validator=each.validator, events=reported
         )
 
 
@@ -96,15 +96,15 @@ def begun(where: str) -> Ledger:
 def writing(ledger: Ledger) -> Iterator[event_log.EventLog]:
     """The event_log of one transaction."""
     with ledger.store.writing() as transaction:
-        opened = event_log.EventLog(transaction, ledger.law)
+        opened = event_log.EventLog(transaction, ledger.rules)
         yield opened
         opened.finish()
 
 
 def fed(where: str, epoch: int, number: int) -> None:
-    """Record so many signals, past the reading of files."""
+    """Record so many events, past the reading of files."""
     with Ledger.open(where) as ledger, writing(ledger) as open_event_log:
-        remaining = islice(signals(epoch), number)
+        remaining = islice(events(epoch), number)
         while batch := list(islice(remaining, 10_000)):
             open_event_log.record(batch)
 
@@ -119,15 +119,15 @@ def timed(function: Callable[[], object]) -> float:
 
 def closing(where: str) -> Seconds:
     """The closing of the open epoch, whole, and which of its parts takes how long."""
-    evidence, step = watched("evidence_digest"), watched("close_epoch")
+    digest, step = watched("events_digest"), watched("close_epoch")
     with Ledger.open(where) as ledger:
         gc.collect()
         start = time.perf_counter()
         ledger.close_epoch()
         end = time.perf_counter()
     parts = {
-        "read and decode": step[0] - start - (evidence[1] - evidence[0]),
-        "evidence": evidence[1] - evidence[0],
+        "read and decode": step[0] - start - (digest[1] - digest[0]),
+        "events digest": digest[1] - digest[0],
         "transition": step[1] - step[0],
         "snapshot, log, commit": end - step[1],
     }
@@ -162,7 +162,7 @@ def loading(where: str, epoch: int) -> Seconds:
 def plain(where: str, epoch: int) -> Seconds:
     """The closing as a validator would write it by hand."""
     with Ledger.open(where) as ledger, ledger.store.reading() as transaction:
-        return {"float loop": timed(lambda: by_hand(transaction.evidence(epoch)))}
+        return {"float loop": timed(lambda: by_hand(transaction.event_lines(epoch)))}
 
 
 def by_hand(lines: Iterator[str]) -> dict[Any, float]:

@@ -12,7 +12,7 @@ from tallystick import errors
 from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
-from tallystick.state.admission import CODES as OF_STATES
+from tallystick.state.ingest import CODES as OF_STATES
 
 _PAGE = Page.of("docs/errors.md")
 _ENGINE = Path(tallystick.__file__).parent

@@ -1,4 +1,4 @@
-"""The laws of the shipped rule sets, each bound once."""
+"""The all_rules of the shipped rule sets, each bound once."""
 
 import pytest
 
@@ -9,10 +9,10 @@ RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 
 
 @pytest.fixture(scope="session")
-def laws() -> dict[str, StateRules]:
+def all_rules() -> dict[str, StateRules]:
     return {name: state_rules_of(tallystick.load(name)) for name in RULE_SETS}
 
 
 @pytest.fixture(scope="session")
-def law(laws: dict[str, StateRules]) -> StateRules:
-    return laws["skills@1.0.0"]
+def rules(all_rules: dict[str, StateRules]) -> StateRules:
+    return all_rules["skills@1.0.0"]

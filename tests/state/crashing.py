@@ -45,7 +45,7 @@ _CONTEXT.set_forkserver_preload(
         *("alembic.command", "jsonschema", "psycopg", "sqlalchemy"),
         *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
         *(f"tallystick.cli.{name}" for name in ("epoch", "events", "main", "state")),
-        *("tallystick.state.transfer", "tallystick.state.verification"),
+        *("tallystick.state.transfer", "tallystick.state.replay"),
         *("tallystick_skills.plugin", "tallystick_workflow.plugin"),
     ]
 )
@@ -80,12 +80,12 @@ def standing(where: str) -> Standing:
         assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
         snapshots = tuple(digest for _, digest, _ in transaction.snapshots())
         assert len(snapshots) == head.epoch + 1 == head.state.epoch + 1
-        digest = StateQueries(transaction, _law()).digest()
+        digest = StateQueries(transaction, _rules()).digest()
         return Standing(head.epoch, head.entries, head.hash, digest, snapshots)
 
 
 @cache
-def _law() -> StateRules:
+def _rules() -> StateRules:
     return state_rules_of(tallystick.load(RULES))
 
 

@@ -3,6 +3,7 @@
 import random
 
 import attrs
+from state.subnet import under
 
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, State
@@ -18,28 +19,30 @@ AT_ONCE = (
     *("consensus_pass", "consensus_weak", "consensus_fail", "digest_mismatch", "rerun_fail"),
     *("validity_violation", "missed_deadline", "parse_failure", "early_arrival", "rerun_pass"),
 )
-Signals = list[StateEvent]
+Events = list[StateEvent]
 ThresholdSnapshot = dict[int, State]
 
 
-def changed(law: StateRules, section: str, **changes: object) -> StateRules:
-    """The law with a section of its rule set changed."""
-    found = attrs.evolve(getattr(law.rule_set, section), **changes)
-    return attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, **{section: found}))
+def changed(rules: StateRules, section: str, **changes: object) -> StateRules:
+    """The rules with a section of its rule set changed."""
+    found = attrs.evolve(getattr(rules.rule_set, section), **changes)
+    return under(rules, attrs.evolve(rules.rule_set, **{section: found}))
 
 
-def random_state(rng: random.Random, law: StateRules, epoch: int, hotkeys: str = "abcdef") -> State:
+def random_state(
+    rng: random.Random, rules: StateRules, epoch: int, hotkeys: str = "abcdef"
+) -> State:
     miners = {
         hotkey: Miner(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
         for uid, hotkey in enumerate(hotkeys)
     }
-    tracked = {name: random_thresholds(rng, law, name) for name in TYPES}
-    return State(epoch, miners, {**law.seeds, **tracked})
+    tracked = {name: random_thresholds(rng, rules, name) for name in TYPES}
+    return State(epoch, miners, {**rules.seeds, **tracked})
 
 
-def random_thresholds(rng: random.Random, law: StateRules, name: str) -> dict[str, int]:
+def random_thresholds(rng: random.Random, rules: StateRules, name: str) -> dict[str, int]:
     """As a state can have them: none below its formula at the baseline."""
-    tiers, found = law.tiers[name], {each: rng.randint(0, NANO) for each in law.seeds[name]}
+    tiers, found = rules.tiers[name], {each: rng.randint(0, NANO) for each in rules.seeds[name]}
     floors = tiers.thresholds({each: found[each] for each in tiers.tracked})
     return {each: max(nano, floors[each]) for each, nano in found.items()}
 
@@ -62,7 +65,7 @@ def random_record(rng: random.Random, task: int) -> StateEvent:
     )
 
 
-def random_late(rng: random.Random, records: Signals, number: int) -> StateEvent:
+def random_late(rng: random.Random, records: Events, number: int) -> StateEvent:
     """An event that came alone: about one of the records, or of a record of an epoch before."""
     about = rng.choice(records) if records and rng.random() < 0.7 else random_record(rng, 99)
     return late(about, rng.choice(ALONE), number)
@@ -73,13 +76,13 @@ def late(about: StateEvent, event: str, number: int) -> StateEvent:
     return attrs.evolve(about, id=f"e{number}", events=(event,), **nothing)
 
 
-def random_epoch(seed: int, law: StateRules) -> tuple[State, Signals, ThresholdSnapshot]:
+def random_epoch(seed: int, rules: StateRules) -> tuple[State, Events, ThresholdSnapshot]:
     rng = random.Random(seed)
     records = [random_record(rng, task) for task in range(rng.choice([0, 3, 12, 30]))]
     alone = [random_late(rng, records, number) for number in range(rng.randrange(6))]
-    signals = [*records, *alone]
-    rng.shuffle(signals)
+    events = [*records, *alone]
+    rng.shuffle(events)
     # some miners registered while the last two epochs were open
     begun = {EPOCH - 1: "abcd", EPOCH: "abcde"}
-    pinned = {epoch: random_state(rng, law, epoch, hotkeys) for epoch, hotkeys in begun.items()}
-    return random_state(rng, law, EPOCH), signals, pinned
+    pinned = {epoch: random_state(rng, rules, epoch, hotkeys) for epoch, hotkeys in begun.items()}
+    return random_state(rng, rules, EPOCH), events, pinned

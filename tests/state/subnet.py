@@ -5,7 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 from vectors.builders import base
+
+from tallystick.rules.model import RuleSet
+from tallystick.state.rules import StateRules
 
 Record = dict[str, Any]
 
@@ -63,3 +67,8 @@ def written(path: Path, lines: Iterable[Record]) -> Path:
     """A JSONL file."""
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def under(rules: StateRules, rule_set: RuleSet) -> StateRules:
+    """The rules of a state that follows another rule set with the same formulas."""
+    return attrs.evolve(rules, loaded=attrs.evolve(rules.loaded, rule_set=rule_set))

@@ -10,7 +10,7 @@ from state.chronicle import digest_of
 from state.subnet import Record, event, missed, record, written
 
 from tallystick.errors import RefusedError, StateError
-from tallystick.state.admission import CODES
+from tallystick.state.ingest import CODES
 from tallystick.state.ledger import Ledger
 from tallystick.state.transfer import export_state
 
@@ -172,7 +172,7 @@ def test_a_batch_delivered_twice_is_known(subnet: Subnet) -> None:
     before, path = subnet.look(), subnet.folder / "r.jsonl"
     assert subnet.ledger.import_events(path).duplicates == 3
     rounds, recorded = subnet.ledger.close_round(path)
-    assert (recorded.signals, recorded.duplicates) == (0, 3)
+    assert (recorded.events, recorded.duplicates) == (0, 3)
     # 1.15 · 2 at the seeds for both
     assert rounds[0].scores == {"hk-1": 2_300_000_000, "hk-2": 2_300_000_000}
     assert subnet.look() == before
@@ -197,7 +197,7 @@ def test_the_same_task_in_another_round_of_another_validator_or_type_is_new(
         event("e1", "rerun_fail", "t1", validator="val-2"),
     ]
     recorded = ledger.import_events(written(subnet.folder / "new.jsonl", lines))
-    assert (recorded.signals, recorded.duplicates) == (5, 0)
+    assert (recorded.events, recorded.duplicates) == (5, 0)
 
 
 @pytest.mark.parametrize("epoch", [1, 2, 10**20])

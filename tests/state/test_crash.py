@@ -37,8 +37,8 @@ from state.databases import KINDS, drop_database, new_database, server
 
 from tallystick.errors import StoreError
 from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
 from tallystick.state.transfer import export_state
-from tallystick.state.verification import verify
 
 __all__ = ["server"]
 

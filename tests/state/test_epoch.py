@@ -12,19 +12,20 @@ from state.random_epochs import (
     FLOOR,
     NANO,
     TYPES,
-    Signals,
+    Events,
     ThresholdSnapshot,
     changed,
     late,
     random_epoch,
     random_state,
 )
+from state.subnet import under
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.state.epoch import close_epoch, epoch_of
 from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, State
+from tallystick.state.model import Miner, State, unstructure
 from tallystick.state.reputation import initial_reputation
 from tallystick.state.rules import StateRules
 
@@ -34,30 +35,30 @@ SKILLS = ("skills@1.0.0", "skills@1.1.0")
 # -------------------------------------------------------------------------------- trajectories
 
 
-def trajectory(law: StateRules, epochs: int) -> list[str]:
+def trajectory(rules: StateRules, epochs: int) -> list[str]:
     """The reputation of a miner that passes consensus once an epoch, after each epoch."""
-    initial = initial_reputation(law)
-    state = State(0, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, law.seeds)
+    initial = initial_reputation(rules)
+    state = State(0, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, rules.seeds)
     found = []
     for epoch in range(epochs):
         passed = StateEvent("v", "a", TYPES[0], "t", epoch, epoch, ("consensus_pass",))
-        state = close_epoch(state, [passed], law, {epoch: state})
+        state = close_epoch(state, [passed], rules, {epoch: state})
         assert state.epoch == epoch + 1
         found.append(to_text(state.miners["a"].reputation[TYPES[0]]))
     assert state.miners["a"].reputation[TYPES[1]] == initial
     return found
 
 
-def test_as_printed_a_perfect_miner_falls_to_the_floor(laws: dict[str, StateRules]) -> None:
-    found = trajectory(laws["skills@1.0.0"], 40)
+def test_as_printed_a_perfect_miner_falls_to_the_floor(all_rules: dict[str, StateRules]) -> None:
+    found = trajectory(all_rules["skills@1.0.0"], 40)
     assert next(epoch for epoch, text in enumerate(found, 1) if text < "0.200000000") == 10
     assert found[9] == "0.187365652"
     assert found.index("0.050000000") + 1 == 27
     assert set(found[26:]) == {"0.050000000"}
 
 
-def test_as_corrected_a_perfect_miner_rises_to_one(laws: dict[str, StateRules]) -> None:
-    found = trajectory(laws["skills@1.1.0"], 260)
+def test_as_corrected_a_perfect_miner_rises_to_one(all_rules: dict[str, StateRules]) -> None:
+    found = trajectory(all_rules["skills@1.1.0"], 260)
     assert found.index("1.000000000") + 1 == 250
     assert found[0] == "0.502000000"
     assert set(found[249:]) == {"1.000000000"}
@@ -71,83 +72,83 @@ SEEDS = st.integers(0, 10**6)
 
 @given(seed=SEEDS, shuffle=st.randoms())
 @settings(deadline=None)
-def test_the_order_of_signals_does_not_matter(
-    laws: dict[str, StateRules], seed: int, shuffle: random.Random
+def test_the_order_of_events_does_not_matter(
+    all_rules: dict[str, StateRules], seed: int, shuffle: random.Random
 ) -> None:
     for name in SKILLS:
-        state, signals, pinned = random_epoch(seed, laws[name])
-        others = signals.copy()
+        state, events, pinned = random_epoch(seed, all_rules[name])
+        others = events.copy()
         shuffle.shuffle(others)
-        expected = close_epoch(state, signals, laws[name], pinned)
-        assert close_epoch(state, others, laws[name], pinned) == expected
+        expected = close_epoch(state, events, all_rules[name], pinned)
+        assert close_epoch(state, others, all_rules[name], pinned) == expected
 
 
 @given(seed=SEEDS, rng=st.randoms())
 @settings(deadline=None)
 def test_events_may_come_later_one_by_one(
-    laws: dict[str, StateRules], seed: int, rng: random.Random
+    all_rules: dict[str, StateRules], seed: int, rng: random.Random
 ) -> None:
     for name in SKILLS:
-        state, signals, pinned = random_epoch(seed, laws[name])
-        split = [part for each in signals for part in parts(each, rng)]
+        state, events, pinned = random_epoch(seed, all_rules[name])
+        split = [part for each in events for part in parts(each, rng)]
         rng.shuffle(split)
-        expected = close_epoch(state, signals, laws[name], pinned)
-        assert close_epoch(state, split, laws[name], pinned) == expected
+        expected = close_epoch(state, events, all_rules[name], pinned)
+        assert close_epoch(state, split, all_rules[name], pinned) == expected
 
 
-def parts(signal: StateEvent, rng: random.Random) -> Signals:
+def parts(event: StateEvent, rng: random.Random) -> Events:
     """A record with some of its events taken out, each of which comes alone."""
-    if not signal.is_record:
-        return [signal]
-    out = [event for event in signal.events if rng.random() < 0.5]
-    kept = list(signal.events)
-    for event in out:
-        kept.remove(event)
-    alone = [late(signal, event, number) for number, event in enumerate(out, 1000)]
-    return [attrs.evolve(signal, events=tuple(kept)), *alone]
+    if not event.is_record:
+        return [event]
+    out = [name for name in event.events if rng.random() < 0.5]
+    kept = list(event.events)
+    for name in out:
+        kept.remove(name)
+    alone = [late(event, name, number) for number, name in enumerate(out, 1000)]
+    return [attrs.evolve(event, events=tuple(kept)), *alone]
 
 
 @given(seed=SEEDS)
 @settings(deadline=None)
 def test_a_reputation_stays_within_floor_and_ceiling(
-    laws: dict[str, StateRules], seed: int
+    all_rules: dict[str, StateRules], seed: int
 ) -> None:
     for name in SKILLS:
-        state, signals, pinned = random_epoch(seed, laws[name])
-        after = close_epoch(state, signals, laws[name], pinned)
+        state, events, pinned = random_epoch(seed, all_rules[name])
+        after = close_epoch(state, events, all_rules[name], pinned)
         found = [each for miner in after.miners.values() for each in miner.reputation.values()]
         assert FLOOR <= min(found) <= max(found) <= NANO
 
 
 @given(seed=SEEDS)
-def test_an_empty_epoch_changes_nothing_but_its_number(law: StateRules, seed: int) -> None:
-    state = random_state(random.Random(seed), law, EPOCH)
-    assert close_epoch(state, [], law, {}) == attrs.evolve(state, epoch=EPOCH + 1)
+def test_an_empty_epoch_changes_nothing_but_its_number(rules: StateRules, seed: int) -> None:
+    state = random_state(random.Random(seed), rules, EPOCH)
+    assert close_epoch(state, [], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
 @given(seed=SEEDS)
 @settings(deadline=None)
-def test_who_has_no_signal_is_left_alone(law: StateRules, seed: int) -> None:
-    state, signals, pinned = random_epoch(seed, law)
-    about = {(each.hotkey, each.skill_type) for each in signals}
-    after = close_epoch(state, signals, law, pinned)
+def test_who_has_no_event_is_left_alone(rules: StateRules, seed: int) -> None:
+    state, events, pinned = random_epoch(seed, rules)
+    about = {(each.hotkey, each.skill_type) for each in events}
+    after = close_epoch(state, events, rules, pinned)
     for hotkey, miner in state.miners.items():
         for name in {name for name in TYPES if (hotkey, name) not in about}:
             assert after.miners[hotkey].reputation[name] == miner.reputation[name]
 
 
-def test_a_closing_leaves_what_it_was_given(law: StateRules) -> None:
-    state, signals, pinned = random_epoch(5, law)
-    before = state.to_dict(), [each.to_dict() for each in signals]
-    close_epoch(state, iter(signals), law, pinned)
-    assert (state.to_dict(), [each.to_dict() for each in signals]) == before
+def test_a_closing_leaves_what_it_was_given(rules: StateRules) -> None:
+    state, events, pinned = random_epoch(5, rules)
+    before = unstructure(state), [each.to_line() for each in events]
+    close_epoch(state, iter(events), rules, pinned)
+    assert (unstructure(state), [each.to_line() for each in events]) == before
 
 
-def test_nothing_but_reputation_changes_of_a_miner(law: StateRules) -> None:
+def test_nothing_but_reputation_changes_of_a_miner(rules: StateRules) -> None:
     miner = Miner("a", None, TYPES[:1], dict.fromkeys(TYPES, NANO), flags=2)
-    state = State(EPOCH, {"a": miner}, law.seeds)
-    signal = StateEvent("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
-    after = close_epoch(state, [signal], law, {EPOCH: state})
+    state = State(EPOCH, {"a": miner}, rules.seeds)
+    event = StateEvent("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
+    after = close_epoch(state, [event], rules, {EPOCH: state})
     expected = {TYPES[0]: NANO, TYPES[1]: 860_000_000}
     assert after.miners == {"a": attrs.evolve(miner, reputation=expected)}
 
@@ -155,14 +156,14 @@ def test_nothing_but_reputation_changes_of_a_miner(law: StateRules) -> None:
 # ---------------------------------------------------------------------------- records and pins
 
 
-def one_miner(law: StateRules, nano: int, epoch: int = EPOCH) -> State:
-    return State(epoch, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, law.seeds)
+def one_miner(rules: StateRules, nano: int, epoch: int = EPOCH) -> State:
+    return State(epoch, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, rules.seeds)
 
 
-def after_one(law: StateRules, signals: Signals, pinned: ThresholdSnapshot | None = None) -> str:
+def after_one(rules: StateRules, events: Events, pinned: ThresholdSnapshot | None = None) -> str:
     """The reputation that 0.8 becomes."""
-    state = one_miner(law, 800_000_000)
-    after = close_epoch(state, signals, law, {EPOCH: state, **(pinned or {})})
+    state = one_miner(rules, 800_000_000)
+    after = close_epoch(state, events, rules, {EPOCH: state, **(pinned or {})})
     return to_text(after.miners["a"].reputation[TYPES[0]])
 
 
@@ -171,75 +172,75 @@ def said(*events: str, task: str = "t", epoch: int = EPOCH, validator: str = "v"
 
 
 def test_a_delta_is_taken_on_the_reputation_that_the_round_was_pinned_to(
-    laws: dict[str, StateRules],
+    all_rules: dict[str, StateRules],
 ) -> None:
-    law, signals = laws["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
-    assert after_one(law, signals, {3: one_miner(law, 400_000_000, 3)}) == "0.780000000"
-    assert after_one(law, signals, {3: one_miner(law, 200_000_000, 3)}) == "0.790000000"
+    rules, events = all_rules["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
+    assert after_one(rules, events, {3: one_miner(rules, 400_000_000, 3)}) == "0.780000000"
+    assert after_one(rules, events, {3: one_miner(rules, 200_000_000, 3)}) == "0.790000000"
 
 
-def test_who_was_not_there_yet_had_the_initial_reputation(laws: dict[str, StateRules]) -> None:
-    law, signals = laws["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
+def test_who_was_not_there_yet_had_the_initial_reputation(all_rules: dict[str, StateRules]) -> None:
+    rules, events = all_rules["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
     other_type = Miner("a", 0, TYPES[1:], {TYPES[1]: NANO})
-    assert after_one(law, signals, {3: State(3, {}, {})}) == "0.775000000"
-    assert after_one(law, signals, {3: State(3, {"a": other_type}, {})}) == "0.775000000"
+    assert after_one(rules, events, {3: State(3, {}, {})}) == "0.775000000"
+    assert after_one(rules, events, {3: State(3, {"a": other_type}, {})}) == "0.775000000"
 
 
-def test_a_late_event_joins_its_record(laws: dict[str, StateRules]) -> None:
-    law, record = laws["skills@1.1.0"], said("consensus_pass")
+def test_a_late_event_joins_its_record(all_rules: dict[str, StateRules]) -> None:
+    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
     together = [record, late(record, "rerun_fail", 1)]
-    assert after_one(law, together) == after_one(law, [said("consensus_pass", "rerun_fail")])
-    assert after_one(law, together) == "0.778000000"
+    assert after_one(rules, together) == after_one(rules, [said("consensus_pass", "rerun_fail")])
+    assert after_one(rules, together) == "0.778000000"
 
 
-def test_a_late_event_without_a_record_is_a_record(laws: dict[str, StateRules]) -> None:
-    law, record = laws["skills@1.1.0"], said("consensus_pass")
+def test_a_late_event_without_a_record_is_a_record(all_rules: dict[str, StateRules]) -> None:
+    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
     other = [record, late(said(task="u"), "rerun_fail", 1)]
-    assert after_one(law, other) == "0.789000000"
+    assert after_one(rules, other) == "0.789000000"
     twice = [*other, late(said(task="u"), "rerun_pass", 2)]
-    assert after_one(law, twice) == "0.790000000"
+    assert after_one(rules, twice) == "0.790000000"
 
 
 def test_the_same_task_in_another_round_or_epoch_is_another_record(
-    laws: dict[str, StateRules],
+    all_rules: dict[str, StateRules],
 ) -> None:
-    law, record = laws["skills@1.1.0"], said("consensus_pass")
-    pinned = {3: one_miner(law, 800_000_000, 3)}
+    rules, record = all_rules["skills@1.1.0"], said("consensus_pass")
+    pinned = {3: one_miner(rules, 800_000_000, 3)}
     for other in ({"round": 2}, {"epoch": 3}):
         event = late(attrs.evolve(record, **other), "rerun_fail", 1)
-        assert after_one(law, [record, event], pinned) == "0.789000000"
+        assert after_one(rules, [record, event], pinned) == "0.789000000"
 
 
-def test_a_missed_deadline_is_no_record_of_the_mean(laws: dict[str, StateRules]) -> None:
+def test_a_missed_deadline_is_no_record_of_the_mean(all_rules: dict[str, StateRules]) -> None:
     missed = said("missed_deadline", task="u")
     for name, expected in (("skills@1.0.0", "0.722000000"), ("skills@1.1.0", "0.802000000")):
-        law, passed = laws[name], said("consensus_pass")
-        assert after_one(law, [passed, missed]) == after_one(law, [passed]) == expected
-        assert after_one(law, [missed]) == "0.800000000"
+        rules, passed = all_rules[name], said("consensus_pass")
+        assert after_one(rules, [passed, missed]) == after_one(rules, [passed]) == expected
+        assert after_one(rules, [missed]) == "0.800000000"
 
 
 def test_a_validator_of_many_records_outweighs_only_in_the_flat_mean(
-    laws: dict[str, StateRules],
+    all_rules: dict[str, StateRules],
 ) -> None:
     many = [said("consensus_pass", task=str(task)) for task in range(9)]
     one = said("digest_mismatch", validator="w")
     # (9 · 0.02 − 0.4) / 10 and (0.02 − 0.4) / 2
-    assert after_one(laws["skills@1.0.0"], [*many, one]) == "0.717800000"
-    assert after_one(laws["skills@1.1.0"], [*many, one]) == "0.781000000"
+    assert after_one(all_rules["skills@1.0.0"], [*many, one]) == "0.717800000"
+    assert after_one(all_rules["skills@1.1.0"], [*many, one]) == "0.781000000"
 
 
 # ---------------------------------------------------------------------------------------- steps
 
 
-def test_the_steps_of_the_rule_set_are_run_in_its_order(law: StateRules) -> None:
-    state = one_miner(law, NANO)
+def test_the_steps_of_the_rule_set_are_run_in_its_order(rules: StateRules) -> None:
+    state = one_miner(rules, NANO)
     passed = [attrs.evolve(said(), task_id=str(n), role="primary", quality=NANO) for n in range(3)]
     novel = {}
     for steps in (
         ("recompute_baselines", "recompute_thresholds"),
         ("recompute_thresholds", "recompute_baselines"),
     ):
-        other = changed(law, "epochs", steps=steps)
+        other = changed(rules, "epochs", steps=steps)
         after = close_epoch(state, passed, other, {})
         assert after.miners == state.miners
         assert after.thresholds[TYPES[0]]["baseline"] == NANO
@@ -247,50 +248,50 @@ def test_the_steps_of_the_rule_set_are_run_in_its_order(law: StateRules) -> None
     assert novel == {"recompute_baselines": "1.500000000", "recompute_thresholds": "0.825000000"}
 
 
-def test_a_mean_without_its_update_changes_nothing(law: StateRules) -> None:
-    alone = changed(law, "epochs", steps=("aggregate_deltas", "persist"))
+def test_a_mean_without_its_update_changes_nothing(rules: StateRules) -> None:
+    alone = changed(rules, "epochs", steps=("aggregate_deltas", "persist"))
     assert after_one(alone, [said("collusion_flag")]) == "0.800000000"
 
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
-def test_a_rule_set_without_epochs_counts_them(laws: dict[str, StateRules], name: str) -> None:
-    law = laws[name]
+def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules], name: str) -> None:
+    rules = all_rules[name]
     state = State(EPOCH, {"a": Miner("a", 0, ("workflow",), {})}, {})
-    signal = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
-    assert close_epoch(state, [signal], law, {}) == attrs.evolve(state, epoch=EPOCH + 1)
+    event = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
+    assert close_epoch(state, [event], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
-def test_a_rule_set_without_reputation_still_tracks_its_thresholds(law: StateRules) -> None:
-    without = attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, reputation=None))
-    state = State(EPOCH, {"a": Miner("a", 0, TYPES, {})}, law.seeds)
+def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
+    without = under(rules, attrs.evolve(rules.rule_set, reputation=None))
+    state = State(EPOCH, {"a": Miner("a", 0, TYPES, {})}, rules.seeds)
     after = close_epoch(state, [attrs.evolve(said(), role="auditor", quality=1)], without, {})
     assert after.miners == state.miners
     assert after.thresholds[TYPES[0]]["baseline"] == 1
 
 
-def test_a_state_without_thresholds_begins_with_the_seeds(law: StateRules) -> None:
-    state = attrs.evolve(one_miner(law, NANO), thresholds={})
-    assert close_epoch(state, [], law, {}).thresholds == law.seeds
+def test_a_state_without_thresholds_begins_with_the_seeds(rules: StateRules) -> None:
+    state = attrs.evolve(one_miner(rules, NANO), thresholds={})
+    assert close_epoch(state, [], rules, {}).thresholds == rules.seeds
 
 
 @pytest.mark.parametrize(
     ("block", "expected"), [(0, 0), (99, 0), (100, 1), (12_345, 123), (10**12, 10**10)]
 )
-def test_a_block_belongs_to_an_epoch(law: StateRules, block: int, expected: int) -> None:
-    assert epoch_of(block, law) == expected
+def test_a_block_belongs_to_an_epoch(rules: StateRules, block: int, expected: int) -> None:
+    assert epoch_of(block, rules) == expected
 
 
 # --------------------------------------------------------------------------------------- errors
 
 
-def test_a_negative_block_is_refused(law: StateRules) -> None:
+def test_a_negative_block_is_refused(rules: StateRules) -> None:
     with pytest.raises(StateError, match="found the block -1, expected at least 0"):
-        epoch_of(-1, law)
+        epoch_of(-1, rules)
 
 
-def test_blocks_need_a_rule_set_with_epochs(laws: dict[str, StateRules]) -> None:
+def test_blocks_need_a_rule_set_with_epochs(all_rules: dict[str, StateRules]) -> None:
     with pytest.raises(StateError, match=r"found no \[epochs\] in workflow@1.0.0"):
-        epoch_of(1, laws["workflow@1.0.0"])
+        epoch_of(1, all_rules["workflow@1.0.0"])
 
 
 @pytest.mark.parametrize("events", [("missed_deadline",), ("rerun_pass",)])
@@ -302,8 +303,8 @@ def test_blocks_need_a_rule_set_with_epochs(laws: dict[str, StateRules]) -> None
         ({"epoch": 3}, "pinned to epoch 3, expected one whose state is kept"),
     ],
 )
-def test_a_signal_that_the_state_cannot_hold_is_refused(
-    law: StateRules, events: tuple[str, ...], other: dict[str, Any], message: str
+def test_an_event_that_the_state_cannot_hold_is_refused(
+    rules: StateRules, events: tuple[str, ...], other: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(StateError, match=message):
-        after_one(law, [attrs.evolve(said(*events), **other)])
+        after_one(rules, [attrs.evolve(said(*events), **other)])

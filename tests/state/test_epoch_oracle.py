@@ -43,47 +43,47 @@ def levels_of(state: State) -> oracle.Levels:
     return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
 
 
-def report(signal: StateEvent) -> oracle.Report:
-    about = (signal.validator, signal.hotkey, signal.skill_type, signal.task_id)
-    quality = None if signal.quality is None else Fraction(signal.quality, NANO)
-    return oracle.Report(*about, signal.round, signal.epoch, signal.events, signal.role, quality)
+def report(event: StateEvent) -> oracle.Report:
+    about = (event.validator, event.hotkey, event.skill_type, event.task_id)
+    quality = None if event.quality is None else Fraction(event.quality, NANO)
+    return oracle.Report(*about, event.round, event.epoch, event.events, event.role, quality)
 
 
-def agrees(law: StateRules, rules: oracle.Rules, seed: int) -> bool:
+def agrees(rules: StateRules, their_rules: oracle.Rules, seed: int) -> bool:
     """Whether a random epoch ends as the oracle says."""
-    state, signals, pinned = random_epoch(seed, law)
-    after = close_epoch(state, signals, law, pinned)
-    reports = [report(each) for each in signals]
+    state, events, pinned = random_epoch(seed, rules)
+    after = close_epoch(state, events, rules, pinned)
+    reports = [report(each) for each in events]
     before = {epoch: fractions_of(each) for epoch, each in pinned.items()}
-    expected = oracle.reputations(fractions_of(state), reports, before, rules)
+    expected = oracle.reputations(fractions_of(state), reports, before, their_rules)
     same = fractions_of(after) == expected and after.epoch == EPOCH + 1
-    return same and levels_of(after) == oracle.levels(levels_of(state), reports, rules)
+    return same and levels_of(after) == oracle.levels(levels_of(state), reports, their_rules)
 
 
-def in_mode(law: StateRules, damping: str, mean: str) -> StateRules:
-    return changed(law, "reputation", damping=DAMPING[damping], mean=mean)
+def in_mode(rules: StateRules, damping: str, mean: str) -> StateRules:
+    return changed(rules, "reputation", damping=DAMPING[damping], mean=mean)
 
 
 @pytest.mark.parametrize(("name", "damping", "mean"), MODES)
 def test_an_epoch_ends_as_in_the_oracle(
-    laws: dict[str, StateRules], name: str, damping: str, mean: str
+    all_rules: dict[str, StateRules], name: str, damping: str, mean: str
 ) -> None:
-    law = in_mode(laws[name], damping, mean)
+    rules = in_mode(all_rules[name], damping, mean)
     corrected = oracle.RULES[name].corrected
-    rules = oracle.Rules(corrected, damping == "drift", mean == "validators")
-    assert [seed for seed in range(500) if not agrees(law, rules, seed)] == []
+    their_rules = oracle.Rules(corrected, damping == "drift", mean == "validators")
+    assert [seed for seed in range(500) if not agrees(rules, their_rules, seed)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", oracle.RULES)
-def test_many_epochs_end_as_in_the_oracle(laws: dict[str, StateRules], name: str) -> None:
-    law, rules = laws[name], oracle.RULES[name]
-    assert [seed for seed in range(500, 30_000) if not agrees(law, rules, seed)] == []
+def test_many_epochs_end_as_in_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
+    rules, their_rules = all_rules[name], oracle.RULES[name]
+    assert [seed for seed in range(500, 30_000) if not agrees(rules, their_rules, seed)] == []
 
 
-def event_mutants(law: StateRules) -> Iterator[StateRules]:
-    """The law with each event a little different."""
-    events = law.reputation.events
+def event_mutants(rules: StateRules) -> Iterator[StateRules]:
+    """The rules with each event a little different."""
+    events = rules.reputation.events
     for name, event in events.items():
         moved = {
             "add": (event.add or 0) + Decimal("0.000001"),
@@ -92,21 +92,21 @@ def event_mutants(law: StateRules) -> Iterator[StateRules]:
         }
         for field, value in moved.items():
             other = {**events, name: attrs.evolve(event, **{field: value})}
-            yield changed(law, "reputation", events=other)
+            yield changed(rules, "reputation", events=other)
 
 
-def constant_mutants(law: StateRules) -> Iterator[StateRules]:
-    """The law with each constant and mode of an epoch a little different."""
-    damping, novel = law.reputation.damping, law.epochs.thresholds["novel"]
+def constant_mutants(rules: StateRules) -> Iterator[StateRules]:
+    """The rules with each constant and mode of an epoch a little different."""
+    damping, novel = rules.reputation.damping, rules.epochs.thresholds["novel"]
     means = {"records": "validators", "validators": "records"}
-    yield changed(law, "reputation", initial=Decimal("0.500001"))
-    yield changed(law, "reputation", floor=Decimal("0.051"))
-    yield changed(law, "reputation", mean=means[law.reputation.mean])
-    yield changed(law, "reputation", damping=attrs.evolve(damping, apply=Decimal("0.1001")))
+    yield changed(rules, "reputation", initial=Decimal("0.500001"))
+    yield changed(rules, "reputation", floor=Decimal("0.051"))
+    yield changed(rules, "reputation", mean=means[rules.reputation.mean])
+    yield changed(rules, "reputation", damping=attrs.evolve(damping, apply=Decimal("0.1001")))
     if damping.keep is not None:
-        yield changed(law, "reputation", damping=attrs.evolve(damping, keep=Decimal("0.9001")))
+        yield changed(rules, "reputation", damping=attrs.evolve(damping, keep=Decimal("0.9001")))
     else:  # no mean delta lifts nine tenths of a reputation to the ceiling
-        yield changed(law, "reputation", ceiling=Decimal("0.999"))
+        yield changed(rules, "reputation", ceiling=Decimal("0.999"))
     different: dict[str, Any] = {
         "best": novel.best - 1,
         "minimum": novel.minimum - 1,
@@ -117,19 +117,21 @@ def constant_mutants(law: StateRules) -> Iterator[StateRules]:
     }
     for field, value in different.items():
         other = attrs.evolve(novel, **{field: value})
-        yield changed(law, "epochs", thresholds={"novel": other})
+        yield changed(rules, "epochs", thresholds={"novel": other})
 
 
 @pytest.mark.parametrize("mutants", [event_mutants, constant_mutants])
 @pytest.mark.parametrize("name", oracle.RULES)
 def test_the_oracle_sees_another_constant(
-    laws: dict[str, StateRules], name: str, mutants: Callable[[StateRules], Iterator[StateRules]]
+    all_rules: dict[str, StateRules],
+    name: str,
+    mutants: Callable[[StateRules], Iterator[StateRules]],
 ) -> None:
-    rules = oracle.RULES[name]
+    their_rules = oracle.RULES[name]
     unseen = [
         (mutant.rule_set.reputation, mutant.epochs)
-        for mutant in mutants(laws[name])
-        if all(agrees(mutant, rules, seed) for seed in range(500))
+        for mutant in mutants(all_rules[name])
+        if all(agrees(mutant, their_rules, seed) for seed in range(500))
     ]
     assert unseen == []
 
@@ -138,16 +140,16 @@ def _rounded_down(value: Fraction) -> int:
     return value.numerator * NANO // value.denominator
 
 
-def _whatever_the_epoch(signal: StateEvent) -> tuple[str | int, ...]:
-    return (*_KEY(signal)[:5], EPOCH)
+def _whatever_the_epoch(event: StateEvent) -> tuple[str | int, ...]:
+    return (*_KEY(event)[:5], EPOCH)
 
 
-def _without_late_events(signals: tuple[StateEvent, ...]) -> dict[object, tuple[str, ...]]:
-    return {_KEY(each): each.events for each in signals if each.is_record}
+def _without_late_events(events: tuple[StateEvent, ...]) -> dict[object, tuple[str, ...]]:
+    return {_KEY(each): each.events for each in events if each.is_record}
 
 
-def _unpinned(_: State, law: StateRules, *__: str) -> int:
-    return reputation.initial_reputation(law)
+def _unpinned(_: State, rules: StateRules, *__: str) -> int:
+    return reputation.initial_reputation(rules)
 
 
 _KEY = module._KEY
@@ -167,8 +169,8 @@ _KEY = module._KEY
     ids=["update", "smoothing", "median", "best", "epoch", "late events", "pin"],
 )
 def test_the_oracle_sees_another_step(
-    law: StateRules, where: object, name: str, mutant: object, monkeypatch: pytest.MonkeyPatch
+    rules: StateRules, where: object, name: str, mutant: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(where, name, mutant)
-    rules = oracle.RULES["skills@1.0.0"]
-    assert not all(agrees(law, rules, seed) for seed in range(200))
+    their_rules = oracle.RULES["skills@1.0.0"]
+    assert not all(agrees(rules, their_rules, seed) for seed in range(200))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracle import groups as oracle
 from oracle.decimals import count
 from oracle.groups import Candidate
+from state.subnet import under
 from vectors import cases
 
 import tallystick
@@ -38,7 +39,7 @@ NANO = 10**9
 
 
 @cache
-def law(name: str = PUBLISHED) -> StateRules:
+def rules(name: str = PUBLISHED) -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
@@ -60,7 +61,7 @@ def select(
     streaks = {each.hotkey: each.streak for each in candidates}
     number, seed = dispatch
     return select_group(
-        state(candidates), TYPE, law(name), round=number, seed=seed, auditor_streaks=streaks
+        state(candidates), TYPE, rules(name), round=number, seed=seed, auditor_streaks=streaks
     )
 
 
@@ -98,7 +99,7 @@ def test_a_group_is_as_the_vector_says(row: cases.Row, expected: cases.Row) -> N
         Candidate(each["hotkey"], Fraction(each["reputation"]), each.get("flags", 0))
         for each in row["candidates"]
     ]
-    pool = auditor_pool(state(found), TYPE, law(), round=1, auditor_streaks={})
+    pool = auditor_pool(state(found), TYPE, rules(), round=1, auditor_streaks={})
     group = select(found)
     assert list(group.primaries) == expected["primaries"]
     assert list(pool) == expected["auditor_pool"]
@@ -116,7 +117,7 @@ def test_a_group_is_the_one_of_the_oracle(
     group = select(candidates, name, dispatch)
     streaks = {each.hotkey: each.streak for each in candidates}
     pool = auditor_pool(
-        state(candidates), TYPE, law(name), round=dispatch[0], auditor_streaks=streaks
+        state(candidates), TYPE, rules(name), round=dispatch[0], auditor_streaks=streaks
     )
     assert list(group.primaries) == wanted.primaries
     assert list(group.auditors) == wanted.auditors
@@ -138,13 +139,13 @@ def test_a_group_is_the_one_of_the_oracle(
     ],
 )
 def test_a_miner_is_selectable(candidate: Candidate, expected: bool) -> None:
-    assert is_selectable(law(), miner(3, candidate), TYPE) is expected
+    assert is_selectable(rules(), miner(3, candidate), TYPE) is expected
 
 
 def test_a_rule_set_without_collusion_ejects_nobody() -> None:
-    here = law()
-    rules = attrs.evolve(here.rule_set, reputation=attrs.evolve(here.reputation, collusion=None))
-    may_fail = attrs.evolve(here, rule_set=rules)
+    here = rules()
+    reputation = attrs.evolve(here.reputation, collusion=None)
+    may_fail = under(here, attrs.evolve(here.rule_set, reputation=reputation))
     flagged = miner(1, Candidate("a", Fraction(1), flags=99))
     assert is_ejected(here, flagged)
     assert not is_ejected(may_fail, flagged)
@@ -152,7 +153,7 @@ def test_a_rule_set_without_collusion_ejects_nobody() -> None:
 
 def test_equal_reputations_go_by_code_points_of_the_hotkey() -> None:
     hotkeys = ["z", "Z", "é", "\uffff", "\U0001f511"]
-    found = candidate_pool(state([Candidate(h, Fraction(1)) for h in hotkeys]), TYPE, law(), 1)
+    found = candidate_pool(state([Candidate(h, Fraction(1)) for h in hotkeys]), TYPE, rules(), 1)
     assert found == ("Z", "z", "é", "\uffff", "\U0001f511")
 
 
@@ -165,7 +166,7 @@ def test_equal_reputations_go_by_the_digest_of_round_and_hotkey_where_the_rule_s
     everyone = state(equals(9))
     for number in (0, 1, 2**31 - 1):
         wanted = sorted(everyone.miners, key=lambda hotkey: digest(hotkey, number))
-        assert list(candidate_pool(everyone, TYPE, law(CORRECTED), number)) == wanted
+        assert list(candidate_pool(everyone, TYPE, rules(CORRECTED), number)) == wanted
 
 
 @given(CANDIDATES, NAMES, DISPATCHES, st.randoms(use_true_random=False))
@@ -314,7 +315,7 @@ def test_a_seed_that_is_no_text_is_refused() -> None:
 
 
 def test_a_rule_set_without_groups_has_none() -> None:
-    workflows = law("workflow@1.0.0")
+    workflows = rules("workflow@1.0.0")
     with pytest.raises(StateError, match=r"found no \[groups\] in workflow@1\.0\.0"):
         select_group(state([]), TYPE, workflows, round=1, seed="", auditor_streaks={})
 
@@ -351,7 +352,7 @@ def test_auditors_of_three_rounds_take_the_slots_of_the_lowest_primaries(
 
 def test_a_demoted_primary_can_be_drawn_as_auditor() -> None:
     miners = ladder(5, {4: 3})
-    pool = auditor_pool(state(miners), TYPE, law(CORRECTED), round=1, auditor_streaks={"hk4": 3})
+    pool = auditor_pool(state(miners), TYPE, rules(CORRECTED), round=1, auditor_streaks={"hk4": 3})
     assert pool == ("hk2", "hk3")
     assert set(select(miners, CORRECTED).auditors) == {"hk2", "hk3"}
 
@@ -394,10 +395,10 @@ def test_recovery_comes_last_where_the_pool_is_short(many: int) -> None:
 
 
 def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
-    here = law(CORRECTED)
+    here = rules(CORRECTED)
     recovery = attrs.evolve(here.groups.recovery, auditor_slot=1)
     section = attrs.evolve(here.groups, recovery=recovery, auditors=3)
-    other = attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, groups=section))
+    other = under(here, attrs.evolve(here.rule_set, groups=section))
     everyone = state([*ladder(8), Candidate("low", Fraction("0.1"))])
     group = select_group(everyone, TYPE, other, round=1, seed="", auditor_streaks={})
     assert group.auditors[0] == "low"

@@ -150,5 +150,5 @@ def test_the_text_of_a_number_is_no_change(tmp_path: Path) -> None:
     other.write_text(text.replace('"consensus": 1.0', '"consensus": 1'), encoding="utf-8")
     with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
         ledger.register("hk-1", 1, ["executable_python"])
-        assert ledger.import_events(path).signals == 1
+        assert ledger.import_events(path).events == 1
         assert ledger.import_events(other).duplicates == 1

@@ -22,7 +22,7 @@ from state.databases import database, server, where
 from state.subnet import written
 
 from tallystick.state.ledger import Ledger
-from tallystick.state.verification import verify
+from tallystick.state.replay import verify
 
 __all__ = ["database", "server", "where"]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oracle.consensus import band
 from oracle.decimals import text
 from oracle.reputation import RULES, delta, mean, moved
+from state.subnet import under
 from vectors import cases
 
 from tallystick.errors import StateError
@@ -32,39 +33,39 @@ def drawn(rng: random.Random) -> tuple[int, list[str]]:
     return rng.randint(50_000_000, NANO), rng.choices(EVENTS, k=rng.randrange(7))
 
 
-def with_reputation(law: StateRules, **changes: object) -> StateRules:
-    rule_set = law.rule_set
-    changed = attrs.evolve(law.reputation, **changes)
-    return attrs.evolve(law, rule_set=attrs.evolve(rule_set, reputation=changed))
+def with_reputation(rules: StateRules, **changes: object) -> StateRules:
+    rule_set = rules.rule_set
+    changed = attrs.evolve(rules.reputation, **changes)
+    return under(rules, attrs.evolve(rule_set, reputation=changed))
 
 
 @pytest.mark.parametrize("case", cases.load("reputation_record_delta"), ids=lambda case: case.id)
 def test_a_vector_of_one_record_has_its_delta(
-    case: cases.Case, laws: dict[str, StateRules]
+    case: cases.Case, all_rules: dict[str, StateRules]
 ) -> None:
-    law = laws[case.rule_set]
+    rules = all_rules[case.rule_set]
     for row, expected in case.rows():
         reputation = nano.from_text(row["rep"])
-        assert text(module.record_delta(law, reputation, row["events"])) == expected
+        assert text(module.record_delta(rules, reputation, row["events"])) == expected
 
 
 @pytest.mark.parametrize("case", cases.load("epoch_update"), ids=lambda case: case.id)
 def test_a_vector_of_an_epoch_has_its_reputation(
-    case: cases.Case, laws: dict[str, StateRules]
+    case: cases.Case, all_rules: dict[str, StateRules]
 ) -> None:
-    law = laws[case.rule_set]
+    rules = all_rules[case.rule_set]
     for row, expected in case.rows():
         deltas = [nano.from_text(each) for each in row["deltas"]]
-        by = module.mean_delta(law, [(sum(deltas), len(deltas))])
-        assert nano.to_text(module.damped(law, nano.from_text(row["rep"]), by)) == expected
+        by = module.mean_delta(rules, [(sum(deltas), len(deltas))])
+        assert nano.to_text(module.damped(rules, nano.from_text(row["rep"]), by)) == expected
 
 
 @pytest.mark.parametrize("case", cases.load("consensus"), ids=lambda case: case.id)
 def test_a_vector_of_a_consensus_has_its_event(
-    case: cases.Case, laws: dict[str, StateRules]
+    case: cases.Case, all_rules: dict[str, StateRules]
 ) -> None:
     for _, expected in case.rows():
-        found = module.consensus_event(laws[case.rule_set], nano.from_text(expected["score"]))
+        found = module.consensus_event(all_rules[case.rule_set], nano.from_text(expected["score"]))
         assert found == f"consensus_{expected['band']}"
 
 
@@ -79,33 +80,33 @@ def test_a_vector_of_a_consensus_has_its_event(
         (NANO, "consensus_pass"),
     ],
 )
-def test_an_edge_belongs_to_the_band_above(law: StateRules, consensus: int, event: str) -> None:
-    assert module.consensus_event(law, consensus) == event
+def test_an_edge_belongs_to_the_band_above(rules: StateRules, consensus: int, event: str) -> None:
+    assert module.consensus_event(rules, consensus) == event
 
 
 @given(st.integers(0, NANO))
-def test_every_consensus_is_one_event(laws: dict[str, StateRules], consensus: int) -> None:
+def test_every_consensus_is_one_event(all_rules: dict[str, StateRules], consensus: int) -> None:
     expected = f"consensus_{band(Fraction(consensus, NANO))}"
-    assert module.consensus_event(laws["skills@1.1.0"], consensus) == expected
+    assert module.consensus_event(all_rules["skills@1.1.0"], consensus) == expected
 
 
-def test_a_consensus_outside_every_band_is_no_event(law: StateRules) -> None:
+def test_a_consensus_outside_every_band_is_no_event(rules: StateRules) -> None:
     only = {"agreed": ReputationEvent(consensus=Band(at_least=Decimal("0.7")))}
-    narrow = with_reputation(law, events=only)
+    narrow = with_reputation(rules, events=only)
     assert module.consensus_event(narrow, 700_000_000) == "agreed"
     assert module.consensus_event(narrow, 699_999_999) is None
 
 
-def test_a_rule_set_without_reputation_has_no_events(laws: dict[str, StateRules]) -> None:
-    workflow = laws["workflow@1.0.0"]
+def test_a_rule_set_without_reputation_has_no_events(all_rules: dict[str, StateRules]) -> None:
+    workflow = all_rules["workflow@1.0.0"]
     assert module.consensus_event(workflow, NANO) is None
     with pytest.raises(StateError, match=r"found no \[reputation\] in workflow@1.0.0"):
         module.initial_reputation(workflow)
 
 
-def test_a_newcomer_has_half(laws: dict[str, StateRules]) -> None:
-    assert module.initial_reputation(laws["skills@1.0.0"]) == 500_000_000
-    assert module.initial_reputation(laws["skills@1.1.0"]) == 500_000_000
+def test_a_newcomer_has_half(all_rules: dict[str, StateRules]) -> None:
+    assert module.initial_reputation(all_rules["skills@1.0.0"]) == 500_000_000
+    assert module.initial_reputation(all_rules["skills@1.1.0"]) == 500_000_000
 
 
 @pytest.mark.parametrize(
@@ -113,51 +114,51 @@ def test_a_newcomer_has_half(laws: dict[str, StateRules]) -> None:
     [(-1, 50_000_000), (50_000_000, 50_000_000), (50_000_001, 50_000_001), (NANO + 1, NANO)],
 )
 def test_a_reputation_is_kept_within_floor_and_ceiling(
-    law: StateRules, given: int, expected: int
+    rules: StateRules, given: int, expected: int
 ) -> None:
-    assert module.clamped(law, given) == expected
+    assert module.clamped(rules, given) == expected
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_record_has_the_delta_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
-    rng, law = random.Random(1), laws[name]
+def test_a_record_has_the_delta_of_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
+    rng, rules = random.Random(1), all_rules[name]
     for _ in range(5_000):
         reputation, events = drawn(rng)
         expected = delta(Fraction(reputation, NANO), events, RULES[name])
-        takes_part = module.effect(law, events).takes_part
+        takes_part = module.effect(rules, events).takes_part
         assert takes_part is (expected is not None)
-        assert module.record_delta(law, reputation, events) == (expected or 0)
+        assert module.record_delta(rules, reputation, events) == (expected or 0)
 
 
 @given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8), st.randoms())
 def test_the_order_of_events_does_not_matter(
-    laws: dict[str, StateRules], reputation: int, events: list[str], rng: random.Random
+    all_rules: dict[str, StateRules], reputation: int, events: list[str], rng: random.Random
 ) -> None:
-    law, shuffled = laws["skills@1.1.0"], events.copy()
+    rules, shuffled = all_rules["skills@1.1.0"], events.copy()
     rng.shuffle(shuffled)
-    assert module.effect(law, shuffled) == module.effect(law, events)
-    exact = module.record_delta(law, reputation, events)
-    assert module.record_delta(law, reputation, shuffled) == exact
+    assert module.effect(rules, shuffled) == module.effect(rules, events)
+    exact = module.record_delta(rules, reputation, events)
+    assert module.record_delta(rules, reputation, shuffled) == exact
 
 
 @given(REPUTATIONS, st.lists(st.sampled_from(EVENTS), max_size=8))
 def test_an_unlisted_event_changes_nothing(
-    laws: dict[str, StateRules], reputation: int, events: list[str]
+    all_rules: dict[str, StateRules], reputation: int, events: list[str]
 ) -> None:
-    law, more = laws["skills@1.0.0"], [*events, "parse_failure", "listed_nowhere"]
-    assert module.effect(law, more) == module.effect(law, events)
-    assert module.record_delta(law, reputation, more) == module.record_delta(
-        law, reputation, events
+    rules, more = all_rules["skills@1.0.0"], [*events, "parse_failure", "listed_nowhere"]
+    assert module.effect(rules, more) == module.effect(rules, events)
+    assert module.record_delta(rules, reputation, more) == module.record_delta(
+        rules, reputation, events
     )
 
 
-def test_an_event_that_comes_twice_counts_twice(law: StateRules) -> None:
-    assert module.record_delta(law, 800_000_000, ["rerun_fail"] * 2) == Fraction("-0.408")
-    assert module.record_delta(law, 800_000_000, ["rerun_pass"] * 3) == Fraction("0.06")
+def test_an_event_that_comes_twice_counts_twice(rules: StateRules) -> None:
+    assert module.record_delta(rules, 800_000_000, ["rerun_fail"] * 2) == Fraction("-0.408")
+    assert module.record_delta(rules, 800_000_000, ["rerun_pass"] * 3) == Fraction("0.06")
 
 
-def test_a_million_events_are_no_burden(law: StateRules) -> None:
-    found = module.effect(law, ["collusion_flag"] * 10_000 + ["rerun_pass"] * 1_000_000)
+def test_a_million_events_are_no_burden(rules: StateRules) -> None:
+    found = module.effect(rules, ["collusion_flag"] * 10_000 + ["rerun_pass"] * 1_000_000)
     assert found.added == 20_000
     assert found.factor == Fraction(3, 5) ** 10_000
 
@@ -176,67 +177,67 @@ def test_a_million_events_are_no_burden(law: StateRules) -> None:
     ],
 )
 def test_a_missed_deadline_alone_takes_no_part(
-    law: StateRules, events: tuple[str, ...], takes_part: bool
+    rules: StateRules, events: tuple[str, ...], takes_part: bool
 ) -> None:
-    assert module.effect(law, events).takes_part is takes_part
+    assert module.effect(rules, events).takes_part is takes_part
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_the_mean_is_that_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
+def test_the_mean_is_that_of_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
     rng = random.Random(2)
     for _ in range(2_000):
         unit = rng.choice([NANO, 10 * NANO, 7])
         counts = {str(v): rng.choices(range(-99, 99), k=rng.randrange(4)) for v in range(5)}
         exact = {v: [Fraction(n, unit) for n in each] for v, each in counts.items()}
         sums = [(sum(each), len(each)) for each in counts.values()]
-        assert module.mean_delta(laws[name], sums, unit) == mean(exact, RULES[name])
+        assert module.mean_delta(all_rules[name], sums, unit) == mean(exact, RULES[name])
 
 
-def test_the_two_means_differ(laws: dict[str, StateRules]) -> None:
+def test_the_two_means_differ(all_rules: dict[str, StateRules]) -> None:
     sums = [(3 * NANO, 3), (0, 1)]
-    assert module.mean_delta(laws["skills@1.0.0"], sums) == Fraction(3, 4)
-    assert module.mean_delta(laws["skills@1.1.0"], sums) == Fraction(1, 2)
+    assert module.mean_delta(all_rules["skills@1.0.0"], sums) == Fraction(3, 4)
+    assert module.mean_delta(all_rules["skills@1.1.0"], sums) == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("sums", [[], [(0, 0)]])
 def test_no_records_have_no_mean(
-    laws: dict[str, StateRules], name: str, sums: list[tuple[int, int]]
+    all_rules: dict[str, StateRules], name: str, sums: list[tuple[int, int]]
 ) -> None:
-    assert module.mean_delta(laws[name], sums) is None
-    assert module.damped(laws[name], 123_456_789, None) == 123_456_789
+    assert module.mean_delta(all_rules[name], sums) is None
+    assert module.damped(all_rules[name], 123_456_789, None) == 123_456_789
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_reputation_moves_as_in_the_oracle(laws: dict[str, StateRules], name: str) -> None:
+def test_a_reputation_moves_as_in_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
     rng = random.Random(3)
     for _ in range(5_000):
         before = rng.randint(50_000_000, NANO)
         by = Fraction(rng.randint(-NANO, NANO), rng.choice([NANO, 3 * NANO, 10 * NANO]))
         expected = moved(Fraction(before, NANO), by, RULES[name])
-        assert Fraction(module.damped(laws[name], before, by), NANO) == expected
+        assert Fraction(module.damped(all_rules[name], before, by), NANO) == expected
 
 
 @given(REPUTATIONS, st.fractions(-3, 3))
 def test_a_moved_reputation_is_within_floor_and_ceiling(
-    laws: dict[str, StateRules], before: int, by: Fraction
+    all_rules: dict[str, StateRules], before: int, by: Fraction
 ) -> None:
     for name in RULES:
-        assert 50_000_000 <= module.damped(laws[name], before, by) <= NANO
+        assert 50_000_000 <= module.damped(all_rules[name], before, by) <= NANO
 
 
 @given(REPUTATIONS, st.fractions(-1, 1), st.fractions(0, 1))
 def test_a_better_mean_never_leads_lower(
-    laws: dict[str, StateRules], before: int, by: Fraction, more: Fraction
+    all_rules: dict[str, StateRules], before: int, by: Fraction, more: Fraction
 ) -> None:
     for name in RULES:
-        law = laws[name]
-        assert module.damped(law, before, by) <= module.damped(law, before, by + more)
+        rules = all_rules[name]
+        assert module.damped(rules, before, by) <= module.damped(rules, before, by + more)
 
 
 @pytest.mark.parametrize(
     ("before", "expected"),
     [(500_000_005, 450_000_004), (500_000_015, 450_000_014)],
 )
-def test_a_tie_is_published_even(law: StateRules, before: int, expected: int) -> None:
-    assert module.damped(law, before, Fraction(0)) == expected
+def test_a_tie_is_published_even(rules: StateRules, before: int, expected: int) -> None:
+    assert module.damped(rules, before, Fraction(0)) == expected

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
+from state.subnet import under
 from vectors import cases
 
 import tallystick
@@ -27,7 +28,7 @@ TYPES = sorted(BASE_WEIGHTS)
 
 
 @cache
-def law(name: str = PUBLISHED) -> StateRules:
+def rules(name: str = PUBLISHED) -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
@@ -40,7 +41,7 @@ def record(
 
 
 def reading(reputations: dict[str, Fraction]) -> Callable[[StateEvent], int]:
-    return lambda signal: count(reputations[signal.skill_type])
+    return lambda event: count(reputations[event.skill_type])
 
 
 @attrs.frozen
@@ -85,12 +86,12 @@ def expected(tasks: list[Task], reputations: dict[str, Fraction], name: str) -> 
     ("row", "answer"), [pair for case in cases.load("round_score") for pair in case.rows()]
 )
 def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> None:
-    signals = [
+    events = [
         record(number, task["type"], Fraction(task["emission"]))
         for number, task in enumerate(row["tasks"])
     ]
     reputations = {name: Fraction(value) for name, value in row["reputation"].items()}
-    scores = round_scores(signals, law(), reading(reputations))
+    scores = round_scores(events, rules(), reading(reputations))
     assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == {"hk": answer}
 
 
@@ -103,7 +104,7 @@ def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> Non
 def test_a_round_score_is_the_weighted_mean_rounded_once(
     rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
 ) -> None:
-    signals = [
+    events = [
         record(n, task.skill_type, task.emission, hotkey=hotkey, missed=task.missed)
         for hotkey, tasks in rounds.items()
         for n, task in enumerate(tasks)
@@ -113,7 +114,7 @@ def test_a_round_score_is_the_weighted_mean_rounded_once(
         for hotkey, tasks in rounds.items()
         if tasks
     }
-    scores = round_scores(signals, law(name), reading(reputations))
+    scores = round_scores(events, rules(name), reading(reputations))
     assert {hotkey: to_text(nano) for hotkey, nano in scores.items()} == wanted
 
 
@@ -122,28 +123,28 @@ def test_a_round_score_is_the_weighted_mean_rounded_once(
 def test_a_round_score_is_free_of_the_order_of_records(
     tasks: list[Task], reputations: dict[str, Fraction], random: st.DataObject
 ) -> None:
-    signals = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
-    shuffled = list(signals)
+    events = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
+    shuffled = list(events)
     random.shuffle(shuffled)
     read = reading(reputations)
-    assert round_scores(shuffled, law(), read) == round_scores(signals, law(), read)
+    assert round_scores(shuffled, rules(), read) == round_scores(events, rules(), read)
 
 
 @given(TASKS, st.integers(1, NANO))
 def test_one_reputation_for_all_types_does_not_count_as_published(
     tasks: list[Task], reputation: int
 ) -> None:
-    signals = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
-    alike = round_scores(signals, law(), lambda _: reputation)
-    assert alike == round_scores(signals, law(), lambda _: NANO)
+    events = [record(n, task.skill_type, task.emission) for n, task in enumerate(tasks)]
+    alike = round_scores(events, rules(), lambda _: reputation)
+    assert alike == round_scores(events, rules(), lambda _: NANO)
 
 
 @pytest.mark.parametrize(
     ("reputation", "wanted"), [(NANO, "0.600000000"), (NANO // 4, "0.150000000")]
 )
 def test_the_corrected_mean_grows_with_the_reputation(reputation: int, wanted: str) -> None:
-    signals = [record(1, "executable_python", Fraction("0.6"))]
-    scores = round_scores(signals, law(CORRECTED), lambda _: reputation)
+    events = [record(1, "executable_python", Fraction("0.6"))]
+    scores = round_scores(events, rules(CORRECTED), lambda _: reputation)
     assert to_text(scores["hk"]) == wanted
 
 
@@ -154,17 +155,17 @@ def test_the_corrected_mean_grows_with_the_reputation(reputation: int, wanted: s
 def test_a_missed_deadline_is_left_out_or_counts_as_nothing(
     name: str, wanted: str, emission: Fraction | None
 ) -> None:
-    signals = [
+    events = [
         record(1, "executable_python", Fraction("0.8")),
         record(2, "executable_python", emission, missed=True),
     ]
-    assert to_text(round_scores(signals, law(name), lambda _: NANO)["hk"]) == wanted
+    assert to_text(round_scores(events, rules(name), lambda _: NANO)["hk"]) == wanted
 
 
 @pytest.mark.parametrize("name", [PUBLISHED, CORRECTED])
 def test_who_missed_everything_scores_nothing(name: str) -> None:
-    signals = [record(1, "executable_python", None, missed=True)]
-    assert round_scores(signals, law(name), lambda _: NANO) == {"hk": 0}
+    events = [record(1, "executable_python", None, missed=True)]
+    assert round_scores(events, rules(name), lambda _: NANO) == {"hk": 0}
 
 
 @pytest.mark.parametrize("mode", ["twice", "once"])
@@ -179,38 +180,39 @@ def test_events_that_came_alone_do_not_count() -> None:
     alone = StateEvent(
         "validator", "other", "executable_python", "t", 4, 1, ("rerun_fail",), id="e1"
     )
-    signals = [record(1, "executable_python", Fraction("0.8")), alone]
-    assert round_scores(signals, law(), lambda _: NANO) == {"hk": 800_000_000}
+    events = [record(1, "executable_python", Fraction("0.8")), alone]
+    assert round_scores(events, rules(), lambda _: NANO) == {"hk": 800_000_000}
 
 
 def test_each_validators_record_of_a_task_counts() -> None:
     one = record(1, "executable_python", Fraction("0.8"))
     other = attrs.evolve(one, validator="another", emission=NANO // 5)
-    assert round_scores([one, other], law(), lambda _: NANO) == {"hk": NANO // 2}
+    assert round_scores([one, other], rules(), lambda _: NANO) == {"hk": NANO // 2}
 
 
 def test_a_type_without_an_emission_does_not_count() -> None:
-    here = law()
-    weights = {name: nano for name, nano in here.base_weights.items() if name != "declarative"}
-    other = attrs.evolve(here, base_weights=weights)
-    signals = [
+    here = rules()
+    declarative = attrs.evolve(here.rule_set.skill_types["declarative"], base_weight=None)
+    types = {**here.rule_set.skill_types, "declarative": declarative}
+    other = under(here, attrs.evolve(here.rule_set, skill_types=types))
+    events = [
         record(1, "executable_python", Fraction("0.8")),
         record(2, "declarative", None),
         record(3, "declarative", None, missed=True),
     ]
-    assert round_scores(signals, other, lambda _: NANO) == {"hk": 800_000_000}
+    assert round_scores(events, other, lambda _: NANO) == {"hk": 800_000_000}
 
 
 def test_a_record_without_an_emission_is_told() -> None:
-    signals = [record(1, "executable_python", None)]
+    events = [record(1, "executable_python", None)]
     with pytest.raises(StateError, match="found a record of hk in the round 4 without an emission"):
-        round_scores(signals, law(), lambda _: NANO)
+        round_scores(events, rules(), lambda _: NANO)
 
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
 def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
-    signals = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
-    assert round_scores(signals, law(name), lambda _: NANO) == {}
+    events = [StateEvent("validator", "hk", "workflow", "t", 4, 1, quality=NANO)]
+    assert round_scores(events, rules(name), lambda _: NANO) == {}
 
 
 @pytest.mark.parametrize(

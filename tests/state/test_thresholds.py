@@ -8,6 +8,7 @@ import attrs
 import pytest
 from oracle.reputation import RULES, Report, next_baseline, next_novel
 from oracle.tiers import BASELINES
+from state.subnet import under
 from vectors import cases
 
 from tallystick.numbers import nano
@@ -35,38 +36,38 @@ def tracked(baseline: str, novel: str) -> dict[str, int]:
     return {"baseline": nano.from_text(baseline), "novel": nano.from_text(novel)}
 
 
-def novel_after(law: StateRules, old: dict[str, int], signals: list[StateEvent]) -> str:
-    return nano.to_text(next_threshold(law, TYPE, "novel", old, signals))
+def novel_after(rules: StateRules, old: dict[str, int], events: list[StateEvent]) -> str:
+    return nano.to_text(next_threshold(rules, TYPE, "novel", old, events))
 
 
-def baseline_after(law: StateRules, old: dict[str, int], signals: list[StateEvent]) -> str:
-    found = next_baselines(law, TYPE, old, signals)
+def baseline_after(rules: StateRules, old: dict[str, int], events: list[StateEvent]) -> str:
+    found = next_baselines(rules, TYPE, old, events)
     assert list(found) == ["baseline"]
     return nano.to_text(found["baseline"])
 
 
 @pytest.mark.parametrize("case", cases.load("novel_threshold"), ids=lambda case: case.id)
-def test_a_vector_has_its_threshold(case: cases.Case, laws: dict[str, StateRules]) -> None:
+def test_a_vector_has_its_threshold(case: cases.Case, all_rules: dict[str, StateRules]) -> None:
     for row, expected in case.rows():
         old = tracked(row["base"], row["prev"])
-        assert novel_after(laws[case.rule_set], old, each_of(*row["qs"])) == expected
+        assert novel_after(all_rules[case.rule_set], old, each_of(*row["qs"])) == expected
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_thresholds_are_those_of_the_oracle(laws: dict[str, StateRules], name: str) -> None:
-    rng, law, rules = random.Random(4), laws[name], RULES[name]
+def test_thresholds_are_those_of_the_oracle(all_rules: dict[str, StateRules], name: str) -> None:
+    rng, rules, their_rules = random.Random(4), all_rules[name], RULES[name]
     for _ in range(3_000):
-        signals = [drawn(rng, place) for place in range(rng.randrange(14))]
+        events = [drawn(rng, place) for place in range(rng.randrange(14))]
         reports = [
-            report(each) for each in signals if each.quality is not None and each.role is not None
+            report(each) for each in events if each.quality is not None and each.role is not None
         ]
         old = {"baseline": rng.randint(0, NANO), "novel": rng.randint(0, NANO)}
         was = {key: Fraction(value, NANO) for key, value in old.items()}
-        baseline = next_baselines(law, TYPE, old, signals)
-        expected = next_baseline(TYPE, was["baseline"], reports, rules)
+        baseline = next_baselines(rules, TYPE, old, events)
+        expected = next_baseline(TYPE, was["baseline"], reports, their_rules)
         assert {key: Fraction(n, NANO) for key, n in baseline.items()} == {"baseline": expected}
-        novel = next_threshold(law, TYPE, "novel", {**old, **baseline}, signals)
-        assert Fraction(novel, NANO) == next_novel(was["novel"], expected, reports, rules)
+        novel = next_threshold(rules, TYPE, "novel", {**old, **baseline}, events)
+        assert Fraction(novel, NANO) == next_novel(was["novel"], expected, reports, their_rules)
 
 
 def drawn(rng: random.Random, place: int) -> StateEvent:
@@ -75,89 +76,89 @@ def drawn(rng: random.Random, place: int) -> StateEvent:
     return scored(quality, role, hotkey=rng.choice("abcdef"), task=place)
 
 
-def report(signal: StateEvent) -> Report:
-    about = (signal.validator, signal.hotkey, signal.skill_type, signal.task_id)
-    quality = Fraction(signal.quality or 0, NANO)
-    return Report(*about, signal.round, signal.epoch, (), signal.role, quality)
+def report(event: StateEvent) -> Report:
+    about = (event.validator, event.hotkey, event.skill_type, event.task_id)
+    quality = Fraction(event.quality or 0, NANO)
+    return Report(*about, event.round, event.epoch, (), event.role, quality)
 
 
-def test_the_baseline_is_the_median_of_both_roles(law: StateRules) -> None:
-    old, signals = tracked("0.5", "0.75"), [*each_of("0.2", "0.4"), scored(NANO, "auditor")]
-    assert baseline_after(law, old, signals) == "0.400000000"
+def test_the_baseline_is_the_median_of_both_roles(rules: StateRules) -> None:
+    old, events = tracked("0.5", "0.75"), [*each_of("0.2", "0.4"), scored(NANO, "auditor")]
+    assert baseline_after(rules, old, events) == "0.400000000"
 
 
-def test_the_median_of_the_baseline_is_published_even(law: StateRules) -> None:
+def test_the_median_of_the_baseline_is_published_even(rules: StateRules) -> None:
     old = tracked("0.5", "0.75")
-    assert baseline_after(law, old, [scored(1), scored(2)]) == "0.000000002"
-    assert baseline_after(law, old, [scored(2), scored(3)]) == "0.000000002"
+    assert baseline_after(rules, old, [scored(1), scored(2)]) == "0.000000002"
+    assert baseline_after(rules, old, [scored(2), scored(3)]) == "0.000000002"
 
 
-@pytest.mark.parametrize("signals", [[], [scored(None, None)], [scored(None, "primary")]])
+@pytest.mark.parametrize("events", [[], [scored(None, None)], [scored(None, "primary")]])
 def test_an_epoch_without_results_keeps_everything(
-    law: StateRules, signals: list[StateEvent]
+    rules: StateRules, events: list[StateEvent]
 ) -> None:
     old = tracked("0.123456789", "0.234567891")
-    assert baseline_after(law, old, signals) == "0.123456789"
-    assert novel_after(law, old, signals) == "0.234567891"
+    assert baseline_after(rules, old, events) == "0.123456789"
+    assert novel_after(rules, old, events) == "0.234567891"
 
 
-def test_a_quality_of_zero_is_a_result(law: StateRules) -> None:
-    assert baseline_after(law, tracked("0.5", "0.75"), [scored(0)]) == "0.000000000"
+def test_a_quality_of_zero_is_a_result(rules: StateRules) -> None:
+    assert baseline_after(rules, tracked("0.5", "0.75"), [scored(0)]) == "0.000000000"
 
 
-def test_the_published_baseline_never_moves(laws: dict[str, StateRules]) -> None:
-    law = laws["skills@1.1.0"]
+def test_the_published_baseline_never_moves(all_rules: dict[str, StateRules]) -> None:
+    rules = all_rules["skills@1.1.0"]
     for old in ("0.9", "0.1"):
-        found = baseline_after(law, tracked(old, "0.75"), each_of("0.3", "0.3", "0.3"))
+        found = baseline_after(rules, tracked(old, "0.75"), each_of("0.3", "0.3", "0.3"))
         assert Fraction(found) == BASELINES[TYPE]
 
 
-def test_a_baseline_that_nothing_tracks_stays(law: StateRules) -> None:
-    epochs = attrs.evolve(law.epochs, baseline=None)
-    untracked = attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, epochs=epochs))
+def test_a_baseline_that_nothing_tracks_stays(rules: StateRules) -> None:
+    epochs = attrs.evolve(rules.epochs, baseline=None)
+    untracked = under(rules, attrs.evolve(rules.rule_set, epochs=epochs))
     assert baseline_after(untracked, tracked("0.2", "0.75"), each_of("0.3")) == "0.200000000"
 
 
-def test_auditors_do_not_raise_the_novel_threshold(law: StateRules) -> None:
+def test_auditors_do_not_raise_the_novel_threshold(rules: StateRules) -> None:
     old, low = tracked("0.2", "0.5"), each_of("0.4", "0.4", "0.4")
     high = [scored(NANO, "auditor", hotkey=f"x{n}") for n in range(5)]
-    assert novel_after(law, old, [*low, *high]) == novel_after(law, old, low) == "0.470000000"
+    assert novel_after(rules, old, [*low, *high]) == novel_after(rules, old, low) == "0.470000000"
 
 
-def test_one_miner_counts_once_where_the_rule_set_says_so(laws: dict[str, StateRules]) -> None:
+def test_one_miner_counts_once_where_the_rule_set_says_so(all_rules: dict[str, StateRules]) -> None:
     old = tracked("0.2", "0.5")
     one = [scored(NANO, task=place) for place in range(5)]
-    assert novel_after(laws["skills@1.0.0"], old, one) == "0.650000000"
-    assert novel_after(laws["skills@1.1.0"], old, one) == "0.500000000"
+    assert novel_after(all_rules["skills@1.0.0"], old, one) == "0.650000000"
+    assert novel_after(all_rules["skills@1.1.0"], old, one) == "0.500000000"
     worse = [scored(NANO // 2, hotkey=hotkey, task=9) for hotkey in "abc"]
     others = [scored(NANO * 4 // 5, hotkey=hotkey) for hotkey in "bc"]
-    assert novel_after(laws["skills@1.1.0"], old, [*one, *worse, *others]) == "0.590000000"
+    assert novel_after(all_rules["skills@1.1.0"], old, [*one, *worse, *others]) == "0.590000000"
 
 
-def test_the_floor_is_the_formula_at_the_new_baseline(laws: dict[str, StateRules]) -> None:
-    signals = each_of("0.1", "0.1", "0.1")
-    assert novel_after(laws["skills@1.0.0"], tracked("0.8", "0.5"), signals) == "1.200000000"
-    assert novel_after(laws["skills@1.1.0"], tracked("0.8", "0.5"), signals) == "0.900000000"
+def test_the_floor_is_the_formula_at_the_new_baseline(all_rules: dict[str, StateRules]) -> None:
+    events = each_of("0.1", "0.1", "0.1")
+    assert novel_after(all_rules["skills@1.0.0"], tracked("0.8", "0.5"), events) == "1.200000000"
+    assert novel_after(all_rules["skills@1.1.0"], tracked("0.8", "0.5"), events) == "0.900000000"
 
 
-def test_the_median_inside_is_not_rounded(law: StateRules) -> None:
+def test_the_median_inside_is_not_rounded(rules: StateRules) -> None:
     shares = {"new": Decimal("0.6"), "old": Decimal("0.4")}
-    novel = attrs.evolve(law.epochs.thresholds["novel"], **shares)
-    epochs = attrs.evolve(law.epochs, thresholds={"novel": novel})
-    changed = attrs.evolve(law, rule_set=attrs.evolve(law.rule_set, epochs=epochs))
-    signals = [scored(each, hotkey=f"m{each}") for each in (0, 2, 3, 9)]
+    novel = attrs.evolve(rules.epochs.thresholds["novel"], **shares)
+    epochs = attrs.evolve(rules.epochs, thresholds={"novel": novel})
+    changed = under(rules, attrs.evolve(rules.rule_set, epochs=epochs))
+    events = [scored(each, hotkey=f"m{each}") for each in (0, 2, 3, 9)]
     # 0.6 · 2.5 = 1.5 is published as 2; from a median rounded to 2, 1.2 would be published as 1
-    assert next_threshold(changed, TYPE, "novel", tracked("0", "0"), signals) == 2
+    assert next_threshold(changed, TYPE, "novel", tracked("0", "0"), events) == 2
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, "0.400000000"), (3, "0.310000000")])
-def test_fewer_than_the_minimum_keep_the_old(law: StateRules, count: int, expected: str) -> None:
+def test_fewer_than_the_minimum_keep_the_old(rules: StateRules, count: int, expected: str) -> None:
     old = tracked("0.1", "0.4")
-    assert novel_after(law, old, each_of(*["0.1"] * count)) == expected
+    assert novel_after(rules, old, each_of(*["0.1"] * count)) == expected
 
 
-def test_only_the_best_five_count(law: StateRules) -> None:
+def test_only_the_best_five_count(rules: StateRules) -> None:
     old, best = tracked("0.1", "0.5"), ["0.9", "0.8", "0.7", "0.6", "0.5"]
-    expected = novel_after(law, old, each_of(*best))
-    assert novel_after(law, old, each_of("0.4", *best, "0.3", "0.2", "0.1")) == expected
+    expected = novel_after(rules, old, each_of(*best))
+    assert novel_after(rules, old, each_of("0.4", *best, "0.3", "0.2", "0.1")) == expected
     assert expected == "0.560000000"

@@ -15,8 +15,8 @@ from tallystick.errors import TallystickError
 from tallystick.plugins.registry import registry
 from tallystick.state.chain import GENESIS_HASH, chained
 from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
 from tallystick.state.transfer import export_state, import_state
-from tallystick.state.verification import verify
 
 PYTHON = "executable_python"
 Change = Callable[[list[str]], list[str]]

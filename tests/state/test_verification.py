@@ -12,10 +12,10 @@ from cli.command import run
 from state.subnet import event, missed, record, written
 
 from tallystick.errors import TallystickError
-from tallystick.scoring.scorer import Scorer
 from tallystick.state.ledger import Ledger
+from tallystick.state.replay import Verified, verify
+from tallystick.state.rules import StateRules
 from tallystick.state.store.store import Store
-from tallystick.state.verification import Verified, verify
 
 PYTHON = "executable_python"
 TABLES = ("head", "log", "signals", "snapshots", "rounds")
@@ -41,9 +41,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def scorer(filled: Path) -> Scorer:
+def filled_rules(filled: Path) -> StateRules:
     with Ledger.open(str(filled)) as ledger:
-        return ledger.scorer
+        return ledger.rules
 
 
 def changed(filled: Path, folder: Path, statement: Statement) -> Path:
@@ -55,10 +55,10 @@ def changed(filled: Path, folder: Path, statement: Statement) -> Path:
     return path
 
 
-def outcome(path: Path, scorer: Scorer) -> str:
+def outcome(path: Path, rules: StateRules) -> str:
     """What verifying a store comes to, without loading its rule set again."""
     try:
-        with Ledger(Store.open(str(path)), scorer) as ledger:
+        with Ledger(Store.open(str(path)), rules) as ledger:
             verify(ledger)
     except TallystickError:
         return "found"
@@ -114,12 +114,14 @@ def test_the_log_has_every_kind(filled: Path) -> None:
     assert min(counts) > 0
 
 
-def test_every_change_of_every_row_is_found(filled: Path, scorer: Scorer, tmp_path: Path) -> None:
+def test_every_change_of_every_row_is_found(
+    filled: Path, filled_rules: StateRules, tmp_path: Path
+) -> None:
     ends = list[tuple[str, Statement]]()
     for each in statements(filled):
         # the database itself refuses a second row of one key
         with suppress(sqlite3.IntegrityError):
-            ends.append((outcome(changed(filled, tmp_path, each), scorer), each))
+            ends.append((outcome(changed(filled, tmp_path, each), filled_rules), each))
     assert len(ends) > 200
     assert [f"{end}: {text} {v!r:.150}" for end, (text, v) in ends if end != "found"] == []
 
@@ -136,7 +138,7 @@ ADDED = {
     "tallystick_log WHERE seq = 1",
     "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
     "skill_type, role, is_record FROM tallystick_signals LIMIT 1",
-    "a signal below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
+    "an event below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
     "hotkey, skill_type, role, is_record FROM tallystick_signals LIMIT 1",
     "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state FROM "
     "tallystick_head",
@@ -145,9 +147,9 @@ ADDED = {
 
 @pytest.mark.parametrize("case", ADDED)
 def test_every_row_that_is_added_is_found(
-    filled: Path, scorer: Scorer, tmp_path: Path, case: str
+    filled: Path, filled_rules: StateRules, tmp_path: Path, case: str
 ) -> None:
-    assert outcome(changed(filled, tmp_path, (ADDED[case], ())), scorer) == "found"
+    assert outcome(changed(filled, tmp_path, (ADDED[case], ())), filled_rules) == "found"
 
 
 COMMANDS = {

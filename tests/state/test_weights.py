@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
+from state.subnet import under
 from vectors import cases
 
 import tallystick
@@ -31,7 +32,7 @@ NANO = 10**9
 
 
 @cache
-def law(name: str = "workflow@1.0.0") -> StateRules:
+def rules(name: str = "workflow@1.0.0") -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
@@ -75,7 +76,7 @@ def test_weights_are_as_the_vector_says(row: cases.Row, answer: dict[str, str]) 
     found = weights.published(capped(given_shares, cap()))
     assert {name: to_text(nano) for name, nano in found.items()} == answer
     scores = {name: count(share) for name, share in given_shares.items()}
-    assert {n: to_text(nano) for n, nano in weights_of(scores, law()).items()} == answer
+    assert {n: to_text(nano) for n, nano in weights_of(scores, rules()).items()} == answer
 
 
 @given(SOME, CAPS)
@@ -170,13 +171,13 @@ def test_the_excess_can_lift_another_above_the_cap() -> None:
 
 @pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": 0, "b": 0}])
 def test_without_any_score_there_are_no_weights(shares: dict[str, int]) -> None:
-    assert capped(shares, cap()) == normalised(shares) == weights_of(shares, law()) == {}
+    assert capped(shares, cap()) == normalised(shares) == weights_of(shares, rules()) == {}
 
 
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "skills@1.0.0"])
 def test_a_negative_score_is_refused(name: str) -> None:
     with pytest.raises(StateError, match="found the share -1 of b, expected at least 0"):
-        weights_of({"a": 2, "b": -1}, law(name))
+        weights_of({"a": 2, "b": -1}, rules(name))
 
 
 @given(SOME)
@@ -184,20 +185,20 @@ def test_weights_are_published_once(shares: dict[str, int]) -> None:
     wanted = {
         name: text(published(each)) for name, each in filled(shares, Fraction("0.15")).items()
     }
-    assert {name: to_text(nano) for name, nano in weights_of(shares, law()).items()} == wanted
+    assert {name: to_text(nano) for name, nano in weights_of(shares, rules()).items()} == wanted
 
 
 @given(SOME)
 def test_a_rule_set_without_a_cap_scales_only(shares: dict[str, int]) -> None:
     total = sum(shares.values())
     wanted = {name: text(published(Fraction(each, total))) for name, each in shares.items()}
-    for here in (law("skills@1.0.0"), without_aggregation()):
+    for here in (rules("skills@1.0.0"), without_aggregation()):
         assert {name: to_text(nano) for name, nano in weights_of(shares, here).items()} == wanted
 
 
 def without_aggregation() -> StateRules:
-    here = law()
-    return attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, aggregation=None))
+    here = rules()
+    return under(here, attrs.evolve(here.rule_set, aggregation=None))
 
 
 # --------------------------------------------------------------------------------------- uint16

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
+from state.subnet import under
 from vectors import cases
 
 import tallystick
@@ -29,17 +30,17 @@ NANO = 10**9
 
 
 @cache
-def law(name: str = "workflow@1.0.0") -> StateRules:
+def rules(name: str = "workflow@1.0.0") -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
 def with_options(**options: WarmUp | ZeroAverage) -> StateRules:
-    here = law()
+    here = rules()
     section = here.rule_set.aggregation
     assert section is not None
     assert section.options is not None
     found = attrs.evolve(section, options=attrs.evolve(section.options, **options))
-    return attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, aggregation=found))
+    return under(here, attrs.evolve(here.rule_set, aggregation=found))
 
 
 WARM_UP = WarmUp(enabled=True, tasks=20)
@@ -92,7 +93,7 @@ def test_every_task_of_the_window_weighs_the_same(scores: list[int], random: st.
 
 def test_a_miner_without_tasks_has_the_mean_nothing() -> None:
     assert window_mean([], 100) == 0
-    assert window_score([], law()) == 0
+    assert window_score([], rules()) == 0
 
 
 def test_a_task_that_nobody_scored_does_not_count() -> None:
@@ -108,12 +109,12 @@ def test_a_tie_goes_to_the_even_nano(scores: tuple[int, ...], wanted: int) -> No
 
 def test_a_score_has_the_window_of_the_rule_set() -> None:
     tasks = [[NANO]] + [[NANO // 2]] * 99 + [[0]]
-    assert to_text(window_score(tasks, law())) == "0.495000000"
+    assert to_text(window_score(tasks, rules())) == "0.495000000"
 
 
 def test_options_that_are_off_do_nothing() -> None:
     tasks = [[1]]
-    assert window_score(tasks, law(), done=1, immune=True) == 1
+    assert window_score(tasks, rules(), done=1, immune=True) == 1
 
 
 @pytest.mark.parametrize(
@@ -168,13 +169,13 @@ def test_a_score_with_every_option_is_rounded_once(
 
 def test_a_rule_set_without_a_window_has_no_averages() -> None:
     with pytest.raises(StateError, match=r"found no \[aggregation\.window\] in skills@1\.0\.0"):
-        window_score([[1]], law("skills@1.0.0"))
+        window_score([[1]], rules("skills@1.0.0"))
 
 
 @pytest.mark.parametrize(("tasks", "wanted"), [(20, 100), (300, 300)])
 def test_the_longest_window_covers_the_warm_up(tasks: int, wanted: int) -> None:
     assert longest_window(with_options(warm_up=WarmUp(enabled=True, tasks=tasks))) == wanted
-    assert longest_window(law("skills@1.0.0")) == 0
+    assert longest_window(rules("skills@1.0.0")) == 0
 
 
 @given(st.integers(1, 8), st.booleans())

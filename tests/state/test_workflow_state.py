@@ -134,7 +134,7 @@ def test_nobody_has_more_than_the_cap(ledger: Ledger, tmp_path: Path) -> None:
     registered(ledger, 10)
     fed(ledger, tmp_path, task(1, "hk-0", 1), *(task(n, f"hk-{n}", 0) for n in range(1, 10)))
     found = weights(ledger)
-    if ledger.law.rule_set.reference == "workflow@1.0.0":
+    if ledger.rules.rule_set.reference == "workflow@1.0.0":
         assert found.uids == tuple(range(91, 101))
     share = published(Fraction("0.85") / 9)
     assert found.weights == nano(*[share] * 9, Fraction("0.15"))
@@ -170,7 +170,7 @@ def test_order_does_not_matter(tmp_path: Path) -> None:
 def test_there_is_no_emission_no_round_score_and_no_group(ledger: Ledger, tmp_path: Path) -> None:
     registered(ledger, 1)
     rounds, recorded = ledger.close_round(written(tmp_path / "r.jsonl", [task(3, "hk-0", 1)]))
-    assert (recorded.signals, rounds[0].round, rounds[0].scores) == (1, 3, {})
+    assert (recorded.events, rounds[0].round, rounds[0].scores) == (1, 3, {})
     with ledger.queries() as queries, pytest.raises(StateError, match=r"found no \["):
         queries.board("workflow")
     with pytest.raises(StateError, match=r"found no \[groups\]"):

@@ -123,7 +123,7 @@ def test_a_state_goes_on_under_its_rule_set(
     with Ledger.create(store, OLD, registry=plugins) as ledger:
         seeds = ledger.close_epoch().snapshot
     with Ledger.open(store, registry=newer) as ledger:
-        assert ledger.law.digest == blend.digest
+        assert ledger.rules.digest == blend.digest
         assert ledger.close_epoch().snapshot.state.thresholds == seeds.state.thresholds
         latest = tallystick.load(NEW, registry=newer)
         with pytest.raises(tallystick.TallystickError, match="expected that of the state"):

@@ -88,7 +88,7 @@ def test_thresholds_follow_the_results_and_pin_the_next_epoch(
             lines = [line for line in records if read(line)["epoch"] == epoch]
             source.write_bytes(b"".join(lines))
             rounds, recorded = ledger.close_round(source)
-            assert (recorded.signals, len(rounds)) == (len(lines), 4)
+            assert (recorded.events, len(rounds)) == (len(lines), 4)
             assert any(score for each in rounds for score in each.scores.values())
             closed = ledger.close_epoch()
             assert shown(closed.snapshot.state.thresholds) == expected[epoch + 1]

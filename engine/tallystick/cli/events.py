@@ -30,6 +30,6 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger:
         recorded = ledger.import_events(file)
     if as_json:
-        print_json({"recorded": recorded.signals, "duplicates": recorded.duplicates})
+        print_json({"recorded": recorded.events, "duplicates": recorded.duplicates})
     else:
-        click.echo(f"{file}: {recorded.signals} recorded, {recorded.duplicates} known already")
+        click.echo(f"{file}: {recorded.events} recorded, {recorded.duplicates} known already")

@@ -45,12 +45,12 @@ def close_command(
         print_json(
             {
                 "rounds": [_round(each) for each in rounds],
-                "recorded": recorded.signals,
+                "recorded": recorded.events,
                 "duplicates": recorded.duplicates,
             }
         )
     else:
-        click.echo(f"{records}: {recorded.signals} recorded, {recorded.duplicates} known already")
+        click.echo(f"{records}: {recorded.events} recorded, {recorded.duplicates} known already")
         click.echo("\n".join(line for each in rounds for line in _lines(each)))
 
 

@@ -161,7 +161,7 @@ def verify_command(where: str, as_json: bool) -> None:
     The exit status is 1 when something that is stored does not follow from the log.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick.state.verification import verify  # noqa: PLC0415  # heavy
+    from tallystick.state.replay import verify  # noqa: PLC0415  # heavy
 
     try:
         with Ledger.open(where) as ledger:

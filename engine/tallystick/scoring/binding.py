@@ -50,7 +50,7 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
             of a type are out of order at its seed.
     """
-    tiers = _tiers(loaded, registry)
+    tiers = bind_tiers(loaded, registry)
     bound = {
         name: _Binding(loaded, registry, name, rules).bound(tiers)
         for name, rules in loaded.rule_set.skill_types.items()
@@ -75,7 +75,12 @@ def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Diagnostic]:
     ]
 
 
-def _tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
+def bind_tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
+    """The tiers of a rule set, if it has any; those of all its skill types.
+
+    Raises:
+        RuleSetError: the formula of a threshold cannot be proved safe for every baseline.
+    """
     rules = loaded.rule_set.tiers
     if rules is None:
         return None

@@ -1,7 +1,7 @@
 """Epochs: what happens when one ends (reputation.txt, Epoch Boundaries).
 
 Closing an epoch runs the steps that the rule set names, in its order. Each step is a function of
-what the steps before it made. The order of the signals never matters.
+what the steps before it made. The order of the events never matters.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Closing:
     """What the steps of a closing read and make.
 
     Attributes:
-        law: the law.
+        rules: the rules.
         pinned: by epoch, the state at its start.
-        signals: those of the epoch.
+        events: those of the epoch.
         state: what becomes of the state.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
-    law: StateRules
+    rules: StateRules
     pinned: Mapping[int, State]
-    signals: tuple[StateEvent, ...]
+    events: tuple[StateEvent, ...]
     state: State
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def epoch_of(block: int, law: StateRules) -> int:
+def epoch_of(block: int, rules: StateRules) -> int:
     """The epoch that a block belongs to; both count from 0 (E30 of docs/errata.md).
 
     Raises:
@@ -59,32 +59,32 @@ def epoch_of(block: int, law: StateRules) -> int:
     """
     if block < 0:
         raise StateError(f"found the block {block}, expected at least 0")
-    return block // law.epochs.blocks
+    return block // rules.epochs.blocks
 
 
 def close_epoch(
-    state: State, signals: Iterable[StateEvent], law: StateRules, pinned: Mapping[int, State]
+    state: State, events: Iterable[StateEvent], rules: StateRules, pinned: Mapping[int, State]
 ) -> State:
     """The state as the next epoch begins.
 
     Args:
         state: as the epoch ends.
-        signals: all that were recorded while it was open, in any order. Those of one validator,
+        events: all that were recorded while it was open, in any order. Those of one validator,
             miner, task, round and pinned epoch are one record, with the events of all (E29).
-        law: the law.
-        pinned: by epoch, the state at its start: of each epoch that a signal is pinned to (E40).
+        rules: the rules.
+        pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
 
     Returns:
         The state after the steps of the rule set, one epoch on. Without steps nothing else
         changes.
 
     Raises:
-        StateError: a signal is of a miner that the state lacks, of a type that the miner never
+        StateError: an event is of a miner that the state lacks, of a type that the miner never
             declared, or pinned to an epoch whose state is not given.
     """
-    closing = Closing(law, pinned, tuple(signals), state)
+    closing = Closing(rules, pinned, tuple(events), state)
     _check(closing)
-    epochs = law.rule_set.epochs
+    epochs = rules.rule_set.epochs
     for step in epochs.steps if epochs is not None else ():
         closing = _STEPS[step](closing)
     return attrs.evolve(closing.state, epoch=state.epoch + 1)
@@ -92,26 +92,26 @@ def close_epoch(
 
 def aggregate_deltas(closing: Closing) -> Closing:
     """The mean delta of each reputation over all records that take part (E27 to E29)."""
-    if closing.law.rule_set.reputation is None:
+    if closing.rules.rule_set.reputation is None:
         return closing
-    records = _records(closing.signals)
-    changes, unit = _changes(closing.law, set(records.values()))
+    records = _records(closing.events)
+    changes, unit = _changes(closing.rules, set(records.values()))
     sums = _sums(records, changes, _bases(closing, records))
     means = {
         owner: mean
         for owner, of_validators in sums.items()
-        if (mean := mean_delta(closing.law, of_validators.values(), unit)) is not None
+        if (mean := mean_delta(closing.rules, of_validators.values(), unit)) is not None
     }
     return attrs.evolve(closing, means=means)
 
 
 def update_reputations(closing: Closing) -> Closing:
     """Each reputation moved by its mean delta, damped and clamped (E26)."""
-    law, state = closing.law, closing.state
+    rules, state = closing.rules, closing.state
     moved: dict[str, dict[str, int]] = defaultdict(dict)
     for (hotkey, skill_type), mean in closing.means.items():
-        before = pinned_reputation(state, law, hotkey, skill_type)
-        moved[hotkey][skill_type] = damped(law, before, mean)
+        before = pinned_reputation(state, rules, hotkey, skill_type)
+        moved[hotkey][skill_type] = damped(rules, before, mean)
     miners = {
         hotkey: _with(miner, moved[hotkey]) if hotkey in moved else miner
         for hotkey, miner in state.miners.items()
@@ -147,14 +147,14 @@ _STEPS: Mapping[Step, Callable[[Closing], Closing]] = MappingProxyType(
 
 def _check(closing: Closing) -> None:
     miners = closing.state.miners
-    for hotkey, skill_type in sorted({(s.hotkey, s.skill_type) for s in closing.signals}):
+    for hotkey, skill_type in sorted({(s.hotkey, s.skill_type) for s in closing.events}):
         if hotkey not in miners:
             raise StateError(
-                f"found a signal of the hotkey {shown(hotkey)}, expected a registered miner"
+                f"found an event of the hotkey {shown(hotkey)}, expected a registered miner"
             )
         if not has_declared(miners[hotkey], skill_type):
             raise StateError(
-                f"found a signal of {shown(hotkey)} for the skill type {shown(skill_type)}, "
+                f"found an event of {shown(hotkey)} for the skill type {shown(skill_type)}, "
                 "expected one that the miner declared"
             )
 
@@ -170,26 +170,28 @@ _Base = tuple[int, str, str]
 """What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
 
 
-def _records(signals: Iterable[StateEvent]) -> Mapping[_Key, _Events]:
+def _records(events: Iterable[StateEvent]) -> Mapping[_Key, _Events]:
     """The events of each record; those that came alone join the record that they are about."""
     found: dict[_Key, _Events] = {}
     several: dict[_Key, list[_Events]] = {}
-    for signal in signals:
-        key = _KEY(signal)
+    for event in events:
+        key = _KEY(event)
         if key in found:
-            several.setdefault(key, [found[key]]).append(signal.events)
+            several.setdefault(key, [found[key]]).append(event.events)
         else:
-            found[key] = signal.events
+            found[key] = event.events
     joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
     return found | joined
 
 
-def _changes(law: StateRules, distinct: Iterable[_Events]) -> tuple[Mapping[_Events, _Change], int]:
+def _changes(
+    rules: StateRules, distinct: Iterable[_Events]
+) -> tuple[Mapping[_Events, _Change], int]:
     """The change of each combination of events that takes part, and the unit that it counts.
 
     Over one common denominator the delta of a record is an integer, and so is a sum of them.
     """
-    effects = {events: each for events in distinct if (each := effect(law, events)).takes_part}
+    effects = {events: each for events in distinct if (each := effect(rules, events)).takes_part}
     parts = [part for each in effects.values() for part in (each.factor, each.added)]
     common = math.lcm(*(part.denominator for part in parts))
     changes = {
@@ -201,13 +203,13 @@ def _changes(law: StateRules, distinct: Iterable[_Events]) -> tuple[Mapping[_Eve
 
 def _bases(closing: Closing, records: Iterable[_Key]) -> Mapping[_Base, int]:
     """The reputations that the rounds were pinned to, in nano."""
-    law, pinned = closing.law, closing.pinned
+    rules, pinned = closing.rules, closing.pinned
     bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
     for epoch in sorted({epoch for epoch, _, _ in bases} - pinned.keys()):
         raise StateError(
-            f"found a signal that is pinned to epoch {epoch}, expected one whose state is kept"
+            f"found an event that is pinned to epoch {epoch}, expected one whose state is kept"
         )
-    return {base: pinned_reputation(pinned[base[0]], law, *base[1:]) for base in bases}
+    return {base: pinned_reputation(pinned[base[0]], rules, *base[1:]) for base in bases}
 
 
 def _sums(
@@ -236,20 +238,20 @@ _Next = Callable[[StateRules, str, Thresholds, list[StateEvent]], Thresholds]
 
 def _with_thresholds(closing: Closing, following: _Next) -> Closing:
     """The closing with some thresholds of every type with tiers replaced by those that follow."""
-    law, state = closing.law, closing.state
+    rules, state = closing.rules, closing.state
     scored: dict[str, list[StateEvent]] = defaultdict(list)
-    for signal in closing.signals:
-        if signal.quality is not None:
-            scored[signal.skill_type].append(signal)
+    for event in closing.events:
+        if event.quality is not None:
+            scored[event.skill_type].append(event)
     thresholds = dict(state.thresholds)
-    for name, seeds in law.seeds.items():
+    for name, seeds in rules.seeds.items():
         old = {**seeds, **state.thresholds.get(name, {})}
-        thresholds[name] = {**old, **following(law, name, old, scored[name])}
+        thresholds[name] = {**old, **following(rules, name, old, scored[name])}
     return attrs.evolve(closing, state=attrs.evolve(state, thresholds=thresholds))
 
 
 def _next_thresholds(
-    law: StateRules, skill_type: str, old: Thresholds, signals: list[StateEvent]
+    rules: StateRules, skill_type: str, old: Thresholds, events: list[StateEvent]
 ) -> Thresholds:
-    names = law.epochs.thresholds
-    return {name: next_threshold(law, skill_type, name, old, signals) for name in names}
+    names = rules.epochs.thresholds
+    return {name: next_threshold(rules, skill_type, name, old, events) for name in names}

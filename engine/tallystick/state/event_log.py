@@ -1,4 +1,4 @@
-"""The journal: every change of a state, written once as an entry of the log and applied at once.
+"""The event log: every change of a state, written once as an entry and applied at once.
 
 Invariants:
 
@@ -6,7 +6,7 @@ Invariants:
 - an entry says everything that its transition needs: time and chance are in it, never read;
 - what a transition gives (the digest of a snapshot, the members of a group) is in its entry too, so
   that applying the entries again proves them;
-- nothing is seen by others before the transaction around the journal ends.
+- nothing is seen by others before the transaction around it ends.
 """
 
 from __future__ import annotations
@@ -22,20 +22,18 @@ from tallystick.errors import StateError
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent, events_digest
-from tallystick.state.genesis import GENESIS
 from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register
 from tallystick.state.model import Snapshot, State
-from tallystick.state.rules import StateRules
-from tallystick.state.store.decoding import event_of
-from tallystick.state.store.transaction import Head, Transaction
+from tallystick.state.rules import GENESIS, StateRules
+from tallystick.state.store.transaction import LogHead, Transaction
 
 FORMAT = 1
 """The version of the entries."""
 LATEST = "~"
 """Later than every time that is written."""
-SIGNAL = "signal"
-"""The kind of the entries that are signals."""
+EVENT = "signal"
+"""The kind of the entries that are state events."""
 
 
 class EventLog:
@@ -44,28 +42,28 @@ class EventLog:
     Attributes:
         transaction: what it writes to.
         state: the live state after everything that was written so far.
-        law: its law.
+        rules: its rules.
         entries: how many entries the log has.
         hash: of the last entry.
     """
 
-    def __init__(self, transaction: Transaction, law: StateRules) -> None:
+    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.law, self.transaction = law, transaction
-        self.state = head.state if head is not None else State(0, {}, law.seeds)
+        self.rules, self.transaction = rules, transaction
+        self.state = head.state if head is not None else State(0, {}, rules.seeds)
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
 
-    def begin(self, text: str) -> None:
+    def begin(self) -> None:
         """Write the first entry: the rule set, whole; and keep the first snapshot."""
         rule_set = {
-            "digest": self.law.digest,
-            "reference": self.law.rule_set.reference,
-            "text": text,
+            "digest": self.rules.digest,
+            "reference": self.rules.rule_set.reference,
+            "text": self.rules.loaded.text,
         }
         self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set})
-        self.transaction.put_snapshot(Snapshot(self.state, self.law.digest))
+        self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
     def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
         """Register a miner; a registration that changes nothing is not written.
@@ -73,7 +71,7 @@ class EventLog:
         Raises:
             StateError: as `miners.register`.
         """
-        after = register(self.state, self.law, hotkey, uid, types)
+        after = register(self.state, self.rules, hotkey, uid, types)
         if after != self.state:
             miner = after.miners[hotkey]
             self._write("miner", {"hotkey": hotkey, "types": list(miner.types), "uid": uid})
@@ -90,17 +88,17 @@ class EventLog:
             self._write("clear", {"at": at, "hotkey": hotkey})
             self.state = after
 
-    def record(self, signals: Iterable[StateEvent]) -> None:
-        """Record signals that the state admits."""
+    def record(self, events: Iterable[StateEvent]) -> None:
+        """Record events that the state admits."""
         entries, rows, flags = list[Entry](), list[tuple[int, StateEvent, int]](), Counter[str]()
-        for signal in signals:
-            entry = self._chained(SIGNAL, signal.to_line())
+        for event in events:
+            entry = self._chained(EVENT, event.to_line())
             entries.append(entry)
-            rows.append((entry.seq, signal, self.state.epoch))
-            if FLAG in signal.events:
-                flags[signal.hotkey] += signal.events.count(FLAG)
+            rows.append((entry.seq, event, self.state.epoch))
+            if FLAG in event.events:
+                flags[event.hotkey] += event.events.count(FLAG)
         self.transaction.append(entries)
-        self.transaction.put_signals(rows)
+        self.transaction.put_events(rows)
         self.state = flag(self.state, flags)
 
     def close_round(self, number: int, at: str | None) -> None:
@@ -115,14 +113,14 @@ class EventLog:
         """Close the open epoch and keep the snapshot of the next."""
         epoch = self.state.epoch
         before = self.snapshot(epoch)
-        lines = list(self.transaction.evidence(epoch))
-        signals = [event_of(line) for line in lines]
+        lines = list(self.transaction.event_lines(epoch))
+        events = [StateEvent.from_line(line) for line in lines]
         # a rule set without epochs pins nothing, and takes records of any epoch
-        pins = {signal.epoch for signal in signals} if self.law.rule_set.epochs else set[int]()
+        pins = {event.epoch for event in events} if self.rules.rule_set.epochs else set[int]()
         pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
-        evidence = events_digest(lines)
-        self.state = close_epoch(self.state, signals, self.law, pinned)
-        snapshot = Snapshot(self.state, self.law.digest, before.digest, evidence)
+        found = events_digest(lines)
+        self.state = close_epoch(self.state, events, self.rules, pinned)
+        snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
         self._write("epoch", {"at": at, "epoch": epoch, "snapshot": snapshot.digest})
         return snapshot
@@ -133,16 +131,16 @@ class EventLog:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        self.law.check_type(skill_type)
-        rotation = self.law.groups.rotation
+        self.rules.check_type(skill_type)
+        rotation = self.rules.groups.rotation
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
             for hotkey in (self.state.miners if rotation.enabled else ())
         }
         group = select_group(
-            as_of(self.state, self.snapshot(epoch).state, self.law),
+            as_of(self.state, self.snapshot(epoch).state, self.rules),
             skill_type,
-            self.law,
+            self.rules,
             round=number,
             seed=seed,
             auditor_streaks=streaks,
@@ -154,7 +152,7 @@ class EventLog:
 
     def finish(self) -> None:
         """Put the live state where others find it."""
-        head = Head(self.state.epoch, self.entries, self.hash, self.state)
+        head = LogHead(self.state.epoch, self.entries, self.hash, self.state)
         self.transaction.put_head(head)
 
     def _write(self, kind: str, body: Mapping[str, Any]) -> None:

@@ -70,13 +70,13 @@ class Group:
     consensus: bool
 
 
-def is_ejected(law: StateRules, miner: Miner) -> bool:
+def is_ejected(rules: StateRules, miner: Miner) -> bool:
     """Whether collusion flags keep the miner out of every group (E35 of docs/errata.md)."""
-    collusion = law.reputation.collusion
+    collusion = rules.reputation.collusion
     return collusion is not None and miner.flags >= collusion.eject_at
 
 
-def is_selectable(law: StateRules, miner: Miner, skill_type: str) -> bool:
+def is_selectable(rules: StateRules, miner: Miner, skill_type: str) -> bool:
     """Whether the miner is in the candidate pool of the type.
 
     It declares the type, has a slot, is not ejected, and has at least the minimum reputation.
@@ -84,13 +84,13 @@ def is_selectable(law: StateRules, miner: Miner, skill_type: str) -> bool:
     Raises:
         StateError: the rule set has no groups.
     """
-    return _is_eligible(law, miner, skill_type) and not _is_below(law, miner, skill_type)
+    return _is_eligible(rules, miner, skill_type) and not _is_below(rules, miner, skill_type)
 
 
 def candidate_pool(
     state: State,
     skill_type: str,
-    law: StateRules,
+    rules: StateRules,
     round: int,  # noqa: A002  # the field's word
 ) -> tuple[str, ...]:
     """The hotkeys that a group of the type is selected from, in order: the best first.
@@ -98,7 +98,7 @@ def candidate_pool(
     Raises:
         StateError: the rule set has no groups, or the round is outside [0, 2**64).
     """
-    by_digest = law.groups.ties == "round_and_hotkey_digest"
+    by_digest = rules.groups.ties == "round_and_hotkey_digest"
     prefix = _number("round", round)
 
     def place(miner: Miner) -> tuple[int, bytes]:
@@ -106,11 +106,11 @@ def candidate_pool(
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
 
-    selectable = (each for each in state.miners.values() if is_selectable(law, each, skill_type))
+    selectable = (each for each in state.miners.values() if is_selectable(rules, each, skill_type))
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
-def recovery_pool(state: State, skill_type: str, law: StateRules) -> tuple[str, ...]:
+def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str, ...]:
     """The hotkeys that the recovery slot may go to, ascending; none where there is no such slot.
 
     They miss nothing but the minimum reputation (E31 of docs/errata.md).
@@ -118,16 +118,16 @@ def recovery_pool(state: State, skill_type: str, law: StateRules) -> tuple[str, 
     Raises:
         StateError: the rule set has no groups.
     """
-    if not law.groups.recovery.enabled:
+    if not rules.groups.recovery.enabled:
         return ()
-    eligible = (each for each in state.miners.values() if _is_eligible(law, each, skill_type))
-    return tuple(sorted(each.hotkey for each in eligible if _is_below(law, each, skill_type)))
+    eligible = (each for each in state.miners.values() if _is_eligible(rules, each, skill_type))
+    return tuple(sorted(each.hotkey for each in eligible if _is_below(rules, each, skill_type)))
 
 
 def auditor_pool(
     state: State,
     skill_type: str,
-    law: StateRules,
+    rules: StateRules,
     *,
     round: int,  # noqa: A002  # the field's word
     auditor_streaks: Mapping[str, int],
@@ -136,14 +136,14 @@ def auditor_pool(
 
     Arguments and errors are those of `select_group`.
     """
-    _, rest = _split(candidate_pool(state, skill_type, law, round), law, auditor_streaks)
+    _, rest = _split(candidate_pool(state, skill_type, rules, round), rules, auditor_streaks)
     return rest
 
 
 def select_group(  # noqa: PLR0913  # what a group follows from
     state: State,
     skill_type: str,
-    law: StateRules,
+    rules: StateRules,
     *,
     round: int,  # noqa: A002  # the field's word
     seed: str,
@@ -156,7 +156,7 @@ def select_group(  # noqa: PLR0913  # what a group follows from
     Args:
         state: the snapshot that the round is pinned to.
         skill_type: of the task.
-        law: its law.
+        rules: its rules.
         round: of the dispatch, in [0, 2**64).
         seed: what makes the draw of auditors unforeseeable; any text.
         auditor_streaks: by hotkey, as `auditor_streak` counts before this round; who is left out
@@ -166,15 +166,15 @@ def select_group(  # noqa: PLR0913  # what a group follows from
         StateError: the rule set has no groups, the round is outside its range, or the seed is no
             Unicode text.
     """
-    pool = candidate_pool(state, skill_type, law, round)
-    primaries, rest = _split(pool, law, auditor_streaks)
-    below = recovery_pool(state, skill_type, law)
+    pool = candidate_pool(state, skill_type, rules, round)
+    primaries, rest = _split(pool, rules, auditor_streaks)
+    below = recovery_pool(state, skill_type, rules)
 
     def ticket(hotkey: str) -> bytes:
         return draw_ticket(hotkey, skill_type, round=round, seed=seed)
 
-    auditors = _auditors(sorted(rest, key=ticket), sorted(below, key=ticket), law)
-    enough = len(primaries) + len(auditors) >= law.groups.consensus.minimum_members
+    auditors = _auditors(sorted(rest, key=ticket), sorted(below, key=ticket), rules)
+    enough = len(primaries) + len(auditors) >= rules.groups.consensus.minimum_members
     return Group(primaries, auditors, enough)
 
 
@@ -211,20 +211,20 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
     return len({number for number, _ in found if number > latest_as_primary})
 
 
-def _is_eligible(law: StateRules, miner: Miner, skill_type: str) -> bool:
+def _is_eligible(rules: StateRules, miner: Miner, skill_type: str) -> bool:
     """Whether nothing but its reputation may keep the miner out of the pool."""
-    return miner.uid is not None and skill_type in miner.types and not is_ejected(law, miner)
+    return miner.uid is not None and skill_type in miner.types and not is_ejected(rules, miner)
 
 
-def _is_below(law: StateRules, miner: Miner, skill_type: str) -> bool:
-    return miner.reputation[skill_type] < from_decimal(law.groups.minimum_reputation)
+def _is_below(rules: StateRules, miner: Miner, skill_type: str) -> bool:
+    return miner.reputation[skill_type] < from_decimal(rules.groups.minimum_reputation)
 
 
 def _split(
-    pool: tuple[str, ...], law: StateRules, streaks: Mapping[str, int]
+    pool: tuple[str, ...], rules: StateRules, streaks: Mapping[str, int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The primaries and the rest: who audited long enough takes the lowest slots (E34)."""
-    slots, rotation = law.groups.primaries, law.groups.rotation
+    slots, rotation = rules.groups.primaries, rules.groups.rotation
     top, rest = pool[:slots], pool[slots:]
     if not rotation.enabled:
         return top, rest
@@ -234,9 +234,11 @@ def _split(
     return primaries, tuple(each for each in pool if each not in primaries)
 
 
-def _auditors(drawn: Sequence[str], recovering: Sequence[str], law: StateRules) -> tuple[str, ...]:
+def _auditors(
+    drawn: Sequence[str], recovering: Sequence[str], rules: StateRules
+) -> tuple[str, ...]:
     """The slots of the auditors, both lists in the order of the draw."""
-    slots, recovery = law.groups.auditors, law.groups.recovery
+    slots, recovery = rules.groups.auditors, rules.groups.recovery
     if not recovering:
         return tuple(drawn[:slots])
     others = drawn[: slots - 1]

@@ -36,31 +36,31 @@ class Standing:
     reputation: int
 
 
-def ranks(state: State, skill_type: str, law: StateRules) -> dict[str, int]:
+def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
     """The ranks by hotkey; who is not selectable has none.
 
     Raises:
         StateError: the rule set has no groups.
     """
-    return {each.hotkey: each.rank for each in leaderboard(state, skill_type, law)}
+    return {each.hotkey: each.rank for each in leaderboard(state, skill_type, rules)}
 
 
-def rank_of(state: State, hotkey: str, skill_type: str, law: StateRules) -> int | None:
+def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
     """The rank of a miner; None when it is unknown or not selectable.
 
     Raises:
         StateError: the rule set has no groups.
     """
-    return ranks(state, skill_type, law).get(hotkey)
+    return ranks(state, skill_type, rules).get(hotkey)
 
 
-def leaderboard(state: State, skill_type: str, law: StateRules) -> list[Standing]:
+def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standing]:
     """The selectable miners of a type, the best first, by hotkey among equals.
 
     Raises:
         StateError: the rule set has no groups.
     """
-    pool = [each for each in state.miners.values() if is_selectable(law, each, skill_type)]
+    pool = [each for each in state.miners.values() if is_selectable(rules, each, skill_type)]
     pool.sort(key=lambda miner: (-miner.reputation[skill_type], miner.hotkey))
     first = dict[int, int]()
     for place, miner in enumerate(pool, 1):
@@ -69,7 +69,10 @@ def leaderboard(state: State, skill_type: str, law: StateRules) -> list[Standing
 
 
 def rounds_dispatched(
-    dispatched: Collection[int], times: Mapping[int, datetime], at: datetime | None, law: StateRules
+    dispatched: Collection[int],
+    times: Mapping[int, datetime],
+    at: datetime | None,
+    rules: StateRules,
 ) -> int:
     """In how many rounds of the last hours a miner was dispatched.
 
@@ -82,9 +85,9 @@ def rounds_dispatched(
         times: when rounds took place, of all rounds that have a time, not of this miner's alone.
             All have a time zone, or none.
         at: the end of the window; None for the latest recorded time.
-        law: its ``reputation.visibility`` has the length and the edges of the window.
+        rules: its ``reputation.visibility`` has the length and the edges of the window.
     """
-    rounds, reputation = set(dispatched), law.rule_set.reputation
+    rounds, reputation = set(dispatched), rules.rule_set.reputation
     visibility = reputation.visibility if reputation is not None else None
     if visibility is None or not times:
         return len(rounds)

@@ -6,28 +6,30 @@ or after, never between. What is refused changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.plugins.registry import Registry
-from tallystick.scoring.scorer import Scorer, load
 from tallystick.state.event_log import EventLog
-from tallystick.state.genesis import scorer_of
-from tallystick.state.groups import Group
 from tallystick.state.miners import miner_of
-from tallystick.state.model import Miner, Snapshot
 from tallystick.state.queries import StateQueries
-from tallystick.state.recording import Recorded, Rounds, record
-from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.snapshots import StoredSnapshots
+from tallystick.state.rules import StateRules, genesis_rules, state_rules_of
 from tallystick.state.store.store import Store
-from tallystick.state.timestamps import timestamp_text
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
+    from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+    from tallystick.state.groups import Group
+    from tallystick.state.ingest import Ingested, Rounds
+    from tallystick.state.model import Miner, Snapshot
+    from tallystick.state.store.transaction import Transaction
 
 
 @attrs.frozen
@@ -61,12 +63,11 @@ class ClosedEpoch:
 
 
 class Ledger:
-    """A store and the law that its state follows."""
+    """A store and the rules that its state follows."""
 
-    def __init__(self, store: Store, scorer: Scorer) -> None:
+    def __init__(self, store: Store, rules: StateRules) -> None:
         """Use `open` or `create`."""
-        self.store, self.scorer = store, scorer
-        self.law: StateRules = state_rules_of(scorer)
+        self.store, self.rules = store, rules
 
     @classmethod
     def create(cls, where: str, reference: str, *, registry: Registry | None = None) -> Self:
@@ -81,27 +82,42 @@ class Ledger:
             RuleSetError: the rule set does not load.
             StoreError: there is something at that place already, or it cannot be written.
         """
+        from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
+
         scorer = load(reference, registry=registry)
+        rules = state_rules_of(scorer)
         with Store.create(where) as (store, transaction):
-            journal = EventLog(transaction, state_rules_of(scorer))
-            journal.begin(scorer.loaded.text)
-            journal.finish()
-        return cls(store, scorer)
+            log = EventLog(transaction, rules)
+            log.begin()
+            log.finish()
+        return cls(store, rules)
 
     @classmethod
     def open(cls, where: str, *, registry: Registry | None = None) -> Self:
         """Open a state.
 
         Raises:
+            DamagedError: the log does not begin with a rule set, or the plugins are others.
             StoreError: there is no store of ours, or it cannot be used.
         """
         with ExitStack() as stack:
             store = stack.enter_context(Store.open(where))
             with store.reading() as transaction:
                 genesis = next(transaction.entries(), None)
-            scorer = scorer_of(genesis, store.shown, registry)
+            rules = genesis_rules(genesis, store.shown, registry)
             stack.pop_all()
-        return cls(store, scorer)
+        return cls(store, rules)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The rule set, bound: what scores records.
+
+        Raises:
+            RuleSetError: its formulas, types and schemas do not fit.
+        """
+        from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+
+        return bind(self.rules.loaded, self.rules.registry)
 
     def close(self) -> None:
         """Give the store back."""
@@ -119,9 +135,9 @@ class Ledger:
         Raises:
             StateError: the hotkey, the slot or a type is not possible.
         """
-        with self._journal() as journal:
-            journal.register(hotkey, uid, types)
-        return journal.state.miners[hotkey]
+        with self._writing() as log:
+            log.register(hotkey, uid, types)
+        return log.state.miners[hotkey]
 
     def clear(self, hotkey: str, at: datetime | None = None) -> int:
         """Clear the collusion flags of a miner; gives how many it had.
@@ -129,24 +145,24 @@ class Ledger:
         Raises:
             StateError: there is no such miner.
         """
-        with self._journal() as journal:
-            flags = miner_of(journal.state, hotkey).flags
-            journal.clear(hotkey, timestamp_text(at))
+        with self._writing() as log:
+            flags = miner_of(log.state, hotkey).flags
+            log.clear(hotkey, _timestamp(at))
         return flags
 
-    def import_events(self, source: Path) -> Recorded:
+    def import_events(self, source: Path) -> Ingested:
         """Record the records and late events of a file, whichever round they are of.
 
         Raises:
             InputError: the file cannot be read.
             RefusedError: a line is bad; nothing is recorded.
         """
-        with self._journal() as journal:
-            return self._record(journal, source)
+        with self._writing() as log:
+            return self._ingest(log, source)
 
     def close_round(
         self, source: Path, number: int | None = None, at: datetime | None = None
-    ) -> tuple[tuple[ClosedRound, ...], Recorded]:
+    ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record the records of a file and give the scores of their rounds.
 
         Args:
@@ -158,12 +174,14 @@ class Ledger:
             InputError: the file cannot be read.
             RefusedError: a line is bad, or of another round; nothing is recorded.
         """
+        from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
+
         pinned = Rounds(number)
-        with self._journal() as journal:
-            recorded = self._record(journal, source, pinned)
+        with self._writing() as log:
+            recorded = self._ingest(log, source, pinned)
             for closed in sorted(pinned.epochs):
-                journal.close_round(closed, timestamp_text(at))
-            queries = StateQueries(journal.transaction, self.law)
+                log.close_round(closed, _timestamp(at))
+            queries = StateQueries(log.transaction, self.rules)
             rounds = tuple(
                 ClosedRound(each, epoch, queries.round_scores(each))
                 for each, epoch in sorted(pinned.epochs.items())
@@ -181,16 +199,14 @@ class Ledger:
             StateError: the epoch has not begun.
         """
         wanted = self.open_epoch() if epoch is None else epoch
-        with self._journal() as journal:
-            already = wanted < journal.state.epoch
-            if not 0 <= wanted <= journal.state.epoch:
+        with self._writing() as log:
+            already = wanted < log.state.epoch
+            if not 0 <= wanted <= log.state.epoch:
                 raise StateError(
-                    f"found the epoch {wanted}, expected 0 to {journal.state.epoch}, the open "
+                    f"found the epoch {wanted}, expected 0 to {log.state.epoch}, the open "
                     "one: close the epochs before it first"
                 )
-            snapshot = (
-                journal.snapshot(wanted + 1) if already else journal.close_epoch(timestamp_text(at))
-            )
+            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(_timestamp(at))
         return ClosedEpoch(wanted, already, snapshot)
 
     def select_group(
@@ -207,9 +223,9 @@ class Ledger:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        with self._journal() as journal:
-            pinned = journal.state.epoch if epoch is None else epoch
-            return journal.select_group(skill_type, number, seed, pinned)
+        with self._writing() as log:
+            pinned = log.state.epoch if epoch is None else epoch
+            return log.select_group(skill_type, number, seed, pinned)
 
     def open_epoch(self) -> int:
         """The number of the open epoch."""
@@ -218,9 +234,9 @@ class Ledger:
 
     @contextmanager
     def queries(self) -> Iterator[StateQueries]:
-        """Questions about one and the same moment."""
+        """Queries that all see the state at one instant."""
         with self.store.reading() as transaction:
-            yield StateQueries(transaction, self.law)
+            yield StateQueries(transaction, self.rules)
 
     @contextmanager
     def scoring(self, scorer: Scorer) -> Iterator[Scorer]:
@@ -229,25 +245,60 @@ class Ledger:
         Raises:
             StateError: the scorer has another rule set than the state.
         """
-        if scorer.digest != self.law.digest:
+        if scorer.digest != self.rules.digest:
             raise StateError(
                 f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected that of "
-                f"the state, {self.law.rule_set.reference} {self.law.digest}"
+                f"the state, {self.rules.rule_set.reference} {self.rules.digest}"
             )
         with self.store.reading() as transaction:
-            yield scorer.with_snapshots(StoredSnapshots(transaction))
+            yield scorer.with_snapshots(_StoredSnapshots(transaction))
 
     @contextmanager
-    def _journal(self) -> Iterator[EventLog]:
+    def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            journal = EventLog(transaction, self.law)
-            yield journal
-            journal.finish()
+            log = EventLog(transaction, self.rules)
+            yield log
+            log.finish()
 
-    def _record(self, journal: EventLog, source: Path, rounds: Rounds | None = None) -> Recorded:
-        return record(
-            journal,
-            source,
-            self.scorer.with_snapshots(StoredSnapshots(journal.transaction)),
-            rounds,
+    def _ingest(self, log: EventLog, source: Path, rounds: Rounds | None = None) -> Ingested:
+        from tallystick.state.ingest import ingest  # noqa: PLC0415  # loads NumPy
+
+        snapshots = _StoredSnapshots(log.transaction)
+        return ingest(log, source, self.scorer.with_snapshots(snapshots), rounds)
+
+
+class _StoredSnapshots(Mapping[int, "ThresholdSnapshot"]):
+    """The snapshots of a store by epoch, each read when a record first names its epoch."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        from tallystick.scoring.threshold_snapshots import (  # noqa: PLC0415  # a query needs none
+            ThresholdSnapshot,
         )
+
+        found = self._transaction.snapshot(epoch)
+        if found is None:
+            raise KeyError(epoch)
+        return ThresholdSnapshot(found.state.thresholds, found.digest)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        head = self._transaction.head()
+        return head.epoch + 1 if head is not None else 0
+
+
+def _timestamp(at: datetime | None) -> str | None:
+    """A time as recorded: UTC with microseconds, so that earlier times are lesser text.
+
+    Raises:
+        StateError: the time has no offset.
+    """
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -20,7 +20,7 @@ LAST_UID = 2**16 - 1
 """The last slot of a subnet."""
 
 
-def register(state: State, law: StateRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
+def register(state: State, rules: StateRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
     """The state with a miner registered in a slot.
 
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
@@ -31,11 +31,11 @@ def register(state: State, law: StateRules, hotkey: str, uid: int, types: Iterab
         StateError: the hotkey, the slot or a type is not possible.
     """
     declared = tuple(sorted(set(types)))
-    _check(law, hotkey, uid, declared)
+    _check(rules, hotkey, uid, declared)
     before = state.miners.get(hotkey)
     fresh = (
-        dict.fromkeys(declared, initial_reputation(law))
-        if law.rule_set.reputation is not None
+        dict.fromkeys(declared, initial_reputation(rules))
+        if rules.rule_set.reputation is not None
         else {}
     )
     kept = before.reputation if before is not None else {}
@@ -69,7 +69,7 @@ def flag(state: State, flags: Mapping[str, int]) -> State:
     return attrs.evolve(state, miners={**state.miners, **changed})
 
 
-def as_of(state: State, pinned: State, law: StateRules) -> State:
+def as_of(state: State, pinned: State, rules: StateRules) -> State:
     """The miners of a state as they are, with the reputations of a pinned one.
 
     A miner, or a type of it, that the pinned state lacks has the initial reputation.
@@ -80,7 +80,8 @@ def as_of(state: State, pinned: State, law: StateRules) -> State:
             hotkey: attrs.evolve(
                 miner,
                 reputation={
-                    name: pinned_reputation(pinned, law, hotkey, name) for name in miner.reputation
+                    name: pinned_reputation(pinned, rules, hotkey, name)
+                    for name in miner.reputation
                 },
             )
             for hotkey, miner in state.miners.items()
@@ -88,11 +89,11 @@ def as_of(state: State, pinned: State, law: StateRules) -> State:
     )
 
 
-def pinned_reputation(pinned: State | None, law: StateRules, hotkey: str, skill_type: str) -> int:
+def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skill_type: str) -> int:
     """The reputation of a miner in a pinned state, in nano; of one that it lacks, the initial."""
     miner = pinned.miners.get(hotkey) if pinned is not None else None
     known = miner.reputation.get(skill_type) if miner is not None else None
-    return initial_reputation(law) if known is None else known
+    return initial_reputation(rules) if known is None else known
 
 
 def miner_of(state: State, hotkey: str) -> Miner:
@@ -114,7 +115,7 @@ def has_declared(miner: Miner, skill_type: str) -> bool:
     return skill_type in miner.types or skill_type in miner.reputation
 
 
-def _check(law: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
     if not hotkey.isascii() and hotkey.encode("utf-8", "replace").decode() != hotkey:
         raise StateError(f"found the hotkey {hotkey!a}, expected Unicode text")
     if not 1 <= len(hotkey) <= LONGEST_HOTKEY:
@@ -124,7 +125,7 @@ def _check(law: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> No
         )
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
-    known = law.rule_set.skill_types
+    known = rules.rule_set.skill_types
     for name in types:
         if name not in known:
             raise StateError(

@@ -7,21 +7,32 @@ Invariants of a state:
 
 - a slot (uid) belongs to at most one miner;
 - a miner has a reputation for every type that it ever declared, in [floor, ceiling], in nano;
-- the types of a miner are sorted, and so are miners in the canonical form.
+- the types of a miner are sorted.
+
+The canonical form of a state is the RFC 8785 form of its JSON values: miners are an object by
+hotkey, and decimals are text of nine places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 import attrs
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from tallystick.canonical import digest
 from tallystick.numbers.nano import from_text, to_text
 
 FORMAT = 1
-"""The version of the canonical form of a state."""
+"""The version of the canonical form of a snapshot."""
+
+Nano = Annotated[int, "nano"]
+"""An integer count of 1e-9, which is text in the canonical form."""
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen
@@ -40,23 +51,8 @@ class Miner:
     hotkey: str
     uid: int | None
     types: tuple[str, ...]
-    reputation: Mapping[str, int]
+    reputation: Mapping[str, Nano]
     flags: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The miner as JSON values, without its hotkey."""
-        return {
-            "flags": self.flags,
-            "reputation": {name: to_text(nano) for name, nano in sorted(self.reputation.items())},
-            "types": list(self.types),
-            "uid": self.uid,
-        }
-
-    @classmethod
-    def from_dict(cls, hotkey: str, found: Mapping[str, Any]) -> Miner:
-        """The miner that `to_dict` wrote."""
-        reputation = {name: from_text(text) for name, text in found["reputation"].items()}
-        return cls(hotkey, found["uid"], tuple(found["types"]), reputation, found["flags"])
 
 
 @attrs.frozen
@@ -71,26 +67,7 @@ class State:
 
     epoch: int
     miners: Mapping[str, Miner]
-    thresholds: Mapping[str, Mapping[str, int]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state as JSON values; decimals are text of nine places."""
-        thresholds = {
-            skill_type: {name: to_text(nano) for name, nano in sorted(values.items())}
-            for skill_type, values in sorted(self.thresholds.items())
-        }
-        miners = {hotkey: miner.to_dict() for hotkey, miner in sorted(self.miners.items())}
-        return {"epoch": self.epoch, "miners": miners, "thresholds": thresholds}
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> State:
-        """The state that `to_dict` wrote."""
-        miners = {hotkey: Miner.from_dict(hotkey, each) for hotkey, each in found["miners"].items()}
-        thresholds = {
-            skill_type: {name: from_text(text) for name, text in values.items()}
-            for skill_type, values in found["thresholds"].items()
-        }
-        return cls(found["epoch"], miners, thresholds)
+    thresholds: Mapping[str, Mapping[str, Nano]]
 
 
 @attrs.frozen
@@ -101,26 +78,71 @@ class Snapshot:
         state: as the epoch began; ``state.epoch`` is its number.
         rule_set: the digest of the rule set.
         previous: the digest of the snapshot before; None for the first.
-        evidence: the digest of the signals that led from the one before; None for the first.
+        events_digest: of the events that led from the one before; None for the first.
+        format: the version of the canonical form.
     """
 
     state: State
     rule_set: str
     previous: str | None = None
-    evidence: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The snapshot as JSON values."""
-        found = {"evidence": self.evidence, "format": FORMAT, "previous": self.previous}
-        return {**found, "rule_set": self.rule_set, "state": self.state.to_dict()}
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Snapshot:
-        """The snapshot that `to_dict` wrote."""
-        state = State.from_dict(found["state"])
-        return cls(state, found["rule_set"], found["previous"], found["evidence"])
+    events_digest: str | None = None
+    format: int = attrs.field(default=FORMAT, init=False)
 
     @property
     def digest(self) -> str:
-        """``sha256:`` of the canonical form: it covers every snapshot before and all evidence."""
-        return digest(self.to_dict())
+        """``sha256:`` of the canonical form: it covers every snapshot and all events before."""
+        return digest(unstructure(self))
+
+
+def unstructure(value: State | Snapshot) -> dict[str, Any]:
+    """A state or a snapshot as JSON values."""
+    found: dict[str, Any] = _converter().unstructure(value)
+    return found
+
+
+def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
+    """The state or the snapshot that `unstructure` made JSON values of.
+
+    Raises:
+        KeyError: a key is missing.
+        TypeError: a value has another type.
+        ValueError: a value cannot be.
+    """
+    return _converter().structure(found, cls)
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(detailed_validation=False)
+    converter.register_structure_hook_func(_is_nano, lambda value, _: from_text(value))
+    converter.register_unstructure_hook_func(_is_nano, to_text)
+    _key_miners_by_hotkey(converter)
+    _keep_the_names_of_snapshots(converter)
+    return converter
+
+
+def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
+    """Leave the hotkey of a miner out of what its hotkey is the key of."""
+    write = make_dict_unstructure_fn(Miner, converter, hotkey=override(omit=True))
+    read = make_dict_structure_fn(Miner, converter)
+
+    def miners(found: Mapping[str, Any], _: object) -> dict[str, Miner]:
+        return {hotkey: read({"hotkey": hotkey, **each}, Miner) for hotkey, each in found.items()}
+
+    converter.register_unstructure_hook(Miner, write)
+    converter.register_structure_hook_func(lambda target: target == Mapping[str, Miner], miners)
+
+
+def _keep_the_names_of_snapshots(converter: cattrs.Converter) -> None:
+    """Say the format and the events digest as the first snapshots did, which later ones cover."""
+    named = override(rename="evidence")
+    write = make_dict_unstructure_fn(
+        Snapshot, converter, _cattrs_include_init_false=True, events_digest=named
+    )
+    read = make_dict_structure_fn(Snapshot, converter, events_digest=named)
+    converter.register_unstructure_hook(Snapshot, write)
+    converter.register_structure_hook(Snapshot, read)
+
+
+def _is_nano(target: Any) -> bool:  # noqa: ANN401  # a type form
+    return target is Nano

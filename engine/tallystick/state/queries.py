@@ -1,4 +1,4 @@
-"""Inquiries: what can be asked of a state at one moment.
+"""Queries: what can be asked of a state, as it is at one instant.
 
 A miner sees its own reputations, ranks and number of dispatches; everyone sees the leaderboards.
 Nothing here tells of a task or a round of anyone (reputation.txt, Visibility).
@@ -18,10 +18,10 @@ from tallystick.errors import StateError, StoreError
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.miners import miner_of, pinned_reputation
-from tallystick.state.model import Snapshot, State
+from tallystick.state.model import Snapshot, State, unstructure
 from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules
-from tallystick.state.store.transaction import Head, Transaction
+from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.weights import to_uint16, weights_of
 from tallystick.state.windows import longest_window, window_score
 
@@ -63,13 +63,13 @@ class Weights:
 class StateQueries:
     """Questions to one transaction."""
 
-    def __init__(self, transaction: Transaction, law: StateRules) -> None:
+    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
         """Ask nothing yet."""
-        self._transaction, self._law = transaction, law
+        self._transaction, self._rules = transaction, rules
         self._states: dict[int, State | None] = {}
 
     @cached_property
-    def head(self) -> Head:
+    def head(self) -> LogHead:
         """The end of the log, with the live state."""
         found = self._transaction.head()
         if found is None:
@@ -87,9 +87,13 @@ class StateQueries:
         It is free of the order in which records came, of batches, and of times.
         """
         epoch = self.state.epoch
-        evidence = events_digest(self._transaction.evidence(epoch))
-        snapshot = self._snapshot(epoch).digest
-        return digest({"evidence": evidence, "snapshot": snapshot, "state": self.state.to_dict()})
+        return digest(
+            {
+                "evidence": events_digest(self._transaction.event_lines(epoch)),
+                "snapshot": self._snapshot(epoch).digest,
+                "state": unstructure(self.state),
+            }
+        )
 
     def pinned(self, epoch: int) -> State | None:
         """The state at the start of an epoch; None for one that has not begun."""
@@ -100,8 +104,8 @@ class StateQueries:
 
     def round_scores(self, number: int) -> dict[str, int]:
         """The scores of a round by hotkey, in nano."""
-        signals = self._transaction.signals_of_round(number)
-        return round_scores(signals, self._law, self._reputation_of)
+        events = self._transaction.events_of_round(number)
+        return round_scores(events, self._rules, self._reputation_of)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """What a miner sees of itself.
@@ -121,7 +125,7 @@ class StateQueries:
             reputation=dict(sorted(miner.reputation.items())),
             rank={name: self._rank(hotkey, name) for name in miner.types},
             rounds=rounds_dispatched(
-                self._transaction.dispatched(hotkey), self._times(), at, self._law
+                self._transaction.dispatched(hotkey), self._times(), at, self._rules
             ),
         )
 
@@ -131,8 +135,8 @@ class StateQueries:
         Raises:
             StateError: the rule set has no such type.
         """
-        self._law.check_type(skill_type)
-        return leaderboard(self.state, skill_type, self._law)
+        self._rules.check_type(skill_type)
+        return leaderboard(self.state, skill_type, self._rules)
 
     def weights(self, immune: Collection[str] = ()) -> Weights:
         """The weights of the miners that have a slot.
@@ -149,34 +153,34 @@ class StateQueries:
         for hotkey in immune:
             miner_of(self.state, hotkey)
         slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-        aggregation = self._law.rule_set.aggregation
+        aggregation = self._rules.rule_set.aggregation
         if aggregation is not None and aggregation.window is not None:
             scores = {hotkey: self._window_score(hotkey, hotkey in immune) for hotkey in slots}
         else:
             scores = self._last_scores()
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
-        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._law).items()}
+        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._rules).items()}
         uids, values = to_uint16(weights)
         return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values))
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
-        if self._law.rule_set.groups is None:
+        if self._rules.rule_set.groups is None:
             return None
-        return rank_of(self.state, hotkey, skill_type, self._law)
+        return rank_of(self.state, hotkey, skill_type, self._rules)
 
     def _window_score(self, hotkey: str, immune: bool) -> int:
         by_task = groupby(self._transaction.scored(hotkey), key=_task)
-        tasks = ([s.quality for s in signals if s.quality is not None] for _, signals in by_task)
-        newest = islice(filter(None, tasks), longest_window(self._law))
-        return window_score(list(newest)[::-1], self._law, immune=immune)
+        tasks = ([s.quality for s in events if s.quality is not None] for _, events in by_task)
+        newest = islice(filter(None, tasks), longest_window(self._rules))
+        return window_score(list(newest)[::-1], self._rules, immune=immune)
 
     def _last_scores(self) -> dict[str, int]:
         closed = self._transaction.rounds()
         return self.round_scores(max(closed)) if closed else {}
 
-    def _reputation_of(self, signal: StateEvent) -> int:
-        pinned = self.pinned(signal.epoch)
-        return pinned_reputation(pinned, self._law, signal.hotkey, signal.skill_type)
+    def _reputation_of(self, event: StateEvent) -> int:
+        pinned = self.pinned(event.epoch)
+        return pinned_reputation(pinned, self._rules, event.hotkey, event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
         found = self._transaction.snapshot(epoch)
@@ -189,5 +193,5 @@ class StateQueries:
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
 
 
-def _task(signal: StateEvent) -> tuple[int, str, str]:
-    return signal.round, signal.task_id, signal.skill_type
+def _task(event: StateEvent) -> tuple[int, str, str]:
+    return event.round, event.task_id, event.skill_type

@@ -1,24 +1,55 @@
-"""Replay: applying the entries of a log again, and proving that they lead to the same."""
+"""Replay: the entries of a log applied again, to import a state or to verify a stored one.
+
+An entry says what its transition needs and what it gives; so applying a log from its first entry
+proves everything that is stored beside it.
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterable
-from itertools import groupby
-from typing import Any
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from tallystick.errors import DamagedError, StateError
-from tallystick.state.admission import refusal
-from tallystick.state.chain import Entry
+from tallystick.state.chain import Entry, check
 from tallystick.state.event import StateEvent
-from tallystick.state.event_log import SIGNAL, EventLog
+from tallystick.state.event_log import EVENT, EventLog
+from tallystick.state.ingest import refusal
+from tallystick.state.ledger import Ledger
+from tallystick.state.store.store import Store
+from tallystick.state.store.tables import EVENTS, HEAD, LOG, ROUNDS, SNAPSHOTS
 
-SIGNALS = 10_000
-"""How many signals in a row are applied at a time."""
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from tallystick.state.store.transaction import Transaction
+
+TABLES = (SNAPSHOTS, HEAD, ROUNDS, EVENTS, LOG)
+"""Everything that a store holds, the shortest to read first."""
+EVENTS_AT_ONCE = 10_000
+"""How many state events in a row are applied at a time."""
 
 
-def replay(journal: EventLog, entries: Iterable[Entry]) -> None:
-    """Apply entries, in their order, to the journal of an empty or a shorter store.
+@attrs.frozen
+class Verified:
+    """What was proved.
+
+    Attributes:
+        entries: so many entries of the log are chained and lead to what is stored.
+        snapshots: so many snapshots are what the log leads to.
+    """
+
+    entries: int
+    snapshots: int
+
+
+def replay(log: EventLog, entries: Iterable[Entry]) -> None:
+    """Apply entries, in their order, to the log of an empty or a shorter store.
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
@@ -27,12 +58,12 @@ def replay(journal: EventLog, entries: Iterable[Entry]) -> None:
     for _, group in groupby(entries, key=_run):
         chunk = list(group)
         try:
-            _apply(journal, chunk)
-        except (StateError, KeyError, TypeError, ValueError) as error:
+            _apply(log, chunk)
+        except (StateError, DamagedError, KeyError, TypeError, ValueError) as error:
             raise DamagedError(
                 f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied: {error}"
             ) from error
-        if journal.hash != chunk[-1].hash:
+        if log.hash != chunk[-1].hash:
             raise DamagedError(
                 f"entry {chunk[-1].seq} of the log ({chunk[-1].kind}): found "
                 f"{chunk[-1].body:.200}, expected what the entries before it lead to: "
@@ -40,37 +71,67 @@ def replay(journal: EventLog, entries: Iterable[Entry]) -> None:
             )
 
 
+def verify(ledger: Ledger) -> Verified:
+    """Replay the log of a state into an empty store and compare the two.
+
+    Raises:
+        DamagedError: the chain is broken, or something that is stored does not follow from it.
+    """
+    with tempfile.TemporaryDirectory() as folder, ledger.store.reading() as stored:
+        with Store.create(str(Path(folder) / "replayed")) as (store, transaction):
+            log = EventLog(transaction, ledger.rules)
+            replay(log, check(stored.entries()))
+            log.finish()
+            rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+        store.close()
+    return Verified(log.entries, rows[SNAPSHOTS])
+
+
 def _run(entry: Entry) -> tuple[str, int]:
-    """What entries that are applied together share: signals in a row do, others stand alone."""
-    return entry.kind, entry.seq // SIGNALS if entry.kind == SIGNAL else entry.seq
+    """What entries that are applied together share: events in a row do, others stand alone."""
+    return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind == EVENT else entry.seq
 
 
-def _apply(journal: EventLog, chunk: list[Entry]) -> None:
-    if chunk[0].kind != SIGNAL:
-        _apply_one(journal, chunk[0].kind, json.loads(chunk[0].body))
+def _apply(log: EventLog, chunk: list[Entry]) -> None:
+    if chunk[0].kind != EVENT:
+        _apply_one(log, chunk[0].kind, json.loads(chunk[0].body))
         return
-    signals = [StateEvent.from_dict(json.loads(entry.body)) for entry in chunk]
-    for entry, signal in zip(chunk, signals, strict=True):
-        refused = refusal(journal.state, journal.law, entry.seq, signal)
+    events = [StateEvent.from_line(entry.body) for entry in chunk]
+    for entry, event in zip(chunk, events, strict=True):
+        refused = refusal(log.state, log.rules, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
-    journal.record(signals)
+    log.record(events)
 
 
-def _apply_one(journal: EventLog, kind: str, body: dict[str, Any]) -> None:
+def _apply_one(log: EventLog, kind: str, body: dict[str, Any]) -> None:
     match kind:
         case "genesis":
-            journal.begin(body["rule_set"]["text"])
+            log.begin()
         case "miner":
-            journal.register(body["hotkey"], body["uid"], body["types"])
+            log.register(body["hotkey"], body["uid"], body["types"])
         case "clear":
-            journal.clear(body["hotkey"], body["at"])
+            log.clear(body["hotkey"], body["at"])
         case "round":
-            journal.close_round(body["round"], body["at"])
+            log.close_round(body["round"], body["at"])
         case "epoch":
-            journal.close_epoch(body["at"])
+            log.close_epoch(body["at"])
         case "group":
             asked = body["skill_type"], body["round"], body["seed"], body["epoch"]
-            journal.select_group(*asked)
+            log.select_group(*asked)
         case _:
             raise StateError(f"found the entry kind {kind!r}, expected one that is known")
+
+
+def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:
+    """How many rows a table has, which are those that the log leads to."""
+    number = 0
+    for number, (found, wanted) in enumerate(
+        zip_longest(stored.rows(table), replayed.rows(table)), 1
+    ):
+        if found != wanted:
+            raise DamagedError(
+                f"row {number} of {table.name}: found {found!s:.200}, expected {wanted!s:.200}, to "
+                "which the log leads: the store was changed, restore a copy"
+            )
+    return number

@@ -37,41 +37,41 @@ class Effect:
         return to_fraction(reputation) * (self.factor - 1) + self.added
 
 
-def initial_reputation(law: StateRules) -> int:
+def initial_reputation(rules: StateRules) -> int:
     """The reputation of a newcomer, in nano (reputation.txt, Initial Value).
 
     Raises:
         StateError: the rule set has no reputation.
     """
-    return from_decimal(law.reputation.initial)
+    return from_decimal(rules.reputation.initial)
 
 
-def clamped(law: StateRules, reputation: int) -> int:
+def clamped(rules: StateRules, reputation: int) -> int:
     """A reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
 
     Raises:
         StateError: the rule set has no reputation.
     """
-    floor, ceiling = law.reputation.floor, law.reputation.ceiling
+    floor, ceiling = rules.reputation.floor, rules.reputation.ceiling
     return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
 
 
-def consensus_event(law: StateRules, consensus: int) -> str | None:
+def consensus_event(rules: StateRules, consensus: int) -> str | None:
     """The event that a published consensus is (reputation.txt, Update Rules).
 
     Args:
-        law: the law.
+        rules: the rules.
         consensus: in nano.
 
     Returns:
         The name of the event whose band holds the consensus; None when no band does, or when the
         rule set has no reputation.
     """
-    reputation = law.rule_set.reputation
+    reputation = rules.rule_set.reputation
     return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
 
 
-def effect(law: StateRules, events: Iterable[str]) -> Effect:
+def effect(rules: StateRules, events: Iterable[str]) -> Effect:
     """What some events of one record do together; one that comes n times counts n times.
 
     Events that the rule set does not list change nothing (E39). A record is left out of the mean
@@ -80,7 +80,7 @@ def effect(law: StateRules, events: Iterable[str]) -> Effect:
     Raises:
         StateError: the rule set has no reputation.
     """
-    table = law.reputation.events
+    table = rules.reputation.events
     listed = [(table[name], times) for name, times in Counter(events).items() if name in table]
     factor, added = Fraction(1), Fraction(0)
     for event, times in listed:
@@ -89,11 +89,11 @@ def effect(law: StateRules, events: Iterable[str]) -> Effect:
     return Effect(factor, added, not listed or any(event.in_mean for event, _ in listed))
 
 
-def record_delta(law: StateRules, reputation: int, events: Iterable[str]) -> Fraction:
+def record_delta(rules: StateRules, reputation: int, events: Iterable[str]) -> Fraction:
     """``reputation · Π multiply + Σ add − reputation`` of the events of one record (E27, E28).
 
     Args:
-        law: the law.
+        rules: the rules.
         reputation: that the round was pinned to, in nano.
         events: of the record, in any order.
 
@@ -103,16 +103,16 @@ def record_delta(law: StateRules, reputation: int, events: Iterable[str]) -> Fra
     Raises:
         StateError: the rule set has no reputation.
     """
-    return effect(law, events).delta(reputation)
+    return effect(rules, events).delta(reputation)
 
 
 def mean_delta(
-    law: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
+    rules: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
 ) -> Fraction | None:
     """The mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
 
     Args:
-        law: the law.
+        rules: the rules.
         sums: of each validator, the sum of the deltas of its records that take part, as a count
             of 1/unit, and the number of those records, which may be 0.
         unit: what the sums count.
@@ -127,7 +127,7 @@ def mean_delta(
     present = [(total, records) for total, records in sums if records]
     if not present:
         return None
-    if law.reputation.mean == "validators":
+    if rules.reputation.mean == "validators":
         return _across(present) / unit
     return Fraction(sum(t for t, _ in present), sum(n for _, n in present) * unit)
 
@@ -140,11 +140,11 @@ def _across(sums: list[tuple[int, int]]) -> Fraction:
     return sum((Fraction(t, n) for n, t in totals.items()), Fraction(0)) / len(sums)
 
 
-def damped(law: StateRules, reputation: int, mean: Fraction | None) -> int:
+def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
     """The reputation that the mean delta of an epoch leads to, clamped and published once.
 
     Args:
-        law: the law.
+        rules: the rules.
         reputation: before, in nano.
         mean: of the deltas, in units of 1; None without records, which changes nothing.
 
@@ -156,7 +156,7 @@ def damped(law: StateRules, reputation: int, mean: Fraction | None) -> int:
     """
     if mean is None:
         return reputation
-    damping = law.reputation.damping
+    damping = rules.reputation.damping
     kept = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
     # floor and ceiling are published values, so that clamping after publishing is the same
-    return clamped(law, publish(kept * to_fraction(reputation) + Fraction(damping.apply) * mean))
+    return clamped(rules, publish(kept * to_fraction(reputation) + Fraction(damping.apply) * mean))

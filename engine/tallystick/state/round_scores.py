@@ -39,27 +39,27 @@ class TaskResult:
 
 
 def round_scores(
-    signals: Iterable[StateEvent], law: StateRules, reputation_of: Callable[[StateEvent], int]
+    events: Iterable[StateEvent], rules: StateRules, reputation_of: Callable[[StateEvent], int]
 ) -> dict[str, int]:
     """The round scores, in nano, by hotkey; empty where the rule set has none.
 
     Args:
-        signals: of one round; events that came alone and records of types without an emission do
+        events: of one round; events that came alone and records of types without an emission do
             not count. Each validator's record of a task counts on its own.
-        law: the law of the round.
+        rules: the rules of the round.
         reputation_of: the reputation, in nano, of a record's miner in its type, in the snapshot
             that the round is pinned to.
 
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
-    aggregation = law.rule_set.aggregation
+    aggregation = rules.rule_set.aggregation
     if aggregation is None or aggregation.round is None:
         return {}
     results = defaultdict[str, list[TaskResult]](list)
-    for signal in signals:
-        if signal.is_record and signal.skill_type in law.base_weights:
-            results[signal.hotkey].append(_result(signal, law, reputation_of(signal)))
+    for event in events:
+        if event.is_record and event.skill_type in rules.base_weights:
+            results[event.hotkey].append(_result(event, rules, reputation_of(event)))
     return {hotkey: round_score(each, aggregation.round) for hotkey, each in results.items()}
 
 
@@ -92,11 +92,11 @@ def _once(
     return round_half_even(weighted, sum(base_weights))
 
 
-def _result(signal: StateEvent, law: StateRules, reputation: int) -> TaskResult:
-    if signal.emission is None and not signal.missed:
+def _result(event: StateEvent, rules: StateRules, reputation: int) -> TaskResult:
+    if event.emission is None and not event.missed:
         raise StateError(
-            f"found a record of {signal.hotkey} in the round {signal.round} without an emission, "
+            f"found a record of {event.hotkey} in the round {event.round} without an emission, "
             "expected one: score it under the rule set of the state"
         )
-    base_weight = law.base_weights[signal.skill_type]
-    return TaskResult(signal.emission or 0, base_weight, reputation, signal.missed)
+    base_weight = rules.base_weights[event.skill_type]
+    return TaskResult(event.emission or 0, base_weight, reputation, event.missed)

@@ -1,41 +1,93 @@
-"""The law: what a rule set says about the state, as the transitions need it."""
+"""The rules that a state follows: what its rule set says, as the transitions need it.
+
+A state keeps its rule set, whole, in the first entry of its log. Transitions and queries read the
+sections of the rule set; formulas are bound when the threshold of a tier is asked for, and records
+are scored by a `Scorer` that the ledger binds when it needs one.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from tallystick.errors import StateError
+from tallystick.errors import DamagedError, StateError
+from tallystick.numbers.nano import from_decimal
+from tallystick.plugins.registry import Registry, installed
 from tallystick.records.messages import shown
 from tallystick.rules.model import RuleSet
+from tallystick.rules.reading import LoadedRuleSet, read_again
 from tallystick.rules.sections import Epochs, Groups, Reputation
-from tallystick.scoring.tiers import Thresholds, Tiers
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.tiers import Thresholds, Tiers
+    from tallystick.state.chain import Entry
+
+GENESIS = "genesis"
+"""The kind of the first entry of a log, which holds the rule set."""
 
 Section = TypeVar("Section")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class StateRules:
-    """A rule set, with what binding it gave.
+    """The rule set of a state.
 
     Attributes:
-        rule_set: the rule set.
-        digest: of what it means.
-        base_weights: by skill type, in nano; types without an emission are left out.
-        tiers: by skill type; types without tiers are left out.
-        seeds: by skill type, the tracked thresholds at the seed baselines, in nano.
+        loaded: the rule set, with its text and its digest.
+        registry: the plugins that have its formulas.
     """
 
-    rule_set: RuleSet
-    digest: str
-    base_weights: Mapping[str, int]
-    tiers: Mapping[str, Tiers]
-    seeds: Mapping[str, Thresholds]
+    loaded: LoadedRuleSet
+    registry: Registry
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rule set as a value."""
+        return self.loaded.rule_set
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the rule set means."""
+        return self.loaded.digest
+
+    @cached_property
+    def base_weights(self) -> Mapping[str, int]:
+        """By skill type, the base weight in nano; types without an emission are left out."""
+        types = self.rule_set.skill_types.items()
+        weights = {name: rules.base_weight for name, rules in types}
+        return {name: from_decimal(w) for name, w in weights.items() if w is not None}
+
+    @cached_property
+    def tiers(self) -> Mapping[str, Tiers]:
+        """By skill type, its tiers; types without tiers are left out."""
+        from tallystick.scoring.binding import bind_tiers  # noqa: PLC0415  # proves formulas
+
+        tiers = bind_tiers(self.loaded, self.registry)
+        return {} if tiers is None else dict.fromkeys(self._baselines, tiers)
+
+    @cached_property
+    def seeds(self) -> Mapping[str, Thresholds]:
+        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
+        epochs = self.rule_set.epochs
+        tracked = set() if epochs is None else set(epochs.thresholds)
+        found: dict[str, Thresholds] = {}
+        for name, tiers in self.tiers.items():
+            seeds = tiers.thresholds(dict.fromkeys(tiers.tracked, self._baselines[name]))
+            names = {*tiers.tracked, *tracked}
+            found[name] = {each: nano for each, nano in seeds.items() if each in names}
+        return found
+
+    @property
+    def _baselines(self) -> Mapping[str, int]:
+        types = self.rule_set.skill_types.items()
+        seeds = {name: rules.baseline for name, rules in types}
+        return {name: from_decimal(seed) for name, seed in seeds.items() if seed is not None}
 
     def check_type(self, skill_type: str) -> None:
         """Refuse a skill type that the rule set does not have.
@@ -56,7 +108,7 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return _said(self.rule_set.reputation, self, "reputation")
+        return self._section(self.rule_set.reputation, "reputation")
 
     @property
     def groups(self) -> Groups:
@@ -65,7 +117,7 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return _said(self.rule_set.groups, self, "groups")
+        return self._section(self.rule_set.groups, "groups")
 
     @property
     def epochs(self) -> Epochs:
@@ -74,30 +126,53 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return _said(self.rule_set.epochs, self, "epochs")
+        return self._section(self.rule_set.epochs, "epochs")
+
+    def _section(self, section: Section | None, name: str) -> Section:
+        if section is None:
+            raise StateError(
+                f"found no [{name}] in {self.rule_set.reference}, expected a rule set that has it"
+            )
+        return section
 
 
 def state_rules_of(scorer: Scorer) -> StateRules:
-    """The law of a bound rule set."""
-    types, rule_set = scorer.types, scorer.rule_set
-    tiers = {name: bound.tiers for name, bound in types.items() if bound.tiers is not None}
-    tracked = set(rule_set.epochs.thresholds) if rule_set.epochs is not None else set()
-    return StateRules(
-        rule_set=rule_set,
-        digest=scorer.digest,
-        base_weights={n: b.base_weight for n, b in types.items() if b.base_weight is not None},
-        tiers=tiers,
-        seeds={name: _tracked(types[name].seeds, tracked, tiers[name]) for name in tiers},
-    )
+    """The rules of a state that follows the rule set of a scorer."""
+    return StateRules(scorer.loaded, scorer.registry)
 
 
-def _tracked(seeds: Thresholds, tracked: set[str], tiers: Tiers) -> Thresholds:
-    return {name: nano for name, nano in seeds.items() if name in {*tiers.tracked, *tracked}}
+def genesis_rules(
+    genesis: Entry | None, where: str, registry: Registry | None = None
+) -> StateRules:
+    """The rules that the first entry of a log holds.
 
+    Args:
+        genesis: the first entry, if the log has one.
+        where: the store or the file, for errors.
+        registry: the plugins; by default the installed ones.
 
-def _said(section: Section | None, law: StateRules, name: str) -> Section:
-    if section is None:
-        raise StateError(
-            f"found no [{name}] in {law.rule_set.reference}, expected a rule set that has it"
+    Raises:
+        DamagedError: the entry is none that begins a log, or the installed plugins give the rule
+            set another meaning than it had.
+        RuleSetError: the rule set does not load with the installed plugins.
+    """
+    if genesis is None or genesis.kind != GENESIS:
+        kind = "nothing" if genesis is None else genesis.kind
+        raise DamagedError(
+            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
         )
-    return section
+    try:
+        said = json.loads(genesis.body)["rule_set"]
+        text, name, digest = said["text"], said["reference"], said["digest"]
+    except (ValueError, KeyError, TypeError):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        ) from None
+    found = registry or installed()
+    loaded = read_again(text, Path(f"{where}#{name}"), digest, found)
+    if loaded.digest != digest:
+        raise DamagedError(
+            f"{where}: found that {name} means {loaded.digest} with the installed "
+            f"plugins, expected {digest}: install the plugins that the state began with"
+        )
+    return StateRules(loaded, found)

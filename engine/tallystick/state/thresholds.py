@@ -19,15 +19,15 @@ from tallystick.state.rules import StateRules
 
 
 def next_baselines(
-    law: StateRules, skill_type: str, old: Thresholds, signals: Iterable[StateEvent]
+    rules: StateRules, skill_type: str, old: Thresholds, events: Iterable[StateEvent]
 ) -> Thresholds:
     """The baseline of a skill type after an epoch, by its name among the thresholds, in nano.
 
     Args:
-        law: the law.
+        rules: the rules.
         skill_type: one with tiers.
         old: the thresholds that the state tracks.
-        signals: those of the epoch of this type; what is not scored takes no part.
+        events: those of the epoch of this type; what is not scored takes no part.
 
     Returns:
         The median quality of the epoch, published once, or the seed, as the rule set says; the
@@ -36,17 +36,17 @@ def next_baselines(
     Raises:
         StateError: the rule set has no epochs.
     """
-    tracking, names = law.epochs.baseline, law.tiers[skill_type].tracked
+    tracking, names = rules.epochs.baseline, rules.tiers[skill_type].tracked
     if tracking is not None and tracking.mode == "published":
-        return {name: law.seeds[skill_type][name] for name in names}
-    results = _qualities(signals, tracking.roles) if tracking is not None else []
+        return {name: rules.seeds[skill_type][name] for name in names}
+    results = _qualities(events, tracking.roles) if tracking is not None else []
     if not results:
         return {name: old[name] for name in names}
     return dict.fromkeys(names, median(results))
 
 
 def next_threshold(
-    law: StateRules, skill_type: str, name: str, old: Thresholds, signals: Iterable[StateEvent]
+    rules: StateRules, skill_type: str, name: str, old: Thresholds, events: Iterable[StateEvent]
 ) -> int:
     """A tracked threshold of a skill type after an epoch, in nano (E20, E21).
 
@@ -54,17 +54,17 @@ def next_threshold(
     keep the old one. It is at least what the threshold's own formula gives at the new baseline.
 
     Args:
-        law: the law.
+        rules: the rules.
         skill_type: one with tiers.
         name: of a threshold that the rule set tracks.
         old: the thresholds that the state tracks, with the new baseline.
-        signals: those of the epoch of this type; what is not scored takes no part.
+        events: those of the epoch of this type; what is not scored takes no part.
 
     Raises:
         StateError: the rule set has no epochs.
     """
-    tracking, tiers = law.epochs.thresholds[name], law.tiers[skill_type]
-    best = nlargest(tracking.best, _results(tracking, signals))
+    tracking, tiers = rules.epochs.thresholds[name], rules.tiers[skill_type]
+    best = nlargest(tracking.best, _results(tracking, events))
     enough = len(best) >= tracking.minimum
     floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
     return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])
@@ -77,16 +77,16 @@ def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int
     return round_half_even(exact.numerator, exact.denominator)
 
 
-def _results(tracking: ThresholdTracking, signals: Iterable[StateEvent]) -> Iterable[int]:
+def _results(tracking: ThresholdTracking, events: Iterable[StateEvent]) -> Iterable[int]:
     """The results that count: all, or the best of each miner."""
     if not tracking.per_miner:
-        return _qualities(signals, tracking.roles)
+        return _qualities(events, tracking.roles)
     best: dict[str, int] = {}
-    for signal in signals:
-        if signal.quality is not None and signal.role in tracking.roles:
-            best[signal.hotkey] = max(signal.quality, best.get(signal.hotkey, signal.quality))
+    for event in events:
+        if event.quality is not None and event.role in tracking.roles:
+            best[event.hotkey] = max(event.quality, best.get(event.hotkey, event.quality))
     return best.values()
 
 
-def _qualities(signals: Iterable[StateEvent], roles: Roles) -> list[int]:
-    return [s.quality for s in signals if s.quality is not None and s.role in roles]
+def _qualities(events: Iterable[StateEvent], roles: Roles) -> list[int]:
+    return [s.quality for s in events if s.quality is not None and s.role in roles]

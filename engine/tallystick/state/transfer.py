@@ -19,10 +19,9 @@ from tallystick.io.lines import opened
 from tallystick.plugins.registry import Registry
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
-from tallystick.state.genesis import scorer_of
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import replay
-from tallystick.state.rules import state_rules_of
+from tallystick.state.rules import genesis_rules
 from tallystick.state.store.store import Store
 
 FORMAT = 1
@@ -98,14 +97,14 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
         genesis = next(entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
-        law = state_rules_of(scorer_of(genesis, str(path), registry))
+        rules = genesis_rules(genesis, str(path), registry)
         with Store.create(where) as (store, transaction):
-            journal = EventLog(transaction, law)
-            replay(journal, [genesis])
-            replay(journal, entries)
-            if (journal.entries, journal.hash) != (header.entries, header.hash):
-                raise _cut(path, journal.entries, header)
-            journal.finish()
+            log = EventLog(transaction, rules)
+            replay(log, [genesis])
+            replay(log, entries)
+            if (log.entries, log.hash) != (header.entries, header.hash):
+                raise _cut(path, log.entries, header)
+            log.finish()
         store.close()
     return header
 

@@ -23,17 +23,17 @@ U16_MAX = (1 << 16) - 1
 """The largest weight of Bittensor."""
 
 
-def weights_of(scores: Mapping[str, int], law: StateRules) -> dict[str, int]:
+def weights_of(scores: Mapping[str, int], rules: StateRules) -> dict[str, int]:
     """The published weights, in nano, by hotkey; empty when nobody has a score above 0.
 
     Args:
         scores: of one unit, such as nano; none negative.
-        law: without a cap the scores are only scaled to the sum 1.
+        rules: without a cap the scores are only scaled to the sum 1.
 
     Raises:
         StateError: a score is negative.
     """
-    aggregation = law.rule_set.aggregation
+    aggregation = rules.rule_set.aggregation
     cap = aggregation.cap if aggregation is not None else None
     return published(normalised(scores) if cap is None else capped(scores, cap))
 

@@ -40,7 +40,7 @@ def window_average(tasks: Sequence[Sequence[int]], last: int) -> Fraction:
 
 def window_score(
     tasks: Sequence[Sequence[int]],
-    law: StateRules,
+    rules: StateRules,
     *,
     done: int | None = None,
     immune: bool = False,
@@ -49,27 +49,27 @@ def window_score(
 
     Args:
         tasks: as in `window_average`.
-        law: the law.
+        rules: the rules.
         done: how many tasks the miner ever did; by default those that are given.
         immune: whether the network still shields the miner as a newcomer.
 
     Raises:
         StateError: the rule set has no window.
     """
-    aggregation = law.rule_set.aggregation
+    aggregation = rules.rule_set.aggregation
     if aggregation is None or aggregation.window is None:
         raise StateError(
-            f"found no [aggregation.window] in {law.rule_set.reference}, expected a rule set that "
-            "has it"
+            f"found no [aggregation.window] in {rules.rule_set.reference}, expected a rule set "
+            "that has it"
         )
     average = window_average(tasks, aggregation.window.tasks)
     count = sum(map(bool, tasks)) if done is None else done
     return publish(options_applied(average, aggregation.options, done=count, immune=immune))
 
 
-def longest_window(law: StateRules) -> int:
+def longest_window(rules: StateRules) -> int:
     """How many of the last tasks a score over the window may depend on; 0 without a window."""
-    aggregation = law.rule_set.aggregation
+    aggregation = rules.rule_set.aggregation
     if aggregation is None or aggregation.window is None:
         return 0
     warm_up = aggregation.options.warm_up if aggregation.options is not None else None

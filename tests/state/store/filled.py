@@ -1,4 +1,4 @@
-"""Signals and logs of them, made up."""
+"""Events and logs of them, made up."""
 
 import json
 
@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, Snapshot, State
+from tallystick.state.model import Miner, Snapshot, State, unstructure
 from tallystick.state.store.store import Store
-from tallystick.state.store.tables import SIGNALS
-from tallystick.state.store.transaction import Head, Transaction
+from tallystick.state.store.tables import EVENTS
+from tallystick.state.store.transaction import LogHead, Transaction
 
 EMPTY = State(0, {}, {})
 STATE = State(
@@ -23,7 +23,7 @@ _HOTKEYS = st.sampled_from(("5A", "5B", "5ß", "𝄞", "\uffff"))
 _NANO = st.none() | st.integers(0, 6 * 10**9)
 
 
-def signal(number: int, **changes: object) -> StateEvent:
+def event(number: int, **changes: object) -> StateEvent:
     """A record like no other of another number."""
     found = {
         "validator": "5V",
@@ -39,7 +39,7 @@ def signal(number: int, **changes: object) -> StateEvent:
 
 
 @st.composite
-def drawn_signals(draw: st.DrawFn) -> StateEvent:
+def drawn_events(draw: st.DrawFn) -> StateEvent:
     common = (draw(_HOTKEYS), draw(_HOTKEYS), draw(_NAMES), draw(st.text("ab\x00ß", max_size=3)))
     events = tuple(sorted(draw(st.lists(st.sampled_from(("up", "down")), max_size=3))))
     rest = draw(st.integers(0, 4)), draw(st.integers(0, 2**31 - 1)), events
@@ -50,35 +50,35 @@ def drawn_signals(draw: st.DrawFn) -> StateEvent:
 
 
 def batches() -> st.SearchStrategy[list[StateEvent]]:
-    return st.lists(drawn_signals(), unique_by=lambda each: each.identity, max_size=25)
+    return st.lists(drawn_events(), unique_by=lambda each: each.identity, max_size=25)
 
 
-def log_of(signals: list[StateEvent], previous: str = GENESIS_HASH, first: int = 1) -> list[Entry]:
+def log_of(events: list[StateEvent], previous: str = GENESIS_HASH, first: int = 1) -> list[Entry]:
     entries = []
-    for seq, each in enumerate(signals, first):
+    for seq, each in enumerate(events, first):
         entries.append(chained(previous, seq, "signal", each.to_line()))
         previous = entries[-1].hash
     return entries
 
 
-def record(transaction: Transaction, signals: list[StateEvent], counted_in: int = 0) -> list[Entry]:
-    """What a ledger does with signals, with the head that follows."""
+def record(transaction: Transaction, events: list[StateEvent], counted_in: int = 0) -> list[Entry]:
+    """What a ledger does with events, with the head that follows."""
     head = transaction.head()
     previous, entries = (head.hash, head.entries) if head else (GENESIS_HASH, 0)
-    added = log_of(signals, previous, entries + 1)
+    added = log_of(events, previous, entries + 1)
     transaction.append(added)
-    indexed = zip(added, signals, strict=True)
-    transaction.put_signals((entry.seq, each, counted_in) for entry, each in indexed)
+    indexed = zip(added, events, strict=True)
+    transaction.put_events((entry.seq, each, counted_in) for entry, each in indexed)
     last = added[-1].hash if added else previous
-    transaction.put_head(Head(counted_in, entries + len(added), last, STATE))
+    transaction.put_head(LogHead(counted_in, entries + len(added), last, STATE))
     return added
 
 
-def made(where: str, signals: list[StateEvent] | None = None) -> Store:
-    """A new store with signals in it."""
+def made(where: str, events: list[StateEvent] | None = None) -> Store:
+    """A new store with events in it."""
     with Store.create(where) as (store, transaction):
         transaction.put_snapshot(Snapshot(EMPTY, "sha256:0"))
-        record(transaction, signals or [])
+        record(transaction, events or [])
     return store
 
 
@@ -87,9 +87,9 @@ def contents(store: Store) -> str:
     with store.reading() as transaction:
         head = transaction.head()
         found = (
-            head and (head.epoch, head.entries, head.hash, head.state.to_dict()),
+            head and (head.epoch, head.entries, head.hash, unstructure(head.state)),
             [(e.seq, e.kind, e.body, e.hash) for e in transaction.entries()],
-            [[*map(str, row)] for row in transaction.rows(SIGNALS)],
+            [[*map(str, row)] for row in transaction.rows(EVENTS)],
             list(transaction.snapshots()),
             list(transaction.rounds().items()),
         )

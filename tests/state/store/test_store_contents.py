@@ -2,20 +2,22 @@
 
 import json
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from state.store.filled import STATE, batches, drawn_signals, log_of, made, record, signal
+from state.store.filled import STATE, batches, drawn_events, event, log_of, made, record
 
+from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, StoreError
+from tallystick.numbers.nano import from_text
 from tallystick.state.chain import check
 from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, Snapshot, State
-from tallystick.state.store.decoding import event_of, object_of
+from tallystick.state.model import Miner, Snapshot, State, unstructure
 from tallystick.state.store.store import Store
-from tallystick.state.store.tables import SIGNALS
-from tallystick.state.store.transaction import Head, Transaction
+from tallystick.state.store.tables import EVENTS
+from tallystick.state.store.transaction import LogHead, Transaction
 
 EXAMPLES = settings(
     max_examples=25,
@@ -34,24 +36,31 @@ def store(where: str) -> Store:
     return made(where)
 
 
-@given(drawn_signals())
+def reference(found: dict[str, Any]) -> StateEvent:
+    """The event of the JSON values of a line, spelled out."""
+    decimals = {name: from_text(found[name]) for name in ("quality", "emission") if name in found}
+    return StateEvent(**{**found, "events": tuple(found["events"]), **decimals})
+
+
+@given(drawn_events())
 def test_a_line_is_decoded_as_the_reference_does(drawn: StateEvent) -> None:
     line = drawn.to_line()
-    assert event_of(line) == StateEvent.from_dict(json.loads(line)) == drawn
+    assert StateEvent.from_line(line) == reference(json.loads(line)) == drawn
+    assert line.encode() == canonical_bytes(json.loads(line))
 
 
 @given(st.integers(-(10**40), 10**40), st.integers(0, 9))
 def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: int) -> None:
-    found = json.loads(signal(1).to_line())
+    found = json.loads(event(1).to_line())
     text = f"{number}.{'1' * places}" if places else str(number)
     line = json.dumps(found | {"quality": text})
     try:
-        expected = StateEvent.from_dict(found | {"quality": text})
+        expected = reference(found | {"quality": text})
     except NumberError:
         with pytest.raises(StoreError):
-            event_of(line)
+            StateEvent.from_line(line)
     else:
-        assert event_of(line) == expected
+        assert StateEvent.from_line(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,41 +69,43 @@ def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: 
         "",
         "{}",
         "[]",
-        signal(1).to_line()[:-1],
-        signal(1).to_line().replace('"round":1', '"round":"1"'),
-        signal(1).to_line().replace('"round"', '"rounds":1,"round"'),
-        signal(1).to_line().replace("0.000000001", "0.00000000１"),
-        signal(1).to_line().replace("0.000000001", ".000000001"),
-        signal(1).to_line().replace("primary", "tertiary"),
+        event(1).to_line()[:-1],
+        event(1).to_line().replace('"round":1', '"round":"1"'),
+        event(1).to_line().replace('"round"', '"rounds":1,"round"'),
+        event(1).to_line().replace("0.000000001", "0.00000000１"),
+        event(1).to_line().replace("0.000000001", ".000000001"),
+        event(1).to_line().replace("primary", "tertiary"),
     ],
 )
-def test_a_line_that_is_no_signal_is_damage(body: str) -> None:
-    with pytest.raises(StoreError, match="found a signal in the store that cannot be read"):
-        event_of(body)
+def test_a_line_that_is_no_event_is_damage(body: str) -> None:
+    with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
+        StateEvent.from_line(body)
 
 
-def test_a_text_that_is_no_object_is_damage() -> None:
-    assert object_of('{"a":[1,null]}', "a state") == {"a": [1, None]}
-    with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
-        object_of("[]", "a state")
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])
+def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
+    with made(where).writing() as transaction:
+        transaction.connection.exec_driver_sql(f"UPDATE tallystick_head SET state = '{text}'")  # noqa: S608  # our text
+        with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
+            transaction.head()
 
 
 def test_what_is_put_is_found(store: Store) -> None:
     miners = {f"5{n}": Miner(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
     snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
     with store.writing() as transaction:
-        assert transaction.head() == Head(0, 0, "0" * 64, STATE)
-        transaction.put_head(Head(7, 2**40, "ab" * 32, STATE))
+        assert transaction.head() == LogHead(0, 0, "0" * 64, STATE)
+        transaction.put_head(LogHead(7, 2**40, "ab" * 32, STATE))
         for each in snapshots:
             transaction.put_snapshot(each)
     with store.reading() as transaction:
-        assert transaction.head() == Head(7, 2**40, "ab" * 32, STATE)
+        assert transaction.head() == LogHead(7, 2**40, "ab" * 32, STATE)
         assert [transaction.snapshot(epoch) for epoch in (2, 1, 3)] == [*snapshots, None]
         found = list(transaction.snapshots())
     assert [epoch for epoch, *_ in found] == [0, 1, 2]
     for (_, digest, body), expected in zip(found[1:], snapshots[::-1], strict=True):
         assert digest == expected.digest
-        assert json.loads(body) == expected.to_dict()
+        assert json.loads(body) == unstructure(expected)
 
 
 def test_a_store_without_a_head_has_none(where: str) -> None:
@@ -115,8 +126,8 @@ def test_a_snapshot_is_never_replaced(store: Store) -> None:
         assert transaction.snapshot(STATE.epoch) == other
 
 
-def test_a_signal_is_indexed_once(store: Store) -> None:
-    twice = [signal(1), signal(1, quality=7)]
+def test_an_event_is_indexed_once(store: Store) -> None:
+    twice = [event(1), event(1, quality=7)]
     refused = pytest.raises(StoreError, match="found that the database refuses")
     with refused, store.writing() as transaction:
         record(transaction, twice)
@@ -156,34 +167,34 @@ def test_every_query_finds_what_a_list_would(
         raise Undone
 
 
-def _check_log(transaction: Transaction, signals: list[StateEvent]) -> None:
-    log = log_of(signals)
+def _check_log(transaction: Transaction, events: list[StateEvent]) -> None:
+    log = log_of(events)
     assert list(check(transaction.entries())) == log
     for first in (1, 2, len(log), len(log) + 1):
         assert list(transaction.entries(first)) == log[first - 1 :]
-    rows = list(transaction.rows(SIGNALS))
+    rows = list(transaction.rows(EVENTS))
     assert [(row[0], bytes(row[1]), row[3]) for row in rows] == [
-        (seq, each.identity, each.round) for seq, each in enumerate(signals, 1)
+        (seq, each.identity, each.round) for seq, each in enumerate(events, 1)
     ]
 
 
 def _check_epochs(
     transaction: Transaction, first: list[StateEvent], second: list[StateEvent]
 ) -> None:
-    for epoch, signals in ((0, first), (1, second), (2, [])):
-        assert list(transaction.signals(epoch)) == signals
-        assert list(transaction.evidence(epoch)) == [each.to_line() for each in signals]
+    for epoch, events in ((0, first), (1, second), (2, [])):
+        assert list(transaction.events(epoch)) == events
+        assert list(transaction.event_lines(epoch)) == [each.to_line() for each in events]
 
 
-def _check_queries(transaction: Transaction, signals: list[StateEvent]) -> None:
-    assert transaction.known(signals[::2]) == {each.identity: each for each in signals[::2]}
-    unknown = signal(10**6)
-    assert transaction.known([unknown, *signals[:1]]).keys() == {s.identity for s in signals[:1]}
+def _check_queries(transaction: Transaction, events: list[StateEvent]) -> None:
+    assert transaction.known(events[::2]) == {each.identity: each for each in events[::2]}
+    unknown = event(10**6)
+    assert transaction.known([unknown, *events[:1]]).keys() == {s.identity for s in events[:1]}
     for number in range(6):
-        expected = [each for each in signals if each.round == number]
-        assert list(transaction.signals_of_round(number)) == expected
-    for hotkey in {each.hotkey for each in signals} | {"nobody"}:
-        mine = [each for each in signals if each.hotkey == hotkey and each.id is None]
+        expected = [each for each in events if each.round == number]
+        assert list(transaction.events_of_round(number)) == expected
+    for hotkey in {each.hotkey for each in events} | {"nobody"}:
+        mine = [each for each in events if each.hotkey == hotkey and each.id is None]
         assert transaction.dispatched(hotkey) == {each.round for each in mine}
         ordered = sorted(mine, key=lambda s: (s.round, s.task_id, s.skill_type, s.validator))
         assert list(transaction.scored(hotkey)) == ordered[::-1]
@@ -199,16 +210,16 @@ def _check_roles(transaction: Transaction, hotkey: str, mine: list[StateEvent]) 
 
 
 def test_results_of_many_pages_come_whole(store: Store) -> None:
-    signals = [signal(n, round=n // 40, hotkey="5A" if n % 3 else "5B") for n in range(5000)]
+    events = [event(n, round=n // 40, hotkey="5A" if n % 3 else "5B") for n in range(5000)]
     with store.writing() as transaction:
-        entries = record(transaction, signals)
+        entries = record(transaction, events)
     with store.reading() as transaction:
         assert list(transaction.entries()) == entries
         assert list(transaction.entries(4000)) == entries[3999:]
-        assert list(transaction.signals(0)) == signals
-        assert len(transaction.known(signals)) == len(signals)
+        assert list(transaction.events(0)) == events
+        assert len(transaction.known(events)) == len(events)
         mine = sorted(
-            (each for each in signals if each.hotkey == "5A"),
+            (each for each in events if each.hotkey == "5A"),
             key=lambda each: (each.round, each.task_id),
             reverse=True,
         )
@@ -216,24 +227,24 @@ def test_results_of_many_pages_come_whole(store: Store) -> None:
 
 
 def test_a_reader_who_stops_early_leaves_nothing_open(where: str) -> None:
-    store = made(where, [signal(n) for n in range(300)])
+    store = made(where, [event(n) for n in range(300)])
     with store.reading() as transaction:
-        started = [transaction.entries(), transaction.signals(0), transaction.scored("5A")]
+        started = [transaction.entries(), transaction.events(0), transaction.scored("5A")]
         assert all(next(each) for each in started)  # type: ignore[call-overload]
     with store.writing() as transaction:
-        record(transaction, [signal(1000)])
+        record(transaction, [event(1000)])
     del started
 
 
 def test_a_changed_body_is_damage(where: str) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     with store.writing() as transaction:
         transaction.connection.exec_driver_sql("UPDATE tallystick_log SET body = '{}'")
         transaction.connection.exec_driver_sql("UPDATE tallystick_head SET state = 'x'")
     with store.reading() as transaction:
         with pytest.raises(StoreError, match="the log, entry 1: found the hash"):
             list(check(transaction.entries()))
-        with pytest.raises(StoreError, match="found a signal in the store that cannot be read"):
-            list(transaction.signals(0))
+        with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
+            list(transaction.events(0))
         with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
             transaction.head()

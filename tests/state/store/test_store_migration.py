@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
-from state.store.filled import contents, made, signal
+from state.store.filled import contents, event, made
 
 from tallystick.errors import StoreError
 from tallystick.state.store import migration
@@ -93,7 +93,7 @@ def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_older_store_is_migrated_and_keeps_everything(
     where: str, request: pytest.FixtureRequest
 ) -> None:
-    old = made(where, [signal(1), signal(2)])
+    old = made(where, [event(1), event(2)])
     before = contents(old)
     request.getfixturevalue("newer")
     store = Store.open(where)
@@ -106,7 +106,7 @@ def test_an_older_store_is_migrated_and_keeps_everything(
 
 
 def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.FixtureRequest) -> None:
-    old = made(where, [signal(1)])
+    old = made(where, [event(1)])
     before = contents(old)
     script: Path = request.getfixturevalue("newer")
     script.write_text(NEXT + '    op.drop_table("nowhere")\n')

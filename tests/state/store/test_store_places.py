@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 from state.databases import drop_database, new_database
-from state.store.filled import contents, made, record, signal
+from state.store.filled import contents, event, made, record
 
 from tallystick.errors import StoreError
 from tallystick.state.store.connection import TIMEOUT, place_of
@@ -35,7 +35,7 @@ def test_a_file_is_named_by_a_path_or_a_url(tmp_path: Path, form: str, name: str
     if form != "{}" and "?" in name:
         name = "mit leer ß.db"
     path = tmp_path / name
-    store = made(form.format(path), [signal(1)])
+    store = made(form.format(path), [event(1)])
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert contents(Store.open(str(path))) == contents(store)
 
@@ -48,7 +48,7 @@ def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
-    store = made(database, [signal(1)])
+    store = made(database, [event(1)])
     named = make_url(database).set(drivername="postgresql+psycopg")
     other = Store.open(named.render_as_string(hide_password=False))
     assert contents(other) == contents(store)
@@ -164,7 +164,7 @@ def test_a_database_of_postgresql_may_hold_something_else_too(database: str) -> 
 
 
 def test_a_store_is_made_once(where: str) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     before = contents(store)
     with pytest.raises(StoreError, match="found a store, expected none"), Store.create(where):
         pass
@@ -181,19 +181,19 @@ def test_a_database_that_is_not_unicode_is_refused(server: str) -> None:
 
 
 def test_a_database_that_may_only_be_read_can_be_read(database: str) -> None:
-    store = made(database, [signal(1)])
+    store = made(database, [event(1)])
     before = contents(store)
     name = make_url(database).database
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
     refused = pytest.raises(StoreError, match="found a store that can only be read, expected one")
     with refused, store.writing() as transaction:
-        record(transaction, [signal(2)])
+        record(transaction, [event(2)])
     assert contents(Store.open(database)) == before
 
 
 def test_a_user_without_rights_is_told(database: str) -> None:
-    store = made(database, [signal(1)])
+    store = made(database, [event(1)])
     with store.writing() as transaction:
         transaction.connection.exec_driver_sql("REVOKE ALL ON tallystick_log FROM postgres")
         transaction.connection.exec_driver_sql("DROP ROLE IF EXISTS stranger")
@@ -227,7 +227,7 @@ def test_a_file_that_may_only_be_read_can_be_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"
         # another process keeps it open, so that the files beside it are there
-        with made(str(path), [signal(1)]).reading() as transaction:
+        with made(str(path), [event(1)]).reading() as transaction:
             assert transaction.head()
             for each in path.parent.iterdir():
                 each.chmod(0o444)

@@ -1,6 +1,6 @@
 """A transaction is whole or nothing, whatever happens to it, and one writes at a time."""
 
-import signal as signals
+import signal
 import subprocess
 import sys
 import time
@@ -10,13 +10,13 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from state.store.filled import contents, made, record, signal
+from state.store.filled import contents, event, made, record
 
 import tallystick
 from tallystick.errors import StoreError
 from tallystick.state.chain import check
 from tallystick.state.store.store import Store
-from tallystick.state.store.tables import SIGNALS
+from tallystick.state.store.tables import EVENTS
 
 TESTS = Path(__file__).parents[2]
 ENGINE = Path(tallystick.__file__).parents[1]
@@ -41,55 +41,55 @@ def python(program: str, *arguments: str) -> subprocess.Popen[str]:
 def test_a_block_that_raises_leaves_everything_as_it_was(
     where: str, error: type[BaseException]
 ) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     before = contents(store)
     with pytest.raises(error):
         _write_and_raise(store, error)
     assert contents(store) == before
     with store.writing() as transaction:
-        record(transaction, [signal(2)])
+        record(transaction, [event(2)])
     assert contents(store) != before
 
 
 def _write_and_raise(store: Store, error: type[BaseException]) -> None:
     with store.writing() as transaction:
-        record(transaction, [signal(2)])
+        record(transaction, [event(2)])
         transaction.put_round(1, None)
         raise error
 
 
 def test_a_block_that_raises_makes_no_store(where: str) -> None:
     with suppress(Interrupted), Store.create(where) as (_, transaction):
-        record(transaction, [signal(1)])
+        record(transaction, [event(1)])
         raise Interrupted
     with pytest.raises(StoreError, match="found no store, expected the store of a state: run"):
         Store.open(where)
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     assert contents(Store.open(where)) == contents(store)
 
 
 def test_a_transaction_sees_what_it_wrote_and_others_see_it_once_it_is_done(where: str) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     before = contents(store)
     with store.reading() as early:
         assert early.head()
         with store.writing() as transaction:
-            record(transaction, [signal(2)])
-            assert list(transaction.signals(0)) == [signal(1), signal(2)]
+            record(transaction, [event(2)])
+            assert list(transaction.events(0)) == [event(1), event(2)]
             assert contents(store) == before
         assert contents(store) != before
-        assert list(early.signals(0)) == [signal(1)]
+        assert list(early.events(0)) == [event(1)]
 
 
 def test_a_reader_sees_one_instant_also_of_what_it_reads_late(where: str) -> None:
-    store = made(where, [signal(n) for n in range(150)])
+    store = made(where, [event(n) for n in range(150)])
     with store.reading() as transaction:
         entries = transaction.entries()
         first = next(entries)
         with store.writing() as other:
-            record(other, [signal(n) for n in range(150, 200)])
+            record(other, [event(n) for n in range(150, 200)])
         assert len([first, *entries]) == 150
-        assert len(list(transaction.rows(SIGNALS))) == 150
+        assert len(list(transaction.rows(EVENTS))) == 150
 
 
 def test_reading_cannot_write(where: str) -> None:
@@ -97,15 +97,15 @@ def test_reading_cannot_write(where: str) -> None:
     before = contents(store)
     refused = pytest.raises(StoreError, match="found a store that can only be read")
     with refused, store.reading() as transaction:
-        record(transaction, [signal(1)])
+        record(transaction, [event(1)])
     assert contents(store) == before
 
 
 def test_a_second_writer_waits_and_then_says_that_the_store_is_locked(where: str) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     impatient = Store.open(where, timeout=0.2)
     with store.writing() as transaction:
-        record(transaction, [signal(2)])
+        record(transaction, [event(2)])
         start = time.monotonic()
         with pytest.raises(StoreError) as found, impatient.writing():
             pass
@@ -114,7 +114,7 @@ def test_a_second_writer_waits_and_then_says_that_the_store_is_locked(where: str
             str(found.value)
         )
     with impatient.writing() as transaction:
-        record(transaction, [signal(3)])
+        record(transaction, [event(3)])
     assert len(_entries(store)) == 3
 
 
@@ -132,7 +132,7 @@ def test_writers_take_turns(where: str) -> None:
         start.wait()
         for number in range(5):
             with store.writing() as transaction:
-                record(transaction, [signal(10 * worker + number)])
+                record(transaction, [event(10 * worker + number)])
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
@@ -149,7 +149,7 @@ def test_of_several_that_make_a_store_one_does(where: str) -> None:
     def make(worker: int) -> str:
         start.wait()
         try:
-            made(where, [signal(worker)])
+            made(where, [event(worker)])
         except StoreError as error:
             return str(error)
         return "made"
@@ -162,20 +162,20 @@ def test_of_several_that_make_a_store_one_does(where: str) -> None:
 
 
 WRITE_AND_WAIT = """
-from state.store.filled import record, signal
+from state.store.filled import record, event
 from tallystick.state.store.store import Store
 with Store.open(sys.argv[1]).writing() as transaction:
-    record(transaction, [signal(n) for n in range(100, 3000)])
+    record(transaction, [event(n) for n in range(100, 3000)])
     print("written", flush=True)
     sys.stdin.read()
     import time; time.sleep(60)
 """
 
 MAKE_AND_WAIT = """
-from state.store.filled import record, signal
+from state.store.filled import record, event
 from tallystick.state.store.store import Store
 with Store.create(sys.argv[1]) as (store, transaction):
-    record(transaction, [signal(n) for n in range(3000)])
+    record(transaction, [event(n) for n in range(3000)])
     print("written", flush=True)
     import time; time.sleep(60)
 """
@@ -185,18 +185,18 @@ def kill_when_written(program: str, where: str) -> None:
     with python(program, where) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        process.send_signal(signals.SIGKILL)
+        process.send_signal(signal.SIGKILL)
         _, errors = process.communicate()
     assert line == "written\n", errors
 
 
 def test_a_process_that_is_killed_leaves_everything_as_it_was(where: str) -> None:
-    store = made(where, [signal(1)])
+    store = made(where, [event(1)])
     before = contents(store)
     kill_when_written(WRITE_AND_WAIT, where)
     assert contents(store) == before
     with store.writing() as transaction:
-        record(transaction, [signal(2)])
+        record(transaction, [event(2)])
     assert len(_entries(store)) == 2
 
 
@@ -204,13 +204,13 @@ def test_a_process_that_is_killed_makes_no_store(where: str) -> None:
     kill_when_written(MAKE_AND_WAIT, where)
     with pytest.raises(StoreError, match="found no store"):
         Store.open(where)
-    assert len(_entries(made(where, [signal(1)]))) == 1
+    assert len(_entries(made(where, [event(1)]))) == 1
 
 
 FILL = """
 import resource
 from pathlib import Path
-from state.store.filled import made, record, signal
+from state.store.filled import made, record, event
 from tallystick.errors import StoreError
 from tallystick.state.store.store import Store
 room = int(sys.argv[2])
@@ -218,9 +218,9 @@ sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 try:
     if sys.argv[3] == "make":
-        made(sys.argv[1], [signal(n) for n in range(20_000)])
+        made(sys.argv[1], [event(n) for n in range(20_000)])
     with Store.open(sys.argv[1]).writing() as transaction:
-        record(transaction, [signal(n) for n in range(100, 20_000)])
+        record(transaction, [event(n) for n in range(100, 20_000)])
 except StoreError as error:
     print(error)
 """
@@ -230,7 +230,7 @@ except StoreError as error:
 @pytest.mark.parametrize("how", ["make", "open"])
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, room: int, how: str) -> None:
     path = tmp_path / "s.db"
-    before = contents(made(str(path), [signal(1)])) if how == "open" else None
+    before = contents(made(str(path), [event(1)])) if how == "open" else None
     with python(FILL, str(path), str(room), how) as process:
         said, errors = process.communicate()
     assert "found no room to write, expected some on the disk" in said, said + errors

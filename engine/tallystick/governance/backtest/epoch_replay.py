@@ -1,7 +1,7 @@
 """Replay: the epochs of a history under one candidate, by the pure transitions of the state.
 
 Every miner of the history is registered from the beginning, for the types that it has records of.
-The records of an epoch are scored by the snapshot that they are pinned to, become signals, and
+The records of an epoch are scored by the snapshot that they are pinned to, become events, and
 close it. Of records that the same validator gave of one miner, task and round in an epoch the first
 counts. The result is what a ledger gives that is fed the same records, epoch by epoch.
 
@@ -98,9 +98,9 @@ def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
     Raises:
         StateError: the rule set has no epochs.
     """
-    law = state_rules_of(candidate.scorer)
-    law.epochs  # noqa: B018  # said at once that there are none
-    run = _Replay(place, candidate.scorer, law, calendar, on_epoch)
+    rules = state_rules_of(candidate.scorer)
+    rules.epochs  # noqa: B018  # said at once that there are none
+    run = _Replay(place, candidate.scorer, rules, calendar, on_epoch)
     for epoch, parts in _by_epoch(reader, calendar):
         run.close(epoch, parts)
     return run.outcome(miners)
@@ -126,34 +126,34 @@ class _Replay:
     """One candidate on its way through the epochs."""
 
     def __init__(
-        self, place: int, scorer: Scorer, law: StateRules, calendar: Calendar, on_epoch: OnEpoch
+        self, place: int, scorer: Scorer, rules: StateRules, calendar: Calendar, on_epoch: OnEpoch
     ) -> None:
-        self.place, self.scorer, self.law, self.on_epoch = place, scorer, law, on_epoch
-        self.state = State(0, _registered(law, calendar.types), law.seeds)
+        self.place, self.scorer, self.rules, self.on_epoch = place, scorer, rules, on_epoch
+        self.state = State(0, _registered(rules, calendar.types), rules.seeds)
         self.first = min(calendar.records, default=0)
         self.records = 0
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
         self.scores, self.rounds = Counter[str](), Counter[str]()
         # many records have one consensus
-        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, law))
+        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, rules))
 
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
-        self.state = _skipped(self.state, epoch, self.law)
+        self.state = _skipped(self.state, epoch, self.rules)
         self._tell()
-        signals = _distinct(s for part in parts for s in self._signals(part))
-        self._sum(signals)
+        events = _distinct(s for part in parts for s in self._signals(part))
+        self._sum(events)
         before = self.state
-        flags = Counter(s.hotkey for s in signals for event in s.events if event == FLAG)
-        self.state = close_epoch(flag(before, flags), signals, self.law, {epoch: before})
-        self.records = len(signals)
+        flags = Counter(s.hotkey for s in events for event in s.events if event == FLAG)
+        self.state = close_epoch(flag(before, flags), events, self.rules, {epoch: before})
+        self.records = len(events)
 
     def outcome(self, miners: Sequence[str]) -> StateOutcome:
         """What it came to."""
         final = self._tell()
-        has_rounds = self.law.rule_set.aggregation is not None and (
-            self.law.rule_set.aggregation.round is not None
+        has_rounds = self.rules.rule_set.aggregation is not None and (
+            self.rules.rule_set.aggregation.round is not None
         )
         return StateOutcome(
             first=self.first,
@@ -177,24 +177,24 @@ class _Replay:
         self.on_epoch(found)
         return found
 
-    def _sum(self, signals: Sequence[StateEvent]) -> None:
+    def _sum(self, events: Sequence[StateEvent]) -> None:
         rounds = defaultdict[int, list[StateEvent]](list)
-        for signal in signals:
-            rounds[signal.round].append(signal)
-            if signal.quality is not None:
-                self.quality[signal.skill_type][signal.hotkey] += signal.quality
-            if signal.emission is not None:
-                self.emission[signal.skill_type][signal.hotkey] += signal.emission
+        for event in events:
+            rounds[event.round].append(event)
+            if event.quality is not None:
+                self.quality[event.skill_type][event.hotkey] += event.quality
+            if event.emission is not None:
+                self.emission[event.skill_type][event.hotkey] += event.emission
         for of_round in rounds.values():
-            for hotkey, score in round_scores(of_round, self.law, self._reputation).items():
+            for hotkey, score in round_scores(of_round, self.rules, self._reputation).items():
                 self.scores[hotkey] += score
                 self.rounds[hotkey] += 1
 
-    def _reputation(self, signal: StateEvent) -> int:
-        return pinned_reputation(self.state, self.law, signal.hotkey, signal.skill_type)
+    def _reputation(self, event: StateEvent) -> int:
+        return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
     def _signals(self, rows: FactRows) -> Iterator[StateEvent]:
-        """The signals of the records of one type that the rule set accepts."""
+        """The events of the records of one type that the rule set accepts."""
         if rows.skill_type not in self.scorer.types:
             return
         valid, _ = judged(rows, self.scorer)
@@ -257,31 +257,31 @@ def _who(rows: FactRows) -> Iterator[_Who]:
 _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
 
 
-def _distinct(signals: Iterable[StateEvent]) -> list[StateEvent]:
-    """The first signal of each record."""
+def _distinct(events: Iterable[StateEvent]) -> list[StateEvent]:
+    """The first event of each record."""
     found: dict[tuple[str, str, str, str, int], StateEvent] = {}
-    for signal in signals:
-        found.setdefault(_SAME(signal), signal)
+    for event in events:
+        found.setdefault(_SAME(event), event)
     return list(found.values())
 
 
-def _registered(law: StateRules, types: Mapping[str, frozenset[str]]) -> dict[str, Miner]:
+def _registered(rules: StateRules, types: Mapping[str, frozenset[str]]) -> dict[str, Miner]:
     """Every miner with the initial reputation of each type that the rule set has."""
-    has_reputation = law.rule_set.reputation is not None
-    initial = initial_reputation(law) if has_reputation else 0
+    has_reputation = rules.rule_set.reputation is not None
+    initial = initial_reputation(rules) if has_reputation else 0
     found = {}
     for hotkey, names in sorted(types.items()):
-        declared = tuple(sorted(names & law.rule_set.skill_types.keys()))
+        declared = tuple(sorted(names & rules.rule_set.skill_types.keys()))
         if declared:
             reputation = dict.fromkeys(declared, initial) if has_reputation else {}
             found[hotkey] = Miner(hotkey, None, declared, reputation)
     return found
 
 
-def _skipped(state: State, epoch: int, law: StateRules) -> State:
+def _skipped(state: State, epoch: int, rules: StateRules) -> State:
     """The state after epochs without records; once one changes nothing, none does."""
     while state.epoch < epoch:
-        after = close_epoch(state, (), law, {})
+        after = close_epoch(state, (), rules, {})
         if attrs.evolve(after, epoch=state.epoch) == state:
             return attrs.evolve(state, epoch=epoch)
         state = after

@@ -2,7 +2,8 @@
 
 SQLite keeps a store in one file, in WAL mode, so that readers and the one writer do not wait for
 each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. ``synchronous=FULL``
-makes a commit survive a power cut.
+makes a commit survive a power cut. What a database says when it fails becomes a `StoreError` that
+names the store and says what to do.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from typing import Literal
 import attrs
 from sqlalchemy import Connection, Engine, NullPool, create_engine
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tallystick.errors import StoreError
-from tallystick.state.store.failures import CANNOT_OPEN, NOT_OURS, explained
 
 TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
@@ -31,6 +31,66 @@ _LOCK = int.from_bytes(b"tallysti", "big")
 _MAGIC = b"SQLite format 3\0"
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
+
+_BUSY = (
+    "found the store locked by another process, expected it to be free within {timeout:g} s: wait "
+    "until that process is done, then run the command again"
+)
+_READ_ONLY = (
+    "found a store that can only be read, expected one that can be written: allow writing to it "
+    "and to its folder, or use a copy"
+)
+_FULL = (
+    "found no room to write, expected some on the disk and within the limit of file sizes: make "
+    "room, then run the command again"
+)
+_BROKEN = "found a disk that fails ({reason}), expected one that works: check the disk"
+_CANNOT_OPEN = "found a file that cannot be opened, expected a store: check its permissions"
+_NOT_OURS = "found a file that is not a database, expected the store of a state: check the path"
+_DAMAGED = "found a damaged store, expected a sound one: take it back from a copy"
+_NO_RIGHT = (
+    "found no right to do this in the database, expected the right to create, read and write "
+    "tables: grant it, or connect as another user"
+)
+_LOST = (
+    "found no connection to the database ({reason}), expected one: check the URL and that the "
+    "server runs, then run the command again"
+)
+_OTHER = "found that the database refuses ({reason}), expected it to agree: nothing has changed"
+
+# by the beginning of the name of SQLite's extended error code
+_SQLITE = {
+    "SQLITE_BUSY": _BUSY,
+    "SQLITE_LOCKED": _BUSY,
+    "SQLITE_READONLY": _READ_ONLY,
+    "SQLITE_PERM": _READ_ONLY,
+    "SQLITE_FULL": _FULL,
+    # what a write, or a file beside the store, gives that the limit of file sizes or a quota stops
+    "SQLITE_IOERR_WRITE": _FULL,
+    "SQLITE_IOERR_SHM": _FULL,
+    "SQLITE_IOERR": _BROKEN,
+    "SQLITE_CANTOPEN": _CANNOT_OPEN,
+    "SQLITE_AUTH": _CANNOT_OPEN,
+    "SQLITE_NOTADB": _NOT_OURS,
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_CONSTRAINT": _OTHER,
+}
+
+# by the beginning of PostgreSQL's five-letter code (its manual, appendix A)
+_POSTGRESQL = {
+    "55P03": _BUSY,
+    "40P01": _BUSY,
+    "25006": _READ_ONLY,
+    "53100": _FULL,
+    "42501": _NO_RIGHT,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+    "08": _LOST,
+    "28": _LOST,
+    "3D": _LOST,
+    "53": _LOST,
+    "57P": _LOST,
+}
 
 
 @attrs.frozen
@@ -58,7 +118,7 @@ class Place:
         Raises:
             StoreError: whatever the database raises, with what to do.
         """
-        with explained(self.shown, self.timeout), self.engine.connect() as connection:
+        with _explained(self.shown, self.timeout), self.engine.connect() as connection:
             if self.path is not None:
                 _begin_sqlite(connection, access)
             else:
@@ -69,7 +129,7 @@ class Place:
     def use_wal(self) -> None:
         """Put the file of SQLite into WAL mode, in which it stays."""
         if self.path is not None:
-            with explained(self.shown, self.timeout), self.engine.connect() as connection:
+            with _explained(self.shown, self.timeout), self.engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
 
@@ -131,7 +191,7 @@ def _check_file(path: Path, create: bool) -> None:
         )
     # SQLite takes a file of a few bytes for an empty one, and would write over it
     if path.exists() and _start(path) not in (b"", _MAGIC):
-        raise StoreError(f"{path}: {NOT_OURS}")
+        raise StoreError(f"{path}: {_NOT_OURS}")
 
 
 def _start(path: Path) -> bytes:
@@ -139,7 +199,7 @@ def _start(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(len(_MAGIC))
     except OSError as error:
-        raise StoreError(f"{path}: {CANNOT_OPEN}") from error
+        raise StoreError(f"{path}: {_CANNOT_OPEN}") from error
 
 
 def _server(url: URL, timeout: float) -> Place:
@@ -182,3 +242,35 @@ def _begin_postgresql(
         raise StoreError(
             f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
         )
+
+
+@contextmanager
+def _explained(where: str, timeout: float) -> Iterator[None]:
+    """Whatever the database raises inside, as a `StoreError` that names the store.
+
+    Args:
+        where: the store, as it may be shown.
+        timeout: for how many seconds a lock is waited for.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        reason = _first_line(error.orig)
+        template = _template(error.orig)
+        raise StoreError(f"{where}: {template.format(timeout=timeout, reason=reason)}") from error
+
+
+def _template(error: BaseException | None) -> str:
+    if isinstance(error, sqlite3.Error):
+        name = getattr(error, "sqlite_errorname", "")
+        return next((t for code, t in _SQLITE.items() if name.startswith(code)), _OTHER)
+    # psycopg leaves it out when it never reached a server, or lost it
+    state = getattr(error, "sqlstate", None)
+    if state is None:
+        return _LOST
+    return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
+
+
+def _first_line(error: BaseException | None) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no reason given"

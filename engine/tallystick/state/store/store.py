@@ -45,9 +45,7 @@ class Store:
         if own is None:
             return False
         real = os.path.realpath(own)
-        return os.path.realpath(path) in {
-            f"{real}{end}" for end in ("", "-wal", "-shm", "-journal")
-        }
+        return os.path.realpath(path) in {f"{real}{end}" for end in ("", "-wal", "-shm", "-log")}
 
     @classmethod
     @contextmanager

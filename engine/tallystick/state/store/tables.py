@@ -1,7 +1,7 @@
 """The tables of a store, as the newest version has them.
 
 The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
-signals are an index over entries of the log, with what is searched by.
+events are an index over entries of the log, with what is searched by.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ PREFIX = "tallystick_"
 """What the name of every table of ours begins with."""
 VERSION_TABLE = f"{PREFIX}version"
 """Where Alembic keeps the version of the schema."""
-SIGNAL = "signal"
-"""The kind of the log entries that hold signals."""
 
 # SQLite keeps the rows of a table by its key only when that is declared as INTEGER
 _Count = BigInteger().with_variant(Integer(), "sqlite")
@@ -50,7 +48,7 @@ LOG = Table(
     Column("hash", Text, nullable=False),
 )
 
-SIGNALS = Table(
+EVENTS = Table(
     f"{PREFIX}signals",
     METADATA,
     Column("seq", _Count, primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""Files of records and late events become signals: scored, told apart, and bad lines told."""
+"""Files of records and late events become events: scored, told apart, and bad lines told."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ from tallystick.records.rejects import Reject
 from tallystick.resources import schema_path
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
-from tallystick.state.intake import Batch, Intake, events_of
+from tallystick.state.ingest import EventBatch, EventDecoder, events_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -65,25 +65,25 @@ def dumped(*rows: object) -> list[bytes]:
     return [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
 
 
-def taken(scorer: tallystick.Scorer, *rows: object) -> Batch:
-    return Intake(scorer).score_lines(dumped(*rows))
+def taken(scorer: tallystick.Scorer, *rows: object) -> EventBatch:
+    return EventDecoder(scorer).score_lines(dumped(*rows))
 
 
-def signal(scorer: tallystick.Scorer, row: object) -> StateEvent:
-    """The signal of one good line."""
+def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
+    """The event of one good line."""
     found = taken(scorer, row)
     assert not found.rejects
-    ((line, only),) = found.signals
+    ((line, only),) = found.events
     assert line == 1
     return only
 
 
-def whole(path: Path, scorer: tallystick.Scorer) -> Batch:
-    signals, rejects = list[tuple[int, StateEvent]](), list[Reject]()
+def whole(path: Path, scorer: tallystick.Scorer) -> EventBatch:
+    events, rejects = list[tuple[int, StateEvent]](), list[Reject]()
     for batch in events_of(path, scorer):
-        signals += batch.signals
+        events += batch.events
         rejects += batch.rejects
-    return Batch(signals, rejects)
+    return EventBatch(events, rejects)
 
 
 def nano(value: Decimal | None) -> int | None:
@@ -100,7 +100,7 @@ def band(consensus: Decimal | None) -> list[str]:
 
 
 def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
-    """The signal of a record, from its JSON and its result; its digest is checked elsewhere."""
+    """The event of a record, from its JSON and its result; its digest is checked elsewhere."""
     row, result = json.loads(line), scorer.score(line, line=number)
     events = row.get("events", [])
     return StateEvent(
@@ -122,7 +122,7 @@ def without_digest(found: StateEvent) -> StateEvent:
     return attrs.evolve(found, record=None)
 
 
-def test_the_signals_are_what_scoring_each_record_gives(
+def test_the_events_are_what_scoring_each_record_gives(
     scorer: tallystick.Scorer, tmp_path: Path
 ) -> None:
     thresholds = {name: {"baseline": 200_000_000} for name in SKILLS}
@@ -133,12 +133,12 @@ def test_the_signals_are_what_scoring_each_record_gives(
     found = whole(path, pinned)
     assert not found.rejects
     numbered = list(enumerate(data, 1))
-    assert [(line, without_digest(one)) for line, one in found.signals] == [
+    assert [(line, without_digest(one)) for line, one in found.events] == [
         (number, wanted(pinned, line, number)) for number, line in numbered
     ]
-    assert {one.missed for _, one in found.signals} == {False, True}
-    assert None in {one.quality for _, one in found.signals}
-    assert {e for _, one in found.signals for e in one.events if e.startswith("consensus")} == {
+    assert {one.missed for _, one in found.events} == {False, True}
+    assert None in {one.quality for _, one in found.events}
+    assert {e for _, one in found.events for e in one.events if e.startswith("consensus")} == {
         "consensus_pass",
         "consensus_weak",
         "consensus_fail",
@@ -147,9 +147,9 @@ def test_the_signals_are_what_scoring_each_record_gives(
     assert found != whole(path, scorer)
 
 
-def test_signals_survive_their_canonical_line(scorer: tallystick.Scorer) -> None:
-    for _, one in taken(scorer, *(line for line in lines(9, 100, SKILLS)), EVENT).signals:
-        assert StateEvent.from_dict(json.loads(one.to_line())) == one
+def test_events_survive_their_canonical_line(scorer: tallystick.Scorer) -> None:
+    for _, one in taken(scorer, *(line for line in lines(9, 100, SKILLS)), EVENT).events:
+        assert StateEvent.from_line(one.to_line()) == one
 
 
 @pytest.mark.parametrize(
@@ -178,29 +178,29 @@ def test_signals_survive_their_canonical_line(scorer: tallystick.Scorer) -> None
 def test_a_consensus_is_the_event_of_its_band(
     scorer: tallystick.Scorer, consensus: object, event: str
 ) -> None:
-    found = signal(scorer, example(consensus=consensus, events=["rerun_pass", "probe_fail"]))
+    found = state_event(scorer, example(consensus=consensus, events=["rerun_pass", "probe_fail"]))
     assert found.events == (event, "probe_fail", "rerun_pass")
 
 
 @pytest.mark.parametrize("row", [example(consensus=None), {**example(), "consensus": None}])
 def test_without_a_consensus_there_is_no_event_of_it(scorer: tallystick.Scorer, row: Row) -> None:
-    assert signal(scorer, row).events == ()
+    assert state_event(scorer, row).events == ()
     del row["consensus"]
-    assert signal(scorer, row).events == ()
+    assert state_event(scorer, row).events == ()
 
 
 def test_events_that_repeat_stay(scorer: tallystick.Scorer) -> None:
-    found = signal(scorer, example(consensus=None, events=["rerun_pass", "rerun_pass"]))
+    found = state_event(scorer, example(consensus=None, events=["rerun_pass", "rerun_pass"]))
     assert found.events == ("rerun_pass", "rerun_pass")
 
 
 def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystick.Scorer) -> None:
     row = example(events=["missed_deadline"])
-    full = signal(scorer, row)
+    full = state_event(scorer, row)
     assert full.missed
     assert full.quality is not None
     for absent in (("submission",), ("checks",), ("submission", "checks")):
-        found = signal(scorer, {k: v for k, v in row.items() if k not in absent})
+        found = state_event(scorer, {k: v for k, v in row.items() if k not in absent})
         assert found.missed
         assert (found.quality, found.emission, found.events) == (None, None, ("missed_deadline",))
 
@@ -208,7 +208,7 @@ def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystic
 def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
     scorer = tallystick.load("workflow@1.0.0")
     row = generated(Random(1), "workflow") | {"consensus": 0.9, "events": ["rerun_pass"]}
-    found = signal(scorer, row)
+    found = state_event(scorer, row)
     assert (found.events, found.emission) == (("rerun_pass",), None)
     assert found.quality == nano(scorer.score(row).quality)
 
@@ -237,7 +237,7 @@ def test_the_digest_is_of_the_sorted_record_without_white_space(scorer: tallysti
         '"task":{"deadline_s":15.5,"ground_truth":"BLOCK","t_min_s":2.0},'
         '"task_id":"caf\u00e9","validator":"5V"}'
     )
-    assert signal(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def spellings(row: Row) -> Iterator[bytes]:
@@ -272,12 +272,12 @@ def test_one_record_has_one_digest_however_it_is_spelled(
     scorer: tallystick.Scorer, seed: int, skill_type: str
 ) -> None:
     row = generated(Random(seed), skill_type)
-    plain = signal(scorer, row)
+    plain = state_event(scorer, row)
     for spelled in spellings(row):
-        assert signal(scorer, spelled) == plain
+        assert state_event(scorer, spelled) == plain
     if row.get("checks") != {}:  # the type of an empty object is one that no column has
-        from_rows = Intake(scorer).score_rows(pa.RecordBatch.from_pylist([row]))
-        assert [one for _, one in from_rows.signals] == [plain]
+        from_rows = EventDecoder(scorer).score_rows(pa.RecordBatch.from_pylist([row]))
+        assert [one for _, one in from_rows.events] == [plain]
 
 
 def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scorer) -> None:
@@ -286,7 +286,7 @@ def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scor
     row.pop("events", None)
     same = json.loads(json.dumps(row)) | {"events": []}
     same["task"]["expected_risk"] = None
-    assert signal(scorer, same) == signal(scorer, row)
+    assert state_event(scorer, same) == state_event(scorer, row)
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -321,21 +321,21 @@ def changed(row: Row, path: tuple[Any, ...]) -> Row:
 
 def test_a_changed_field_gives_another_digest(scorer: tallystick.Scorer) -> None:
     row = example(events=["rerun_pass", "probe_fail"])
-    plain, seen = signal(scorer, row).record, 0
+    plain, seen = state_event(scorer, row).record, 0
     for path in places(row):
         if path[0] in ("skill_type", "events"):
             continue
-        assert signal(scorer, changed(row, path)).record != plain, path
+        assert state_event(scorer, changed(row, path)).record != plain, path
         seen += 1
     assert seen > 20
-    assert signal(scorer, row | {"events": ["rerun_pass"]}).record != plain
+    assert state_event(scorer, row | {"events": ["rerun_pass"]}).record != plain
 
 
 # --------------------------------------------------------------------------------- late events
 
 
-def test_a_late_event_is_a_signal(scorer: tallystick.Scorer) -> None:
-    found = signal(scorer, EVENT)
+def test_a_late_event_is_an_event(scorer: tallystick.Scorer) -> None:
+    found = state_event(scorer, EVENT)
     assert found == StateEvent(
         validator="5V",
         hotkey="5M",
@@ -353,7 +353,7 @@ def test_every_event_of_a_record_may_come_late_for_every_type(scorer: tallystick
     common = json.loads(schema_path("record-1").read_bytes())["$defs"]
     for event in common["events"]["items"]["enum"]:
         for skill_type in SKILLS:
-            found = signal(scorer, EVENT | {"event": event, "skill_type": skill_type})
+            found = state_event(scorer, EVENT | {"event": event, "skill_type": skill_type})
             assert (found.events, found.skill_type, found.missed) == ((event,), skill_type, False)
 
 
@@ -367,8 +367,8 @@ def test_lines_keep_their_numbers_in_mixed_files(scorer: tallystick.Scorer, tmp_
     path.write_bytes(b"\n".join(dumped(*rows)) + b"\n")
     found = whole(path, scorer)
     good = [number for number, row in enumerate(rows, 1) if _is_good(row)]
-    assert [line for line, _ in found.signals] == good
-    for line, one in found.signals:
+    assert [line for line, _ in found.events] == good
+    for line, one in found.events:
         assert one.round == line - 1
         assert one.id == (f"e{line - 1}" if "event" in rows[line - 1] else None)  # type: ignore[operator]
     assert sorted([*good, *(reject.line for reject in found.rejects)]) == list(range(1, 501))
@@ -382,7 +382,7 @@ def _is_good(row: object) -> bool:
 def test_late_events_alone_make_a_file(scorer: tallystick.Scorer, tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(dumped(EVENT)[0])
-    assert [one.id for _, one in whole(path, scorer).signals] == ["rerun-17"]
+    assert [one.id for _, one in whole(path, scorer).events] == ["rerun-17"]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_late_events_alone_make_a_file(scorer: tallystick.Scorer, tmp_path: Path
     ],
 )
 def test_an_event_is_the_same_however_it_is_spelled(scorer: tallystick.Scorer, line: bytes) -> None:
-    assert signal(scorer, line) == signal(scorer, EVENT)
+    assert state_event(scorer, line) == state_event(scorer, EVENT)
 
 
 @pytest.mark.parametrize("text", ["event", '"event"', '{"event": 1}', "\u00e9vent"])
@@ -405,8 +405,8 @@ def test_a_record_that_speaks_of_events_is_a_record(scorer: tallystick.Scorer, t
     row["submission"]["findings"] = [
         dict.fromkeys(("id", "category", "severity", "description", "evidence_ref"), "event")
     ]
-    assert signal(scorer, row).task_id == text
-    assert signal(scorer, row).is_record
+    assert state_event(scorer, row).task_id == text
+    assert state_event(scorer, row).is_record
 
 
 TYPES = "one of " + ", ".join(sorted(SKILLS))
@@ -458,7 +458,7 @@ def test_a_bad_event_is_told_with_its_code_its_path_and_its_line(
     scorer: tallystick.Scorer, row: object, code: str, path: str
 ) -> None:
     found = taken(scorer, example(), row, EVENT)
-    assert [line for line, _ in found.signals] == [1, 3]
+    assert [line for line, _ in found.events] == [1, 3]
     (reject,) = found.rejects
     assert (reject.line, reject.code, reject.path) == (2, code, path)
     assert reject.expected
@@ -477,10 +477,10 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
     random = Random(2)
     rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
     data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
-    results, found = scorer.score_lines(data), Intake(scorer).score_lines(data)
+    results, found = scorer.score_lines(data), EventDecoder(scorer).score_lines(data)
     assert found.rejects == list(results.rejects)
     assert len(found.rejects) > 200
-    assert [line for line, _ in found.signals] == results.record
+    assert [line for line, _ in found.events] == results.record
 
 
 def test_parquet_holds_records_only(scorer: tallystick.Scorer, tmp_path: Path) -> None:

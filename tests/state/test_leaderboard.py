@@ -8,6 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from state.subnet import under
 
 import tallystick
 from tallystick.errors import StateError
@@ -22,17 +23,17 @@ INSTANT = timedelta(microseconds=1)
 
 
 @cache
-def law(name: str = "skills@1.0.0") -> StateRules:
+def rules(name: str = "skills@1.0.0") -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
 def with_visibility(**changes: object) -> StateRules:
-    here = law()
+    here = rules()
     visibility = here.reputation.visibility
     assert visibility is not None
     changed = attrs.evolve(visibility, **changes) if changes else None
     reputation = attrs.evolve(here.reputation, visibility=changed)
-    return attrs.evolve(here, rule_set=attrs.evolve(here.rule_set, reputation=reputation))
+    return under(here, attrs.evolve(here.rule_set, reputation=reputation))
 
 
 def miner(hotkey: str, uid: int | None, reputation: Fraction, **more: object) -> Miner:
@@ -55,12 +56,12 @@ REPUTATIONS = st.dictionaries(
 
 def test_equals_share_a_rank_and_the_next_ranks_are_left_out() -> None:
     found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
-    assert ranks(found, TYPE, law()) == {"d": 1, "a": 2, "c": 2, "b": 4, "e": 5}
+    assert ranks(found, TYPE, rules()) == {"d": 1, "a": 2, "c": 2, "b": 4, "e": 5}
 
 
 def test_the_leaderboard_is_the_pool_from_the_best() -> None:
     found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
-    assert leaderboard(found, TYPE, law()) == [
+    assert leaderboard(found, TYPE, rules()) == [
         Standing(1, "d", 0, 900_000_000),
         Standing(2, "a", 2, 700_000_000),
         Standing(2, "c", 3, 700_000_000),
@@ -77,11 +78,11 @@ def test_a_rank_is_one_more_than_the_number_of_those_above(
     pool = {hotkey: each for hotkey, each in reputations.items() if each >= Fraction("0.20")}
     wanted = {h: 1 + sum(other > mine for other in pool.values()) for h, mine in pool.items()}
     found = state(reputations)
-    assert ranks(found, TYPE, law()) == wanted
-    assert {h: rank_of(found, h, TYPE, law()) for h in reputations} == {
+    assert ranks(found, TYPE, rules()) == wanted
+    assert {h: rank_of(found, h, TYPE, rules()) for h in reputations} == {
         h: wanted.get(h) for h in reputations
     }
-    board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, law())]
+    board = [(each.rank, each.hotkey) for each in leaderboard(found, TYPE, rules())]
     assert board == sorted((rank, hotkey) for hotkey, rank in wanted.items())
 
 
@@ -91,8 +92,8 @@ def test_a_rank_is_free_of_names(reputations: dict[str, Fraction]) -> None:
     turned = str.maketrans("abcdef", "zyxwvu")  # another order of hotkeys
     renamed = {hotkey.translate(turned): hotkey for hotkey in reputations}
     others = state({new: reputations[old] for new, old in renamed.items()})
-    mine = ranks(state(reputations), TYPE, law())
-    assert {renamed[h]: rank for h, rank in ranks(others, TYPE, law()).items()} == mine
+    mine = ranks(state(reputations), TYPE, rules())
+    assert {renamed[h]: rank for h, rank in ranks(others, TYPE, rules()).items()} == mine
 
 
 @pytest.mark.parametrize(
@@ -101,17 +102,17 @@ def test_a_rank_is_free_of_names(reputations: dict[str, Fraction]) -> None:
 def test_who_is_not_selectable_has_no_rank(changes: dict[str, object]) -> None:
     out = attrs.evolve(miner("out", 1, Fraction(1)), **changes)
     found = State(0, {"out": out, "in": miner("in", 2, Fraction("0.5"))}, {})
-    assert ranks(found, TYPE, law()) == {"in": 1}
-    assert rank_of(found, "out", TYPE, law()) is None
+    assert ranks(found, TYPE, rules()) == {"in": 1}
+    assert rank_of(found, "out", TYPE, rules()) is None
 
 
 def test_who_is_unknown_has_no_rank() -> None:
-    assert rank_of(state({}), "nobody", TYPE, law()) is None
+    assert rank_of(state({}), "nobody", TYPE, rules()) is None
 
 
 def test_a_rule_set_without_groups_ranks_nobody() -> None:
     with pytest.raises(StateError, match=r"found no \[\w+\] in workflow@1\.0\.0"):
-        ranks(state({"a": Fraction(1)}), TYPE, law("workflow@1.0.0"))
+        ranks(state({"a": Fraction(1)}), TYPE, rules("workflow@1.0.0"))
 
 
 # --------------------------------------------------------------------------------------- rounds
@@ -133,7 +134,7 @@ DAY = timedelta(hours=24)
 def test_the_window_begins_after_its_first_instant_and_ends_with_its_last(
     when: datetime, counted: bool
 ) -> None:
-    assert rounds_dispatched([1], {1: when}, NOW, law()) == counted
+    assert rounds_dispatched([1], {1: when}, NOW, rules()) == counted
 
 
 @pytest.mark.parametrize("start", ["inclusive", "exclusive"])
@@ -146,44 +147,44 @@ def test_the_edges_are_as_the_rule_set_says(start: str, end: str) -> None:
 
 
 def test_a_round_counts_once() -> None:
-    assert rounds_dispatched([1, 1, 1], {1: NOW}, NOW, law()) == 1
+    assert rounds_dispatched([1, 1, 1], {1: NOW}, NOW, rules()) == 1
 
 
 def test_rounds_of_others_do_not_count() -> None:
-    assert rounds_dispatched([2], {1: NOW, 2: NOW, 3: NOW}, NOW, law()) == 1
-    assert rounds_dispatched([], {1: NOW}, NOW, law()) == 0
+    assert rounds_dispatched([2], {1: NOW, 2: NOW, 3: NOW}, NOW, rules()) == 1
+    assert rounds_dispatched([], {1: NOW}, NOW, rules()) == 0
 
 
 def test_the_window_ends_at_the_latest_recorded_time_unless_said() -> None:
     times = {1: NOW - DAY, 2: NOW - timedelta(hours=1), 3: NOW}
-    assert rounds_dispatched([1, 2], times, None, law()) == 1
-    assert rounds_dispatched([1, 2], times, NOW - timedelta(hours=1), law()) == 2
+    assert rounds_dispatched([1, 2], times, None, rules()) == 1
+    assert rounds_dispatched([1, 2], times, NOW - timedelta(hours=1), rules()) == 2
 
 
 def test_the_latest_time_is_not_that_of_the_last_round() -> None:
     times = {1: NOW, 2: NOW - DAY}
-    assert rounds_dispatched([1, 2], times, None, law()) == 1
+    assert rounds_dispatched([1, 2], times, None, rules()) == 1
 
 
 def test_a_round_without_a_time_takes_that_of_the_round_before() -> None:
     times = {3: NOW - 2 * DAY, 6: NOW}
-    assert rounds_dispatched([4, 5], times, NOW, law()) == 0
-    assert rounds_dispatched([7, 9], times, NOW, law()) == 2
+    assert rounds_dispatched([4, 5], times, NOW, rules()) == 0
+    assert rounds_dispatched([7, 9], times, NOW, rules()) == 2
 
 
 def test_a_round_before_every_time_does_not_count() -> None:
-    assert rounds_dispatched([1, 2, 3], {3: NOW}, NOW, law()) == 1
+    assert rounds_dispatched([1, 2, 3], {3: NOW}, NOW, rules()) == 1
 
 
 @pytest.mark.parametrize("at", [None, NOW])
 def test_without_any_time_every_round_counts(at: datetime | None) -> None:
-    assert rounds_dispatched([1, 5, 5, 9], {}, at, law()) == 3
+    assert rounds_dispatched([1, 5, 5, 9], {}, at, rules()) == 3
 
 
 def test_without_a_window_every_round_counts() -> None:
     times = {1: NOW - 9 * DAY, 2: NOW}
     assert rounds_dispatched([1, 2], times, NOW, with_visibility()) == 2
-    assert rounds_dispatched([1, 2], times, NOW, law("workflow@1.0.0")) == 2
+    assert rounds_dispatched([1, 2], times, NOW, rules("workflow@1.0.0")) == 2
 
 
 @given(
@@ -202,4 +203,4 @@ def test_the_count_is_that_of_the_rounds_in_the_window(
         earlier = [each for each in hours if each <= number]
         wanted += not hours or bool(earlier and end - 24 < hours[max(earlier)] <= end)
     moment = NOW + timedelta(hours=at) if at is not None else None
-    assert rounds_dispatched(dispatched, times, moment, law()) == wanted
+    assert rounds_dispatched(dispatched, times, moment, rules()) == wanted

@@ -1,4 +1,4 @@
-"""Signals that come late, pinned rounds, several validators, flags: figures worked out by hand."""
+"""Events that come late, pinned rounds, several validators, flags: figures worked out by hand."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,0 +1,403 @@
+"""Ingest: files of records and of late events into the log of a state, or nothing of them.
+
+A record is scored by the snapshot that its epoch pins. Its digest is of the record as JSON with
+sorted keys and without white space, after decoding: numbers as the doubles or whole numbers that
+they denote, without what is left out, null or empty. Two spellings of one record have one digest.
+
+A late event is a line that is an object with the key ``event``, which no record has. What the state
+knows already is left out; what it cannot take refuses the whole file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import RefusedError
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.tables import rows as records_of
+from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
+from tallystick.records.messages import shown
+from tallystick.records.rejects import Reject
+from tallystick.records.schema import Schema
+from tallystick.records.struct_builder import Record
+from tallystick.resources import schema_path
+from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.gathering import Decode, Item
+from tallystick.scoring.result import CONSENSUS
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+from tallystick.state.event import StateEvent
+from tallystick.state.event_log import EventLog
+from tallystick.state.miners import has_declared
+from tallystick.state.model import State
+from tallystick.state.reputation import consensus_event
+from tallystick.state.rules import StateRules, state_rules_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "conflict": "the same validator said something else of the same task, or under the same id",
+        "future-epoch": "the epoch has not begun in this state",
+        "other-epoch": "a round is pinned to one epoch, but its records name two",
+        "other-round": "the record belongs to another round than the one that is closed",
+        "undeclared-type": "the miner never declared the skill type",
+        "unknown-miner": "no miner of this state has the hotkey",
+    }
+)
+"""Why a state refuses a good record or event, and what it means."""
+
+Known = Mapping[bytes, StateEvent]
+"""Events that are recorded already, by identity."""
+Line = tuple[int, StateEvent]
+"""An event and the number of its line."""
+
+_SET_ASIDE = Reject(0, "", "", "", "")
+"""What scoring is told of a late event: nothing to score."""
+_NEGATIVE_ZERO = b"-0.0"
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+@attrs.frozen
+class Ingested:
+    """What became of a file of events.
+
+    Attributes:
+        events: how many were new.
+        duplicates: how many were known already.
+    """
+
+    events: int
+    duplicates: int
+
+
+@attrs.define
+class Rounds:
+    """The rounds that a file closes, each pinned to one epoch (E40 of docs/errata.md).
+
+    Attributes:
+        only: the one round that all records are of; None for whichever they are of.
+        epochs: the epoch of each round so far.
+    """
+
+    only: int | None = None
+    epochs: dict[int, int] = attrs.field(factory=dict)
+
+    def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
+        """Why some records do not belong to the rounds, by line."""
+        found = ((line, self._refusal(line, event)) for line, event in lines)
+        return {line: reject for line, reject in found if reject is not None}
+
+    def _refusal(self, line: int, event: StateEvent) -> Reject | None:
+        """A late event closes no round."""
+        if not event.is_record:
+            return None
+        if self.only is not None and event.round != self.only:
+            return Reject(line, "other-round", "round", str(event.round), f"the round {self.only}")
+        pinned = self.epochs.setdefault(event.round, event.epoch)
+        if event.epoch != pinned:
+            wanted = f"the epoch {pinned}, as the records of the round {event.round} before it"
+            return Reject(line, "other-epoch", "epoch", str(event.epoch), wanted)
+        return None
+
+
+@attrs.frozen
+class Admitted:
+    """What becomes of some lines.
+
+    Attributes:
+        events: those that are new, in order.
+        duplicates: how many were known already.
+        refused: why others cannot be recorded.
+    """
+
+    events: tuple[StateEvent, ...]
+    duplicates: int
+    refused: tuple[Reject, ...]
+
+
+def ingest(log: EventLog, source: Path, scorer: Scorer, rounds: Rounds | None = None) -> Ingested:
+    """Record the events of a file that are not known yet.
+
+    Args:
+        log: where they go.
+        source: records and late events, JSONL, or records as Parquet.
+        scorer: the rule set with the snapshots of the state.
+        rounds: given, the rounds that the file closes.
+
+    Raises:
+        InputError: the file cannot be read.
+        RefusedError: a line is bad; the transaction has to be given up.
+    """
+    refused, events, duplicates = list[Reject](), 0, 0
+    for batch in events_of(source, scorer):
+        others = {} if rounds is None else rounds.refusals(batch.events)
+        lines = [each for each in batch.events if each[0] not in others]
+        known = log.transaction.known([event for _, event in lines])
+        admitted = admit(log.state, log.rules, lines, known)
+        refused += [*batch.rejects, *others.values(), *admitted.refused]
+        duplicates += admitted.duplicates
+        events += len(admitted.events)
+        if not refused:
+            log.record(admitted.events)
+    if refused:
+        raise RefusedError(str(source), sorted(refused, key=lambda each: each.line))
+    return Ingested(events, duplicates)
+
+
+def admit(state: State, rules: StateRules, lines: Iterable[Line], known: Known) -> Admitted:
+    """Tell new events from known ones and from those that are refused.
+
+    Args:
+        state: the live state.
+        rules: its rules.
+        lines: events with the numbers of their lines.
+        known: at least those of the recorded events that have the identity of one of the lines.
+    """
+    new: dict[bytes, StateEvent] = {}
+    refused, duplicates = list[Reject](), 0
+    for line, event in lines:
+        identity = event.identity
+        before = known.get(identity) or new.get(identity)
+        if before == event:
+            duplicates += 1
+        elif before is not None:
+            refused.append(_conflict(line, event))
+        elif (reject := refusal(state, rules, line, event)) is not None:
+            refused.append(reject)
+        else:
+            new[identity] = event
+    return Admitted(tuple(new.values()), duplicates, tuple(refused))
+
+
+def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Reject | None:
+    """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
+    miner = state.miners.get(event.hotkey)
+    path = "miner.hotkey" if event.is_record else "hotkey"
+    if miner is None:
+        wanted = "a registered miner: register it with tallystick miner register"
+        return Reject(line, "unknown-miner", path, shown(event.hotkey), wanted)
+    if not has_declared(miner, event.skill_type):
+        wanted = f"one that {event.hotkey} declared: {', '.join(miner.types)}"
+        return Reject(line, "undeclared-type", "skill_type", shown(event.skill_type), wanted)
+    if rules.rule_set.epochs is not None and event.epoch > state.epoch:
+        wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
+        return Reject(line, "future-epoch", "epoch", str(event.epoch), wanted)
+    return None
+
+
+def _conflict(line: int, event: StateEvent) -> Reject:
+    if event.is_record:
+        wanted = f"the record of {event.validator} that is known, or a new task"
+        return Reject(line, "conflict", "task_id", shown(event.task_id), wanted)
+    wanted = f"the event of {event.validator} that is known, or a new id"
+    return Reject(line, "conflict", "id", shown(event.id), wanted)
+
+
+@attrs.frozen
+class EventBatch:
+    """The events of consecutive lines, and the lines that are none.
+
+    Attributes:
+        events: each with its line, in order.
+        rejects: what is wrong with the others, by line.
+    """
+
+    events: list[Line]
+    rejects: list[Reject]
+
+
+def events_of(source: Path, scorer: Scorer) -> Iterator[EventBatch]:
+    """The events of a file, batch after batch, with bounded memory.
+
+    Args:
+        source: records and late events, one JSON object a line; or Parquet, of records alone.
+        scorer: the rule set, with the snapshots that epochs pin.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+    """
+    return source_of(source).batches(EventDecoder(scorer))
+
+
+@attrs.frozen
+class EventDecoder:
+    """Makes state events of records and of late events.
+
+    Attributes:
+        scorer: the rule set, with the snapshots that epochs pin.
+    """
+
+    scorer: Scorer
+    _rules: StateRules = attrs.field(init=False)
+    _events: Decoder = attrs.field(init=False)
+    _no_consensus: frozenset[str] = attrs.field(init=False)
+
+    @_rules.default
+    def _rules_of_scorer(self) -> StateRules:
+        return state_rules_of(self.scorer)
+
+    @_events.default
+    def _event_decoder(self) -> Decoder:
+        schema = _event_schema()
+        return Decoder({name: _of_type(schema, name) for name in self.scorer.types})
+
+    @_no_consensus.default
+    def _types_without_consensus(self) -> frozenset[str]:
+        types = self.scorer.types.items()
+        return frozenset(name for name, bound in types if CONSENSUS in bound.absent)
+
+    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> EventBatch:
+        """The events of consecutive lines of JSON; ``first`` is the first's number."""
+        records, late = self.scorer.decoder.decode, list[Line]()
+
+        def decode(line: bytes, number: int) -> Record | MissedDeadline | Reject:
+            if not _is_event(line):
+                return records(line, number)
+            event = self._events.decode(line, number)
+            if isinstance(event, Reject):
+                return event
+            late.append((number, _late_event(event)))
+            return _SET_ASIDE
+
+        return self._taken(lines, decode, first, late)
+
+    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> EventBatch:
+        """The events of rows with the fields of records.
+
+        Raises:
+            InputError: a value has no equal in Python, such as text that is not UTF-8.
+        """
+        return self._taken(records_of(rows, first), self.scorer.decoder.convert, first, [])
+
+    def _taken(
+        self, items: Iterable[Item], decode: Decode, first: int, late: list[Line]
+    ) -> EventBatch:
+        decoded: dict[int, Any] = {}
+
+        def keep(item: Item, number: int) -> Record | MissedDeadline | Reject:
+            found = decoded[number] = decode(item, number)
+            return found
+
+        results = self.scorer.score_items(items, keep, first)
+        events = list(self._scored(results, decoded))
+        rejects = [reject for reject in results.rejects if reject is not _SET_ASIDE]
+        return EventBatch(sorted(events + late, key=itemgetter(0)) if late else events, rejects)
+
+    def _scored(self, results: ResultBatch, decoded: dict[int, Any]) -> Iterator[Line]:
+        quality, emission = _column(results, "quality"), _column(results, "emission")
+        consensus = _column(results, CONSENSUS)
+        for row, line in enumerate(results.record):
+            record = decoded[line]
+            if record.__class__ is MissedDeadline:
+                record = record.record
+            events = self._events_of(record, consensus[row])
+            yield line, _event_of_record(record, events, quality[row], emission[row])
+
+    def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
+        events: list[str] = record.events
+        # a factor that the rule set keeps from a type is 1, which nobody agreed on
+        if consensus is not None and record.skill_type not in self._no_consensus:
+            arisen = consensus_event(self._rules, consensus)
+            if arisen is not None:
+                events = [*events, arisen]
+        return tuple(sorted(events))
+
+
+def record_digest(record: Record) -> str:
+    """``sha256:`` and the digest of a decoded record, the same for every spelling of it."""
+    text = _encode(record)
+    if _NEGATIVE_ZERO in text:
+        text = _encode(_without_negative_zero(msgspec.json.decode(text)))
+    return PREFIX + hashlib.sha256(text).hexdigest()
+
+
+def _without_negative_zero(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """The same value, as negative zero is the same number as zero."""
+    if isinstance(value, dict):
+        return {key: _without_negative_zero(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_negative_zero(item) for item in value]
+    return abs(value) if value == 0 and isinstance(value, float) else value
+
+
+def _event_of_record(
+    record: Record, events: tuple[str, ...], quality: int | None, emission: int | None
+) -> StateEvent:
+    return StateEvent(
+        validator=record.validator,
+        hotkey=record.miner.hotkey,
+        skill_type=record.skill_type,
+        task_id=record.task_id,
+        round=record.round,
+        epoch=record.epoch,
+        events=events,
+        role=record.role,
+        missed=MISSED in events,
+        quality=quality,
+        emission=emission,
+        record=record_digest(record),
+    )
+
+
+def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its schema
+    return StateEvent(
+        validator=event.validator,
+        hotkey=event.hotkey,
+        skill_type=event.skill_type,
+        task_id=event.task_id,
+        round=event.round,
+        epoch=event.epoch,
+        events=(event.event,),
+        id=event.id,
+    )
+
+
+def _column(results: ResultBatch, name: str) -> list[int | None]:
+    column = results.decimals[name]
+    pairs = zip(column.values.tolist(), column.given.tolist(), strict=True)
+    return [nano if given else None for nano, given in pairs]
+
+
+class _Probe(msgspec.Struct, gc=False):
+    """An object, of which only one key is looked at."""
+
+    event: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_probe = msgspec.json.Decoder(_Probe).decode
+
+
+def _is_event(line: bytes) -> bool:
+    """Whether a line is an object with the key ``event``; what is no JSON is no event either."""
+    # a key can be spelled with escapes
+    if (b'"event"' not in line and b"\\u" not in line) or len(line) > MAX_LINE_BYTES:
+        return False
+    try:
+        return _probe(line).event is not msgspec.UNSET
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _event_schema() -> Schema:
+    schema: Schema = json.loads(schema_path("event-1").read_bytes())
+    return {name: value for name, value in schema.items() if name != "$id"}
+
+
+def _of_type(schema: Schema, skill_type: str) -> Schema:
+    """The schema of late events of one type, which a decoder tells apart as it does records."""
+    declared = schema["properties"]["skill_type"]
+    typed = {"description": declared["description"], "const": skill_type}
+    return {**schema, "properties": {**schema["properties"], "skill_type": typed}}
