@@ -22,11 +22,12 @@ from formula.schemas import (
 )
 
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain, domain_of, relations
+from tallystick.formula.domain import Domain
 from tallystick.formula.facts import (
     choice,
     count,
     distinct,
+    domain_of,
     equal,
     excess,
     flag,
@@ -37,6 +38,7 @@ from tallystick.formula.facts import (
     number,
     opaque,
     overlap,
+    relations,
     total,
 )
 from tallystick.formula.tree import Node

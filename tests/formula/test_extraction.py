@@ -26,11 +26,11 @@ from formula.schemas import (
 )
 
 from tallystick.errors import FormulaError, RecordError
-from tallystick.formula.domain import domain_of
 from tallystick.formula.facts import (
     choice,
     count,
     distinct,
+    domain_of,
     equal,
     excess,
     flag,

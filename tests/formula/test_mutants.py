@@ -18,7 +18,8 @@ from tallystick.formula import columns, evaluate, integers, lowering, program
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.columns import Column, Columns
 from tallystick.formula.condition import Both, Condition, Either
-from tallystick.formula.domain import Domain, relations
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import relations
 from tallystick.formula.program import Arm, Program
 from tallystick.formula.tree import Node, arms_of, cases
 

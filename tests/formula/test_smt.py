@@ -16,9 +16,9 @@ from formula.lowered_terms import lowered_arms
 from formula.random_trees import Case, guarded_case, many, product_case, signed_case, tight_case
 
 import tallystick
-from tallystick.formula.domain import Domain, domain_of, relations
+from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import flag, integer, number, scale_of
+from tallystick.formula.facts import domain_of, flag, integer, number, relations, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.program import Program
 from tallystick.formula.schema_path import Schema

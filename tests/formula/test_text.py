@@ -114,7 +114,7 @@ def test_brackets_stand_where_the_meaning_needs_them(node: Node, text: str) -> N
     ],
 )
 def test_every_reader_has_its_text(reader: str, text: str) -> None:
-    (fact,) = [fact for fact in EVERY if reader_of(fact) == reader]
+    (fact,) = [fact for fact in EVERY if reader_of(fact).name == reader]
     assert fact_text(fact) == leaf_text(fact) == text
 
 

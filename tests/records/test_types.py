@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tallystick.formula.facts import attribute_name
 from tallystick.records.struct_builder import (
     Record,
-    attribute_name,
     fast_type,
     missed_type,
     shape_type,

@@ -28,8 +28,7 @@ from tallystick.conformance.purity import RefusedError, watching
 from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import domain_of
-from tallystick.formula.facts import arguments_of, path_of
+from tallystick.formula.facts import arguments_of, domain_of, path_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.skill_type import SkillType

@@ -20,7 +20,8 @@ from tallystick.conformance.loading import Subject
 from tallystick.conformance.report import finding, finding_in
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, SchemaError
-from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import domain_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves

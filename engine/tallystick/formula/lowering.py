@@ -30,8 +30,8 @@ from tallystick.formula.condition import (
     Opposite,
     compare,
 )
-from tallystick.formula.domain import Domain, relations
-from tallystick.formula.facts import scale_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import relations, scale_of
 from tallystick.formula.polynomial import (
     ONE,
     ZERO,

@@ -25,6 +25,9 @@ Schema = Mapping[str, Any]
 ANSWER = ("submission", "checks")
 """The fields that only a record of a missed deadline lacks; such a record is not scored."""
 
+SCALARS = frozenset({"string", "number", "integer", "boolean"})
+"""The JSON types of values without parts."""
+
 _BRANCHES = ("anyOf", "oneOf")
 _STEP = re.compile(r"(?P<name>\w+)(\[(?P<field>\w+)=(?P<value>[^\]]+)\])?", re.ASCII)
 
@@ -41,6 +44,13 @@ class Step:
     def many(self) -> bool:
         """Whether the steps after this one are read from each of several items."""
         return self.name == "*" or self.field is not None
+
+    def keeps(self, item: Mapping[str, Any]) -> bool:
+        """Whether the filter keeps an item of a list."""
+        return self.field is None or item.get(self.field) == self.value
+
+    def __str__(self) -> str:
+        return self.name if self.field is None else f"{self.name}[{self.field}={self.value}]"
 
 
 def steps(path: str) -> tuple[Step, ...]:
@@ -117,6 +127,21 @@ def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, 
 def items_of(array: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
     """The schemas that an item of a list can have, and whether it can be null."""
     return alternatives_of(array.get("items", True), root)
+
+
+def items_at(target: PathTarget, root: Schema) -> tuple[tuple[Schema, ...], bool]:
+    """The schemas of the items of a list, or of a projection, and whether they can be null."""
+    if target.many:
+        return target.alternatives, False
+    found = [items_of(array, root) for array in target.of_type("array")]
+    items = tuple(item for inner, _ in found for item in inner)
+    return items, any(nullable for _, nullable in found)
+
+
+def object_fields(target: PathTarget, root: Schema) -> list[str]:
+    """The names of the fields of items that are objects; none for items that are not."""
+    items, _ = items_at(target, root)
+    return sorted({name for item in items for name in item.get("properties", ())})
 
 
 def limit_of(container: Schema, keyword: str, path: str) -> int:

@@ -62,6 +62,34 @@ class Division:
     divisor: Term
 
 
+class _Z3Logic:
+    """How z3 says what comparisons cannot."""
+
+    def number(self, value: Fraction | int, /) -> Term:
+        """An exact number."""
+        return number(value)
+
+    def every(self, conditions: Iterable[Truth], /) -> Truth:
+        """All of some conditions."""
+        return z3.And(list(conditions))
+
+    def some(self, conditions: Iterable[Truth], /) -> Truth:
+        """At least one of some conditions."""
+        return z3.Or(list(conditions))
+
+    def implies(self, condition: Truth, consequence: Truth, /) -> Truth:
+        """The consequence, where the condition holds."""
+        return z3.Implies(condition, consequence)
+
+    def negation(self, condition: Truth, /) -> Truth:
+        """The opposite."""
+        return z3.Not(condition)
+
+
+LOGIC = _Z3Logic()
+"""What facts are told to the solver by."""
+
+
 def number(value: Fraction | int) -> Term:
     """An exact number as a term."""
     exact = Fraction(value)

@@ -15,15 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.facts import arguments_of, reader_of
 from tallystick.formula.tree import Node, arms_of, leaves, value_of
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
 _PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
 _SIGNS = {"or": "or", "and": "and", "lt": "<", "le": "≤", "eq": "="}
 _SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
-
-_OF_TWO_PATHS = "overlap", "excess", "equal"
 
 Leaf = Callable[[Node], str]
 """How a fact, a parameter or a published value is shown."""
@@ -50,34 +48,12 @@ def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
     A condition that the record decides is in brackets, which count as 1 where it holds. Two paths
     with the same last name are shown whole. ``named`` shows a path in another way.
     """
-    named = named or _naming(fact)
-    name, rest = named(path_of(fact)), arguments_of(fact)
-    match reader_of(fact):
-        case "count":
-            return f"|{name}|"
-        case "distinct":
-            return f"|distinct {name}|"
-        case "overlap":
-            return f"|{name} ∩ {named(rest[0])}|"
-        case "total":
-            return f"Σ {name}"
-        case "excess":
-            return f"Σ max(0, {name} − {named(rest[0])})"
-        case "given":
-            return f"[{name} given]"
-        case "itemised":
-            return f"[{name} itemised]"
-        case "equal":
-            return f"[{name} = {named(rest[0])}]"
-        case "matches":
-            return f"[{name} fits /{rest[0]}/]"
-        case _:
-            return name
+    return reader_of(fact).text(fact, named or _naming(fact))
 
 
 def _naming(fact: Node) -> Callable[[str], str]:
-    two = reader_of(fact) in _OF_TWO_PATHS
-    return str if two and _last(path_of(fact)) == _last(arguments_of(fact)[0]) else _last
+    paths = reader_of(fact).paths(fact)
+    return str if len({*map(_last, paths)}) < len(paths) else _last
 
 
 def told_apart(facts: Iterable[Node]) -> dict[str, str]:

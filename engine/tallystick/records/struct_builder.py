@@ -10,7 +10,6 @@ A field that is left out is an empty list, an empty map, or None.
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, cast
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, cast
 import attrs
 import msgspec
 
+from tallystick.formula.facts import attribute_name
 from tallystick.formula.schema_path import ANSWER
 from tallystick.records.schema import Schema, resolve
 
@@ -117,12 +117,6 @@ def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
 def shape_type(skill_type: str, schema: Schema) -> type[Record]:
     """The type that holds every record which the schema accepts."""
     return _Translator(schema, exact=False).record(skill_type)
-
-
-def attribute_name(field: str) -> str:
-    """The attribute that holds a field: its own name, or one made from it if Python has no such."""
-    plain = field.isascii() and field.isidentifier() and not field.startswith("_")
-    return field if plain and not keyword.iskeyword(field) else "_" + field.encode().hex()
 
 
 @attrs.frozen

@@ -16,8 +16,8 @@ from math import gcd
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
-from tallystick.formula.domain import Domain, domain_of
-from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import domain_of, is_opaque, reader_of
 from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
@@ -288,8 +288,8 @@ class _Binding:
 
 def reads_answer(fact: Node) -> bool:
     """Whether a fact may read submission or checks; an opaque one may read anything."""
-    paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
-    return reader_of(fact) == "opaque" or any(p.split(".")[0] in ANSWER for p in paths)
+    paths = reader_of(fact).paths(fact)
+    return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
 
 
 def _in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:

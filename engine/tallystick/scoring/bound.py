@@ -7,7 +7,8 @@ from functools import cached_property
 
 import attrs
 
-from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import domain_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node

@@ -21,7 +21,7 @@ import msgspec
 
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.tree import Node, leaves
@@ -50,7 +50,6 @@ _EDGES = (0, 0, 0, 8)
 _OF_A_NETWORK = 24
 _TURNS = 16
 _BASES = 6
-_READS_TWO = ("equal", "excess", "overlap")
 
 
 @attrs.frozen(eq=False)
@@ -284,16 +283,12 @@ def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
 
 
 def _is_opaque(requirement: Requirement) -> bool:
-    return any(reader_of(fact) == "opaque" for fact in leaves(requirement.condition, "fact"))
+    return any(is_opaque(fact) for fact in leaves(requirement.condition, "fact"))
 
 
 def _paths(fact: Node) -> list[str]:
     """Where a fact looks, up to the first list or map; nowhere for an opaque one."""
-    reader = reader_of(fact)
-    if reader == "opaque":
-        return []
-    paths = [path_of(fact), *(arguments_of(fact)[:1] if reader in _READS_TWO else ())]
-    return [_plain_part(path) for path in paths]
+    return [_plain_part(path) for path in reader_of(fact).paths(fact)]
 
 
 def _plain_part(path: str) -> str:
@@ -302,7 +297,7 @@ def _plain_part(path: str) -> str:
         if step.name == "*":
             break
         names.append(step.name)
-        if step.field is not None:
+        if step.many:
             break
     return ".".join(names)
 

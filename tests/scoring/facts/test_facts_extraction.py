@@ -10,7 +10,7 @@ import pytest
 from generators import SKILL_TYPES, lines, record
 
 import tallystick
-from tallystick.formula.facts import arguments_of, path_of, reader_of
+from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.tree import Node
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
@@ -65,8 +65,8 @@ def test_who_the_records_are(records: list[bytes], batch: FactBatch) -> None:
 
 
 def _of_task(fact: Node) -> bool:
-    paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
-    return reader_of(fact) != "opaque" and not any(
+    paths = reader_of(fact).paths(fact)
+    return not is_opaque(fact) and not any(
         path.startswith(("submission", "checks")) for path in paths
     )
 

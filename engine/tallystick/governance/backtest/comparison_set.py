@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from tallystick.formula.columns import Truths
-from tallystick.formula.facts import reader_of
+from tallystick.formula.facts import is_opaque
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.flips import Sides, side_of
 from tallystick.governance.backtest.plan import Plan, plan_of
@@ -90,7 +90,7 @@ def _most(bound: BoundType) -> int | None:
 
 def _accepting(bound: BoundType) -> tuple[str, ...]:
     """What decides whether a record is accepted: requirements, and facts that can fail."""
-    failing = (fact.digest for fact in bound.facts if reader_of(fact) == "opaque")
+    failing = (fact.digest for fact in bound.facts if is_opaque(fact))
     return (*(requirement.digest for requirement, _ in bound.requirements), *sorted(failing))
 
 

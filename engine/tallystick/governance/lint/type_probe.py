@@ -14,8 +14,8 @@ from math import prod
 
 import attrs
 
-from tallystick.formula.domain import Domain, relations
-from tallystick.formula.facts import arguments_of, path_of, reader_of, scale_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
 from tallystick.numbers.nano import publish
@@ -59,13 +59,12 @@ class TypeProbe:
 
     @cached_property
     def _absent(self) -> tuple[tuple[int, int, int], ...]:
-        """Where a value is not given: its presence, the number that reads it, what that is then."""
-        presence = {path_of(f): f for f in self.bound.facts if reader_of(f) == "given"}
+        """Where there is nothing to read: what is then 0, the fact that reads it, what it is."""
+        index = FactIndex(self.bound.facts)
         return tuple(
-            (self.places[presence[path_of(f)].digest], self.places[f.digest], arguments_of(f)[0])
-            for f in self.bound.facts
-            if reader_of(f) in ("number", "integer") and arguments_of(f)
-            if path_of(f) in presence
+            (self.places[presence.digest], self.places[fact.digest], absent)
+            for fact in self.bound.facts
+            for presence, absent in reader_of(fact).absences(fact, index)
         )
 
     def reads(self, node: Node) -> tuple[int, ...]:
@@ -117,8 +116,8 @@ class TypeProbe:
 
 def name_of(fact: Node) -> str:
     """A fact as an author writes it, such as ``number(checks.seconds)``."""
-    rest = arguments_of(fact)[:1] if reader_of(fact) in ("overlap", "excess", "equal") else ()
-    return f"{reader_of(fact)}({', '.join(map(str, (path_of(fact), *rest)))})"
+    reader = reader_of(fact)
+    return f"{reader.name}({', '.join(reader.paths(fact) or (path_of(fact),))})"
 
 
 @attrs.frozen

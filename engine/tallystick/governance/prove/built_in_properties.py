@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tallystick.formula.facts import arguments_of, path_of, reader_of
-from tallystick.formula.schema_path import target_of, type_of
+from tallystick.formula.facts import Repetition, is_opaque, path_of, reader_of
+from tallystick.formula.schema_path import Schema
 from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.governance.prove.fact_constraints import with_others_of
@@ -117,8 +117,9 @@ def repetitions(subject: Subject) -> Iterator[Question]:
     """An item that is repeated in a list raises no axis: whatever else is the same, counts grow."""
     for axis in (value.name for value in subject.bound.axes):
         read = _facts_of(subject, axis)
-        unclear = [f for f in read if reader_of(f) == "opaque" or _sums_a_list(subject, f)]
-        lists = repeated_lists(read)
+        schema = subject.bound.schema
+        unclear = [f for f in read if reader_of(f).repetition(f, schema) is Repetition.UNCLEAR]
+        lists = repeated_lists(read, schema)
         for path in lists or (None,) * bool(unclear):
             yield _repetition(subject, axis, path, unclear)
         if not lists and not unclear:
@@ -126,7 +127,7 @@ def repetitions(subject: Subject) -> Iterator[Question]:
 
 
 def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Node]) -> Question:
-    counts = () if path is None else counts_of(subject.facts.values(), path)
+    counts = () if path is None else counts_of(subject.facts.values(), path, subject.bound.schema)
     varies = frozenset(fact.digest for fact in (*counts, *unclear))
     return Question(
         REPETITION,
@@ -140,15 +141,19 @@ def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Nod
     )
 
 
-def repeated_lists(facts: Iterable[Node]) -> tuple[str, ...]:
+def repeated_lists(facts: Iterable[Node], schema: Schema) -> tuple[str, ...]:
     """The lists whose items some facts count, each once."""
-    counts = (path_of(fact) for fact in facts if reader_of(fact) == "count")
+    counts = (path_of(fact) for fact in facts if _is_counted(fact, schema))
     return tuple(dict.fromkeys(list_of(path) for path in counts if "*" not in path))
 
 
-def counts_of(facts: Iterable[Node], path: str) -> tuple[Node, ...]:
+def counts_of(facts: Iterable[Node], path: str, schema: Schema) -> tuple[Node, ...]:
     """The facts that count items of a list; they follow when one of its items is repeated."""
-    return tuple(f for f in facts if reader_of(f) == "count" and list_of(path_of(f)) == path)
+    return tuple(f for f in facts if _is_counted(f, schema) and list_of(path_of(f)) == path)
+
+
+def _is_counted(fact: Node, schema: Schema) -> bool:
+    return reader_of(fact).repetition(fact, schema) is Repetition.COUNTED
 
 
 def list_of(path: str) -> str:
@@ -160,7 +165,7 @@ def identities(subject: Subject) -> Iterator[Question]:
     """No axis and no factor tells miners, validators, tasks or rounds apart."""
     for name in subject.values:
         read = _facts_of(subject, name)
-        unclear = [fact for fact in read if reader_of(fact) == "opaque"]
+        unclear = [fact for fact in read if is_opaque(fact)]
         varies = frozenset(fact.digest for fact in read if _tells_apart(fact))
         yield Question(
             IDENTITY,
@@ -182,18 +187,7 @@ def _facts_of(subject: Subject, name: str) -> list[Node]:
     return [fact for digest, fact in subject.facts.items() if digest in read]
 
 
-def _sums_a_list(subject: Subject, fact: Node) -> bool:
-    """Whether a repeated item changes the fact by more than how many there are."""
-    if reader_of(fact) != "total":
-        return False
-    target = target_of(path_of(fact), subject.bound.schema)
-    listed = any(type_of(each) == "array" for each in target.alternatives)
-    return listed or "[" in path_of(fact)
-
-
 def _tells_apart(fact: Node) -> bool:
     """Whether a fact reads who, for whom or when; an opaque one may."""
-    if reader_of(fact) == "opaque":
-        return True
-    paths = [path_of(fact), *(a for a in arguments_of(fact) if isinstance(a, str))]
-    return any(path.split(".")[0] in _IDENTITY for path in paths)
+    paths = reader_of(fact).paths(fact)
+    return is_opaque(fact) or any(path.split(".")[0] in _IDENTITY for path in paths)

@@ -125,7 +125,8 @@ def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
 
 def _repeated(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iterator[Truth]:
     """The counts after an item was repeated: each of them that counts it, by the same number."""
-    digests = [f.digest for f in counts_of(subject.facts.values(), path) if f.digest in one]
+    counts = counts_of(subject.facts.values(), path, subject.bound.schema)
+    digests = [fact.digest for fact in counts if fact.digest in one]
     more = z3.Real("repeated")
     yield more >= 1
     for digest in digests:

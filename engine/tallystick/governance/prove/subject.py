@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 
 from tallystick.errors import TallystickError
-from tallystick.formula.domain import Domain, domain_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import domain_of
 from tallystick.formula.tree import Node, leaves, value_of
 from tallystick.governance.prove.concrete_record import bases
 from tallystick.governance.prove.property import QUALITY

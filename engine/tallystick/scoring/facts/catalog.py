@@ -14,8 +14,8 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import FormulaError
-from tallystick.formula.domain import Domain, domain_of
-from tallystick.formula.facts import arguments_of, reader_of
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import arguments_of, domain_of, is_opaque
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node, leaves
@@ -76,7 +76,7 @@ class FactCatalog:
     def may_fail(self) -> frozenset[str]:
         """The digests of opaque facts that may fail: the type itself requires nothing of them."""
         own = {f.digest for own in self.requirements for f in _facts(own.requirement.condition)}
-        return frozenset(f.digest for f in self.facts if reader_of(f) == "opaque") - own
+        return frozenset(f.digest for f in self.facts if is_opaque(f)) - own
 
     @cached_property
     def schema_digest(self) -> str:
@@ -158,7 +158,7 @@ def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domai
 
 def _distinct(fact: Node, domain: Domain) -> Domain:
     """The range of a fact, apart from what stands for one that fails."""
-    if reader_of(fact) == "opaque" and domain.low <= max(FAILURES):
+    if is_opaque(fact) and domain.low <= max(FAILURES):
         low = arguments_of(fact)[1]
         raise FormulaError(f"found an opaque fact from {low}, expected more than {max(FAILURES)}")
     return domain

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
-from tallystick.formula.facts import path_of, reader_of, scale_of
+from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
 from tallystick.numbers.nano import NANO
@@ -105,7 +105,7 @@ def _checks(
 ) -> Iterator[tuple[Truths, _Reason]]:
     """Which rows break what, and what is said of one of them."""
     for fact in bound.facts:
-        if reader_of(fact) == "opaque":
+        if is_opaque(fact):
             column = rows.facts[fact.digest]
             yield (
                 (column <= max(FAILURES)) & rows.answered,
@@ -133,7 +133,7 @@ def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
     """What is said of a row that does not meet a requirement."""
     value = NOTHING
     for fact in leaves(requirement.condition, "fact"):
-        if path_of(fact) == requirement.path and reader_of(fact) in ("number", "integer"):
+        if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
             held, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
             value = shown(held if scale == 1 else held / scale)
     return RecordError(requirement.code, requirement.path, value, requirement.expected)

@@ -1,0 +1,289 @@
+"""Facts of whole numbers in a list or a map: what they add up to.
+
+What cannot be read without doubt is refused: numbers that are no whole ones, values that can be
+null.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
+from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
+from tallystick.formula.facts.reader import (
+    Condition,
+    FactIndex,
+    FactReader,
+    FactTerms,
+    Repetition,
+    bound_of,
+)
+from tallystick.formula.schema_path import (
+    Schema,
+    alternatives_of,
+    is_map,
+    items_of,
+    limit_of,
+    steps,
+    target_of,
+    type_of,
+)
+from tallystick.formula.tree import Node
+
+
+def total(path: str) -> Node:
+    """A whole number, or the sum of the values of a map or a projection."""
+    return fact_at("total", path)
+
+
+def excess(path: str, allowance: str) -> Node:
+    """Σ over the keys of a map of max(0, value − allowance of the same key).
+
+    Args:
+        path: a map of whole numbers; anything else counts as empty.
+        allowance: ``map.*.field`` or ``map.*``; a key or a field that is absent allows 0.
+    """
+    *_, last, before = (None, *(step.name for step in steps(allowance)))
+    if "*" not in (last, before) or any(step.field for step in steps(allowance)):
+        raise FormulaError(f"found the allowance {allowance!r}, expected map.* or map.*.field")
+    return fact_at("excess", path, (allowance,))
+
+
+@attrs.frozen
+class Numbers:
+    """The whole numbers that there can be at a path, in one of its alternatives.
+
+    Attributes:
+        low: the smallest.
+        high: the largest.
+        most: how many there can be in a list or a map; None of a number that stands alone.
+    """
+
+    low: int
+    high: int
+    most: int | None = None
+
+
+@attrs.frozen
+class Shape:
+    """What whole numbers must be to come to something.
+
+    Attributes:
+        low: none is smaller.
+        high: none is larger.
+        among: these are among them.
+        total: they add up to it.
+    """
+
+    low: int | None = None
+    high: int | None = None
+    among: tuple[int, ...] = ()
+    total: int | None = None
+
+
+class _WholeNumbers(FactReader):
+    """A fact of whole numbers, of which there may be many."""
+
+    expected = "whole numbers to add up"
+
+    def numbers(self, fact: Node, schema: Schema) -> list[Numbers]:
+        """What the numbers can be, for each alternative of a path.
+
+        Raises:
+            FormulaError: they are no whole numbers, or have no range.
+        """
+        target = target_of(path_of(fact), schema)
+        if target.many:
+            low, high = self.whole(fact, target.alternatives)
+            return [Numbers(low, high, target.repeats)]
+        return [self.numbers_in(fact, each, schema) for each in target.alternatives]
+
+    def numbers_in(self, fact: Node, alternative: Schema, schema: Schema) -> Numbers:
+        """What the numbers can be in one alternative: a whole number, a map, or a list.
+
+        Raises:
+            FormulaError: as ``numbers``.
+        """
+        path = path_of(fact)
+        if type_of(alternative) == "integer":
+            return Numbers(*self.whole(fact, [alternative]))
+        if is_map(alternative) and not alternative.get("properties"):
+            inner, nullable = alternatives_of(alternative["additionalProperties"], schema)
+            most = limit_of(alternative, "maxProperties", path)
+        elif type_of(alternative) == "array":
+            inner, nullable = items_of(alternative, schema)
+            most = limit_of(alternative, "maxItems", path)
+        else:
+            raise self.refused(path, self.expected)
+        if nullable:
+            raise self.refused(path, "values that cannot be null")
+        low, high = self.whole(fact, inner)
+        return Numbers(low, high, most)
+
+    def whole(self, fact: Node, alternatives: Sequence[Schema]) -> tuple[int, int]:
+        """The range of whole numbers.
+
+        Raises:
+            FormulaError: as ``numbers``.
+        """
+        path = path_of(fact)
+        if {type_of(a) for a in alternatives} != {"integer"}:
+            raise self.refused(path, self.expected)
+        lows = [int(bound_of(a, "minimum", path)) for a in alternatives]
+        return min(lows), max(int(bound_of(a, "maximum", path)) for a in alternatives)
+
+
+class Aggregate(_WholeNumbers):
+    """What the whole numbers of a list, a map or a projection come to."""
+
+    @abstractmethod
+    def of(self, fact: Node, values: Sequence[int]) -> int:
+        """The fact of some numbers, perhaps none."""
+
+    @abstractmethod
+    def shape(self, fact: Node, value: int) -> Shape:
+        """What numbers, at least one, must be to have the fact."""
+
+    def values(self, fact: Node, code: ExtractionCode) -> str:
+        """An expression for the numbers of a list, a map or a projection."""
+        value = code.read(path_of(fact))
+        if code.target(path_of(fact)).many:
+            return value
+        return f"{value}.values() if {value}.__class__ is dict else {value} or ()"
+
+
+class Total(Aggregate):
+    """A whole number, or the sum of the values of a map."""
+
+    name = "total"
+
+    def of(self, fact: Node, values: Sequence[int]) -> int:
+        """The sum."""
+        del fact
+        return sum(values)
+
+    def shape(self, fact: Node, value: int) -> Shape:
+        """They add up to it."""
+        del fact
+        return Shape(total=value)
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """From all of them the smallest to all the largest."""
+        target, found = target_of(path_of(fact), schema), self.numbers(fact, schema)
+        ends = [_ends_of_sum(each) for each in found]
+        if target.optional and any(each.most is None for each in found):
+            ends.append((0, 0))
+        return Domain(min(low for low, _ in ends), max(high for _, high in ends))
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The number, or the sum."""
+        value = code.read(path_of(fact))
+        if code.target(path_of(fact)).many:
+            return f"sum({value})"
+        return f"({value} if {value}.__class__ is int else sum({self.values(fact, code)}))"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """As a sum."""
+        return f"Σ {named(path_of(fact))}"
+
+    def repetition(self, fact: Node, schema: Schema) -> Repetition:
+        """More by the repeated number, which can be any."""
+        target = target_of(path_of(fact), schema)
+        listed = any(type_of(each) == "array" for each in target.alternatives)
+        return Repetition.UNCLEAR if listed or "[" in path_of(fact) else Repetition.SAME
+
+
+def _ends_of_sum(numbers: Numbers) -> tuple[int, int]:
+    if numbers.most is None:
+        return numbers.low, numbers.high
+    return numbers.most * min(numbers.low, 0), numbers.most * max(numbers.high, 0)
+
+
+class Excess(_WholeNumbers):
+    """What the values of a map exceed those of another by, key by key."""
+
+    name = "excess"
+
+    def paths(self, fact: Node) -> tuple[str, ...]:
+        """The map and the allowance."""
+        return path_of(fact), str(arguments_of(fact)[0])
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """Up to the total; anything but a map counts as empty."""
+        path, allowed = self.paths(fact)
+        target, allowance = target_of(path, schema), target_of(allowed, schema)
+        maps = [a for a in target.alternatives if is_map(a)]
+        if target.many or not maps or {type_of(a) for a in allowance.alternatives} != {"integer"}:
+            raise self.refused(path, "maps of whole numbers")
+        ends = [_ends_of_sum(self.numbers_in(fact, a, schema)) for a in maps]
+        # an excess is at most the total, also where that is of a number or of a list
+        others = [a for a in target.alternatives if a not in maps]
+        summed = [_ends_of_sum(each) for a in others for each in self._summed(fact, a, schema)]
+        lowest = min(low for low, _ in [*ends, *summed])
+        if lowest < 0 or self.whole(fact, allowance.alternatives)[0] < 0:
+            raise self.refused(path, "numbers that are at least 0")
+        return Domain(0, max(high for _, high in ends))
+
+    def _summed(self, fact: Node, alternative: Schema, schema: Schema) -> list[Numbers]:
+        """The numbers that a total of the same path would add up here."""
+        try:
+            return [self.numbers_in(fact, alternative, schema)]
+        except FormulaError:
+            return []
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """A call, since maps are walked together."""
+        path, allowance = self.paths(fact)
+        base, _, field = allowance.partition(".*")
+        name = field.removeprefix(".")
+        allowed = code.constant(_field_reader(attribute_name(name)) if name else _itself)
+        excess_of = code.constant(_excess)
+        return f"{excess_of}({code.read(path)}, {code.read(base)}, {allowed})"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """As a sum."""
+        first, second = map(named, self.paths(fact))
+        return f"Σ max(0, {first} − {second})"
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than the total."""
+        yield from others.find("total", path_of(fact))
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """Nothing exceeds where there are no keys; the allowance covers the rest."""
+        path, allowance = self.paths(fact)
+        itemised = record.find("itemised", path)
+        if itemised is None:
+            return
+        logic, term = record.logic, record.of(fact)
+        yield logic.implies(logic.negation(itemised), term == 0)
+        total, allowed = record.find("total", path), record.find("total", allowance)
+        if total is not None and allowed is not None:
+            yield logic.implies(itemised, term >= total - allowed)
+
+
+def _excess(values: object, allowed: object, allowance: Callable[[Any], int | None]) -> int:
+    if not isinstance(values, dict):
+        return 0
+    limits = allowed if isinstance(allowed, dict) else {}
+    return sum(
+        max(0, value - ((allowance(limits[key]) or 0) if key in limits else 0))
+        for key, value in values.items()
+    )
+
+
+def _field_reader(name: str) -> Callable[[Any], int | None]:
+    return lambda item: getattr(item, name, None)
+
+
+def _itself(item: int | None) -> int | None:
+    return item
+
+
+READERS = (Total(), Excess())

@@ -1,0 +1,201 @@
+"""Drafts of records whose whole numbers come to what facts ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tallystick.formula.facts.aggregate import READERS, Aggregate, Excess, Numbers, Shape
+from tallystick.formula.facts.collection import entry_name, new_item, split
+from tallystick.formula.facts.draft import Demand, Demands, Draft, Json, put
+from tallystick.formula.facts.fact import name_of, path_of
+from tallystick.formula.schema_path import Schema, Step, alternatives_of, is_map, type_of
+from tallystick.formula.tree import Node
+
+_AGGREGATES = {reader.name: reader for reader in READERS if isinstance(reader, Aggregate)}
+_EXCESS = Excess()
+
+
+def write(demands: Demands, draft: Draft) -> None:
+    """Give a record the numbers in lists and maps that facts ask for."""
+    wanted: dict[str, list[Demand]] = {}
+    for fact, value in demands:
+        if name_of(fact) in _AGGREGATES and demands.value("itemised", path_of(fact)) != 1:
+            wanted.setdefault(path_of(fact), []).append((fact, value))
+    lists: dict[tuple[str, Step], dict[str, list[Demand]]] = {}
+    for path, asked in wanted.items():
+        field, step, rest = split(path)
+        if step is None:
+            _write_value(path, asked, demands, draft)
+        elif step.name == "*":
+            _write_map(path, asked, demands, draft)
+        else:
+            lists.setdefault((field, step), {})[rest] = asked
+    for (field, step), projections in lists.items():
+        _write_list(field, step, projections, demands, draft)
+    for fact, value in demands.of("excess"):
+        _write_excess(fact, value, demands, draft)
+
+
+def _write_value(path: str, asked: list[Demand], demands: Demands, draft: Draft) -> None:
+    """A whole number, or all of a map or a list."""
+    reader, counted = _AGGREGATES[name_of(asked[0][0])], demands.value("count", path)
+    kinds = sorted(draft.target(path).alternatives, key=lambda kind: type_of(kind) != "integer")
+    for kind in kinds:
+        numbers = reader.numbers_in(asked[0][0], kind, draft.schema)
+        if numbers.most is None:
+            (alone,) = {value for _, value in asked}
+            if numbers.low <= alone <= numbers.high:
+                draft.put(path, alone)
+                return
+            continue
+        sizes = range(numbers.most + 1) if counted is None else (counted,)
+        values = _numbers_for(asked, numbers, sizes)
+        if values is not None:
+            named = {entry_name(i): value for i, value in enumerate(values)}
+            draft.put(path, values if type_of(kind) == "array" else named)
+            return
+
+
+def _write_map(path: str, asked: list[Demand], demands: Demands, draft: Draft) -> None:
+    """What is read of each entry of a map."""
+    field = split(path)[0]
+    counted = demands.value("count", path)
+    counted = demands.value("count", f"{field}.*") if counted is None else counted
+    (numbers,) = _AGGREGATES[name_of(asked[0][0])].numbers(asked[0][0], draft.schema)
+    sizes = range((numbers.most or 0) + 1) if counted is None else (counted,)
+    values = _numbers_for(asked, numbers, sizes)
+    if values is not None:
+        entries = draft.get(field) if counted is not None else None
+        draft.put(field, _entries(path, enumerate(values), draft, entries))
+
+
+def _entries(
+    path: str, values: Iterable[tuple[int, int]], draft: Draft, entries: Json | None = None
+) -> Json:
+    """The entries of a map by the number of their key; what is read of each may lie within."""
+    field, _, rest = split(path)
+    found = {} if entries is None else entries
+    for number, value in values:
+        key = entry_name(number)
+        if rest and key not in found:
+            (kind,) = draft.target(f"{field}.*").alternatives
+            found[key] = draft.make(kind, field, number)
+        put(found, [key, *rest.split(".")] if rest else [key], value)
+    return found
+
+
+def _write_list(
+    field: str,
+    step: Step,
+    projections: dict[str, list[Demand]],
+    demands: Demands,
+    draft: Draft,
+) -> None:
+    """What is read of each item of a list that its step keeps."""
+    path = ".".join([*field.split(".")[:-1], str(step)])
+    items = [item for item in draft.get(field) or () if isinstance(item, dict)]
+    kept = [item for item in items if step.keeps(item)]
+    counted, target = demands.value("count", path), draft.target(path)
+    sizes = [counted] if counted is not None else [len(kept), *range(target.repeats + 1)]
+    for size in sizes:
+        found = {
+            rest: _projected(asked, target.alternatives[0], rest, size, demands, draft)
+            for rest, asked in projections.items()
+        }
+        if None not in found.values():
+            kept = kept[:size] + [new_item(path, step, draft) for _ in range(size - len(kept))]
+            for rest, values in found.items():
+                _put_each(kept, rest.split("."), values or ())
+            draft.put(field, [*(item for item in items if not step.keeps(item)), *kept])
+            return
+
+
+def _projected(  # noqa: PLR0913, PLR0917  # what is asked, and of what
+    asked: list[Demand], kind: Schema, rest: str, size: int, demands: Demands, draft: Draft
+) -> list[int] | None:
+    """The numbers that some items have, where others may have none."""
+    reader, fact = _AGGREGATES[name_of(asked[0][0])], asked[0][0]
+    counted = demands.value("count", path_of(fact))
+    required = rest in kind.get("required", ())
+    sizes = [size] if required else [size, *range(size)]
+    (numbers,) = reader.numbers(fact, draft.schema)
+    allowed = [n for n in sizes if counted in (None, n)]
+    return _numbers_for(asked, numbers, allowed)
+
+
+def _put_each(items: Sequence[Json], names: Sequence[str], values: Sequence[int]) -> None:
+    """Give the first items a number each, and the others none."""
+    for position, item in enumerate(items):
+        if position < len(values):
+            put(item, names, values[position])
+        else:
+            item.pop(names[0], None)
+
+
+def _numbers_for(
+    asked: Sequence[Demand], numbers: Numbers, sizes: Iterable[int]
+) -> list[int] | None:
+    """As many numbers as one of some sizes that come to what is asked; None if none do."""
+    shapes = [_AGGREGATES[name_of(fact)].shape(fact, value) for fact, value in asked]
+    low = max([numbers.low, *(s.low for s in shapes if s.low is not None)])
+    high = min([numbers.high, *(s.high for s in shapes if s.high is not None)])
+    among = tuple({value: None for shape in shapes for value in shape.among})
+    totals = {shape.total for shape in shapes if shape.total is not None}
+    shape = Shape(low, high, among, max(totals, default=None))
+    for size in sizes:
+        values = _shaped(shape, size)
+        if values is not None and all(
+            _AGGREGATES[name_of(fact)].of(fact, values) == value for fact, value in asked
+        ):
+            return values
+    return None
+
+
+def _shaped(shape: Shape, size: int) -> list[int] | None:
+    """So many numbers of a shape, the larger ones first; None if there are none."""
+    low, high, spare = shape.low or 0, shape.high or 0, size - len(shape.among)
+    if not size:
+        return []
+    if spare < 0 or low > high:
+        return None
+    if shape.total is None:
+        return [*shape.among, *[min(max(0, low), high)] * spare]
+    left = shape.total - sum(shape.among) - spare * low
+    if not 0 <= left <= spare * (high - low):
+        return None
+    found = list(shape.among)
+    for _ in range(spare):
+        found.append(low + min(left, high - low))
+        left -= found[-1] - low
+    return found
+
+
+def _write_excess(fact: Node, value: int, demands: Demands, draft: Draft) -> None:
+    """Maps that exceed the allowances of their keys: some keys are covered, the others not."""
+    path, allowance = _EXCESS.paths(fact)
+    if not demands.value("itemised", path):
+        return
+    most = _largest_in(path, draft)
+    all_of_it = demands.value("total", path)
+    within = _parts((value if all_of_it is None else all_of_it) - value, most)
+    beyond = _parts(value, most)
+    draft.put(path, _entries(f"{path}.*", enumerate([*within, *beyond]), draft))
+    allowed = demands.value("total", allowance)
+    spare = 0 if allowed is None else allowed - sum(within)
+    unused = enumerate(_parts(max(spare, 0), most), len(within) + len(beyond))
+    draft.put(split(allowance)[0], _entries(allowance, [*enumerate(within), *unused], draft))
+
+
+def _parts(total: int, most: int) -> list[int]:
+    """Numbers of at most so much that add up to a total."""
+    return [most] * (total // most) + [total % most] * (total % most > 0)
+
+
+def _largest_in(path: str, draft: Draft) -> int:
+    """The largest whole number at a path, or in the entries of the map there."""
+    kinds = draft.target(path).alternatives
+    inner = (
+        alternatives_of(k["additionalProperties"], draft.schema)[0] for k in kinds if is_map(k)
+    )
+    every = [*kinds, *(kind for found in inner for kind in found)]
+    return max(int(kind["maximum"]) for kind in every if "maximum" in kind)

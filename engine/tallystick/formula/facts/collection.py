@@ -1,0 +1,326 @@
+"""Facts of the items of lists and maps: how many there are, how many differ, how many are shared.
+
+What cannot be read without doubt is refused: a list that may also be a text, items that are not
+alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.draft import Demands, Draft, Json, put
+from tallystick.formula.facts.extraction_code import ExtractionCode
+from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
+from tallystick.formula.facts.reader import (
+    Condition,
+    FactIndex,
+    FactReader,
+    FactTerms,
+    Repetition,
+)
+from tallystick.formula.schema_path import (
+    SCALARS,
+    Schema,
+    Step,
+    alternatives_of,
+    items_at,
+    items_of,
+    limit_of,
+    object_fields,
+    steps,
+    target_of,
+    type_of,
+)
+from tallystick.formula.tree import Node
+
+
+def count(path: str) -> Node:
+    """How many items a list or a projection has; repeated items count each time."""
+    return fact_at("count", path)
+
+
+def distinct(path: str) -> Node:
+    """How many different items a list or a projection has."""
+    return fact_at("distinct", path)
+
+
+def overlap(first: str, second: str) -> Node:
+    """How many different items are in both lists."""
+    steps(second)
+    return fact_at("overlap", first, (second,))
+
+
+class _Items(FactReader):
+    """A number of items."""
+
+    def most(self, path: str, schema: Schema) -> int:
+        """How many items there can be.
+
+        Raises:
+            FormulaError: there is no list, or nothing limits it.
+        """
+        target = target_of(path, schema)
+        if target.many:
+            return target.repeats
+        if {type_of(a) for a in target.alternatives} != {"array"}:
+            raise self.refused(path, "a list")
+        return max(limit_of(array, "maxItems", path) for array in target.alternatives)
+
+    def fields(self, path: str, schema: Schema) -> tuple[str, ...]:
+        """What tells items apart: the fields of objects, or the type of other items.
+
+        Raises:
+            FormulaError: the items are not alike, or nothing that can be compared.
+        """
+        target = target_of(path, schema)
+        items, nullable = items_at(target, schema)
+        types = {type_of(item).replace("integer", "number") for item in items}
+        if len(types) != 1 or nullable or (types == {"object"} and len(items) > 1):
+            raise self.refused(path, "items of one kind that cannot be null")
+        if types <= SCALARS:
+            return tuple(types)
+        fields = object_fields(target, schema)
+        inner = [a for n in fields for a in alternatives_of(items[0]["properties"][n], schema)[0]]
+        if types != {"object"} or not fields or any(type_of(a) not in SCALARS for a in inner):
+            raise self.refused(path, "texts, numbers, truths, or objects of these")
+        return ("object", *fields)
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """What is read of each item is at most as often there as items are."""
+        for path in self.paths(fact):
+            outer = items_before(path)
+            items = None if outer is None else record.find("count", outer)
+            if items is not None:
+                yield record.of(fact) <= items
+
+
+def items_before(path: str) -> str | None:
+    """The items of a list of which a path reads something more; None where it reads them whole."""
+    whole, bracket, rest = path.partition("]")
+    return f"{whole}{bracket}" if bracket and rest else None
+
+
+class Count(_Items):
+    """How many items a list has; repeated ones count each time."""
+
+    name = "count"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """Up to as many items as the schema allows."""
+        return Domain(0, self.most(path_of(fact), schema))
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The length of the list."""
+        return f"len({code.listed(path_of(fact))})"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """As the size of a set."""
+        return f"|{named(path_of(fact))}|"
+
+    def repetition(self, fact: Node, schema: Schema) -> Repetition:
+        """One more, if it counts the item."""
+        del fact, schema
+        return Repetition.COUNTED
+
+
+class Distinct(_Items):
+    """How many different items a list has."""
+
+    name = "distinct"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """Up to as many items as the schema allows."""
+        self.fields(path_of(fact), schema)
+        return Domain(0, self.most(path_of(fact), schema))
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The size of the set."""
+        return f"len({code.items(path_of(fact))})"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """As the size of a set."""
+        return f"|distinct {named(path_of(fact))}|"
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than there are."""
+        yield from others.find("count", path_of(fact))
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """Nothing differs in an empty list only."""
+        items = record.find("count", path_of(fact))
+        if items is not None:
+            yield record.logic.implies(record.of(fact) == 0, items == 0)
+        yield from super().constraints(fact, record)
+
+
+class Overlap(_Items):
+    """How many different items two lists share."""
+
+    name = "overlap"
+
+    def paths(self, fact: Node) -> tuple[str, ...]:
+        """Both."""
+        return path_of(fact), str(arguments_of(fact)[0])
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """Up to as many items as the shorter list can have."""
+        first, second = self.paths(fact)
+        if self.fields(first, schema) != self.fields(second, schema):
+            raise self.refused(first, f"the same items as in {second!r}")
+        return Domain(0, min(self.most(path, schema) for path in (first, second)))
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The size of the intersection."""
+        first, second = map(code.items, self.paths(fact))
+        return f"len({first} & {second})"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """As the size of a set."""
+        first, second = map(named, self.paths(fact))
+        return f"|{first} ∩ {second}|"
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than either list has."""
+        for path in self.paths(fact):
+            yield from others.find("distinct", path)
+            yield from others.find("count", path)
+
+
+READERS = (Count(), Distinct(), Overlap())
+
+Token = tuple[str, int]
+"""One of the different items of a path: the path that it was made for, and its number."""
+
+
+@attrs.frozen
+class _Wanted:
+    """What some facts say of the lists of a record.
+
+    Attributes:
+        distinct: how many different items a path has.
+        count: how many items a path has, repeated ones each time.
+        shared: by path, with which other paths it shares how many items.
+    """
+
+    distinct: Mapping[str, int]
+    count: Mapping[str, int]
+    shared: Mapping[str, tuple[tuple[str, int], ...]]
+
+    @classmethod
+    def of(cls, demands: Demands) -> _Wanted:
+        """What the facts of this family say."""
+        distinct, count = dict[str, int](), dict[str, int]()
+        shared: dict[str, tuple[tuple[str, int], ...]] = {}
+        for fact, value in demands:
+            path = path_of(fact)
+            match name_of(fact):
+                case "distinct":
+                    distinct[path] = value
+                case "count":
+                    count[path] = value
+                case "overlap":
+                    shared[path] = (*shared.get(path, ()), (str(arguments_of(fact)[0]), value))
+        return cls(distinct, count, shared)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path, each once."""
+        others = (other for pairs in self.shared.values() for other, _ in pairs)
+        return tuple(dict.fromkeys((*self.distinct, *self.count, *self.shared, *others)))
+
+    def tokens(self, path: str) -> list[Token]:
+        """The items of a path: shared ones, those of its own, repetitions of the first."""
+        found = [(other, i) for other, many in self.shared.get(path, ()) for i in range(many)]
+        found += [(path, i) for i in range(self._different(path) - len(found))]
+        return found + found[:1] * (self.count.get(path, 0) - len(found))
+
+    def _different(self, path: str) -> int:
+        """How many different items a path has; no more than needed where nothing says it."""
+        lent = (many for pairs in self.shared.values() for other, many in pairs if other == path)
+        taken = sum(many for _, many in self.shared.get(path, ()))
+        least = max((taken, min(1, self.count.get(path, 0)), *lent))
+        return self.distinct.get(path, least)
+
+
+def write(demands: Demands, draft: Draft) -> None:
+    """Give a record the lists and maps that facts ask for."""
+    wanted = _Wanted.of(demands)
+    lists: dict[str, list[Any]] = {}
+    parts: dict[tuple[str, Step], dict[str, list[Token]]] = {}
+    for path in wanted.paths:
+        field, step, rest = split(path)
+        if step is None:
+            lists[field] = [_item(token, draft) for token in wanted.tokens(path)]
+        else:
+            parts.setdefault((field, step), {})[rest] = wanted.tokens(path)
+    for (field, step), tokens in parts.items():
+        if step.name == "*":
+            _write_map(field, tokens, draft)
+        else:
+            lists.setdefault(field, [])
+            lists[field] += _objects(field, step, tokens, draft)
+    for field, items in lists.items():
+        draft.put(field, items)
+
+
+def split(path: str) -> tuple[str, Step | None, str]:
+    """The field that holds a list or a map, what takes several items of it, and what follows."""
+    chain = steps(path)
+    names = [step.name for step in chain]
+    at = next((i for i, step in enumerate(chain) if step.many), None)
+    if at is None:
+        return path, None, ""
+    field = names[:at] if chain[at].name == "*" else names[: at + 1]
+    return ".".join(field), chain[at], ".".join(names[at + 1 :])
+
+
+def entry_name(number: int) -> str:
+    """The key of an entry that is made up."""
+    return f"step-{number + 1}"
+
+
+def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> None:
+    """A map with as many entries as its longest projection."""
+    entries: Json = {}
+    (kind,) = draft.target(f"{field}.*").alternatives[:1]
+    for number in range(max(map(len, parts.values()))):
+        entry = {"": draft.make(kind, field.rpartition(".")[2], number)}
+        for rest, tokens in parts.items():
+            if tokens:
+                token = tokens[min(number, len(tokens) - 1)]
+                put(entry, ["", *rest.split(".")] if rest else [""], _item(token, draft))
+        entries[entry_name(number)] = entry[""]
+    draft.put(field, entries)
+
+
+def _objects(
+    field: str, step: Step, parts: Mapping[str, list[Token]], draft: Draft
+) -> Iterator[Json]:
+    """The items that a filter keeps, with what is read from each of them."""
+    path = ".".join([*field.split(".")[:-1], str(step)])
+    for number in range(max(map(len, parts.values()))):
+        made = new_item(path, step, draft)
+        for rest, tokens in parts.items():
+            if rest and tokens:
+                token = tokens[min(number, len(tokens) - 1)]
+                put(made, rest.split("."), _item(token, draft))
+        yield made
+
+
+def new_item(path: str, step: Step, draft: Draft) -> Json:
+    """An object that a filter keeps."""
+    (kind,) = draft.target(path).alternatives
+    return {**draft.make(kind, path, 0), str(step.field): step.value}
+
+
+def _item(token: Token, draft: Draft) -> Any:  # noqa: ANN401  # a JSON value
+    path, number = token
+    target = draft.target(path)
+    kinds = target.alternatives
+    if not target.many:
+        kinds = items_of(target.alternatives[0], draft.schema)[0]
+    return draft.make(kinds[0], path.rpartition(".")[2], number)

@@ -1,0 +1,64 @@
+"""A fact: a leaf of a formula, an integer that is read from a record.
+
+Its identity is its reader, path, arguments and scale.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from tallystick.errors import FormulaError
+from tallystick.formula.schema_path import steps
+from tallystick.formula.tree import Kind, Node, Operand, const, value_of
+
+
+def fact_at(
+    reader: str,
+    path: str,
+    arguments: tuple[str | int, ...] = (),
+    scale: int = 1,
+    kind: Kind = Kind.NUMBER,
+) -> Node:
+    """A fact at a path.
+
+    Raises:
+        FormulaError: the text is no path.
+    """
+    steps(path)
+    return Node("fact", (), (reader, path, arguments, scale), kind)
+
+
+def scaled(name: str, value: Operand | None, scale: int) -> tuple[int, ...]:
+    """A number that an author gives as an argument of a fact, in the scale of the fact.
+
+    Raises:
+        FormulaError: it is no multiple of 1 over the scale.
+    """
+    if value is None:
+        return ()
+    found: Fraction = value_of(const(value)) * scale
+    if found.denominator != 1:
+        raise FormulaError(f"found {name}={value!r}, expected a multiple of 1/{scale}")
+    return (found.numerator,)
+
+
+def name_of(leaf: Node) -> str:
+    """The name of the reader of a fact, such as ``count``."""
+    return str(leaf.data[0])
+
+
+def path_of(leaf: Node) -> str:
+    """The path of a fact; the name of an opaque one."""
+    return str(leaf.data[1])
+
+
+def arguments_of(leaf: Node) -> tuple[Any, ...]:
+    """The arguments of a fact after its path."""
+    arguments = leaf.data[2]
+    return arguments if isinstance(arguments, tuple) else (arguments,)
+
+
+def scale_of(leaf: Node) -> int:
+    """What the integer of a fact is divided by."""
+    return int(str(leaf.data[3]))

@@ -1,0 +1,88 @@
+"""Opaque facts: Python functions of the record, which no other reader can say.
+
+Their identity is the sha256 of their source. What fails is told by who extracts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.extraction_code import ExtractionCode
+from tallystick.formula.facts.fact import arguments_of, path_of
+from tallystick.formula.facts.reader import FactReader, Repetition
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.tree import Kind, Node
+from tallystick.numbers.nano import NANO
+
+
+def opaque(
+    name: str, *, low: int, high: int, scale: int = 1
+) -> Callable[[Callable[[Mapping[str, Any]], int]], Node]:
+    """A fact that no other reader can say: a Python function of the record, a plain mapping.
+
+    The function must be pure; its identity is the sha256 of its source.
+
+    Args:
+        name: shown in text and traces.
+        low: the smallest integer that it returns.
+        high: the largest integer that it returns.
+        scale: the integer is divided by it; 1 or 10**9.
+    """
+    if low > high or scale not in (1, NANO):
+        raise FormulaError(
+            f"found the range {low} to {high} and the scale {scale} of {name!r}, expected an "
+            f"ascending range and the scale 1 or {NANO}"
+        )
+
+    def declare(function: Callable[[Mapping[str, Any]], int]) -> Node:
+        try:
+            source = textwrap.dedent(inspect.getsource(function))
+        except (OSError, TypeError) as error:
+            raise FormulaError(
+                f"found no source of the opaque fact {name!r}, expected a function in a file: its "
+                "identity is the digest of its source"
+            ) from error
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        data = ("opaque", name, (digest, low, high), scale)
+        return Node("fact", (), data, Kind.NUMBER, function)
+
+    return declare
+
+
+class Opaque(FactReader):
+    """A Python function of the record."""
+
+    name = "opaque"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """The range that it declares."""
+        del schema
+        _, low, high = arguments_of(fact)
+        return Domain(low, high)
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """A call of the function."""
+        return code.opaque(fact)
+
+    def paths(self, fact: Node) -> tuple[str, ...]:
+        """None that can be known; it may read anything."""
+        del fact
+        return ()
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """Its name."""
+        return named(path_of(fact))
+
+    def repetition(self, fact: Node, schema: Schema) -> Repetition:
+        """Whatever the code makes of it."""
+        del fact, schema
+        return Repetition.UNCLEAR
+
+
+READERS = (Opaque(),)

@@ -1,0 +1,230 @@
+"""A reader: everything that the engine knows of one kind of fact.
+
+What a fact can be (its range in a record schema, what it is at most), how it is taken from a
+record, how people read it, and what a solver is told of it. A family is a module of readers that
+have much of this in common, with what writes a record that has their facts; nothing outside this
+package tells readers apart.
+
+Terms and conditions of a solver are whatever its ``Logic`` makes: here they are only compared and
+added, so that no solver is imported.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.extraction_code import ExtractionCode
+from tallystick.formula.facts.fact import name_of, path_of
+from tallystick.formula.schema_path import PathTarget, Schema, target_of
+from tallystick.formula.tree import Node
+
+Term = Any
+"""The value of a fact for a solver: a truth, or a number that is divided by the scale."""
+Condition = Any
+"""What a solver is told."""
+
+
+class Logic(Protocol):
+    """How a solver says what comparisons cannot."""
+
+    def number(self, value: Fraction | int, /) -> Term:
+        """An exact number."""
+
+    def every(self, conditions: Iterable[Condition], /) -> Condition:
+        """All of some conditions."""
+
+    def some(self, conditions: Iterable[Condition], /) -> Condition:
+        """At least one of some conditions."""
+
+    def implies(self, condition: Condition, consequence: Condition, /) -> Condition:
+        """The consequence, where the condition holds."""
+
+    def negation(self, condition: Condition, /) -> Condition:
+        """The opposite."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class FactIndex:
+    """Some facts of one record, each once."""
+
+    facts: tuple[Node, ...]
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[str, str], tuple[Node, ...]]:
+        found: dict[tuple[str, str], tuple[Node, ...]] = {}
+        for fact in self.facts:
+            key = (name_of(fact), path_of(fact))
+            found[key] = (*found.get(key, ()), fact)
+        return found
+
+    def find(self, reader: str, path: str) -> tuple[Node, ...]:
+        """The facts of a reader at a path; their arguments differ."""
+        return self._named.get((reader, path), ())
+
+
+@attrs.frozen(eq=False)
+class FactTerms:
+    """The facts of one record as terms of a solver.
+
+    Attributes:
+        index: the facts.
+        terms: their terms, by digest.
+        logic: what makes conditions of terms.
+    """
+
+    index: FactIndex
+    terms: Mapping[str, Term]
+    logic: Logic
+
+    def of(self, fact: Node) -> Term:
+        """The term of a fact."""
+        return self.terms[fact.digest]
+
+    def find(self, reader: str, path: str) -> Term | None:
+        """The term of the fact of a reader at a path, for readers without further arguments."""
+        found = self.index.find(reader, path)
+        return self.of(found[-1]) if found else None
+
+
+class Repetition(Enum):
+    """What becomes of a fact when an item of the list that it reads is repeated."""
+
+    SAME = "it stays as it is"
+    COUNTED = "it grows by how often the item is repeated, if it counts the item"
+    UNCLEAR = "that depends on the item"
+
+
+class FactReader(ABC):
+    """One kind of fact.
+
+    Attributes:
+        name: what authors call it, and what the digest of a fact covers.
+        of_one_value: whether a fact follows from one value of the record, or from the two that it
+            compares.
+    """
+
+    name: ClassVar[str]
+    of_one_value: ClassVar[bool] = False
+
+    @abstractmethod
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """The range of a fact of any valid record.
+
+        Raises:
+            FormulaError: the schema has no such place, gives it no range, or lets it be absent
+                where the fact has no ``missing``.
+        """
+
+    @abstractmethod
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """An expression for the integer of a fact."""
+
+    def packed(self, fact: Node, code: ExtractionCode) -> str:
+        """An expression for what is packed of a fact: a double, an integer, or a truth."""
+        return self.extraction(fact, code)
+
+    def is_double(self, fact: Node) -> bool:
+        """Whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
+        del fact
+        return False
+
+    def paths(self, fact: Node) -> tuple[str, ...]:
+        """Every path that a fact reads."""
+        return (path_of(fact),)
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """A fact for people; ``named`` shows a path."""
+        return named(path_of(fact))
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Other facts that are at least as large for every record, by what they count."""
+        del fact, others
+        return iter(())
+
+    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
+        """Other facts that are 0 where there is nothing to read, with what the fact then is."""
+        del fact, others
+        return iter(())
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """What a solver is told of a fact and those beside it, besides ``upper``."""
+        del fact, record
+        return iter(())
+
+    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
+        """What a solver is told of a fact and another of the same path."""
+        del fact, other, record
+        return iter(())
+
+    def repetition(self, fact: Node, schema: Schema) -> Repetition:
+        """What becomes of a fact when an item of the list that it reads is repeated."""
+        del fact, schema
+        return Repetition.SAME
+
+    def single(self, fact: Node, schema: Schema) -> PathTarget:
+        """What the path of a fact leads to, which is one value.
+
+        Raises:
+            FormulaError: it leads nowhere, or to many values.
+        """
+        target = target_of(path_of(fact), schema)
+        if target.many:
+            raise FormulaError(
+                f"found many values at {path_of(fact)!r}, expected one for {self.name}()"
+            )
+        return target
+
+    def alternatives(self, fact: Node, target: PathTarget, *types: str) -> tuple[Schema, ...]:
+        """What a value can be, of some JSON types.
+
+        Raises:
+            FormulaError: it is of none of them.
+        """
+        found = target.of_type(*types)
+        if not found:
+            raise FormulaError(
+                f"found no {' or '.join(types)} at {path_of(fact)!r}, which {self.name}() reads"
+            )
+        return found
+
+    def refused(self, path: str, expected: str) -> FormulaError:
+        """What is said where a schema has something else than a fact can read."""
+        return FormulaError(f"found {self.name}() of {path!r}, expected {expected}")
+
+
+class TruthReader(FactReader):
+    """A kind of fact that is true or false."""
+
+    of_one_value = True
+
+    @abstractmethod
+    def condition(self, fact: Node, code: ExtractionCode) -> str:
+        """An expression that is true or false."""
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """As 1 or 0."""
+        return f"(1 if {self.condition(fact, code)} else 0)"
+
+    def packed(self, fact: Node, code: ExtractionCode) -> str:
+        """As a truth, which is packed as 1 or 0."""
+        return f"({self.condition(fact, code)})"
+
+
+def bound_of(alternative: Schema, keyword: str, path: str) -> Any:  # noqa: ANN401  # a number
+    """The smallest or largest number that a schema allows.
+
+    Raises:
+        FormulaError: the schema sets no such bound.
+    """
+    if keyword not in alternative:
+        raise FormulaError(f"found no {keyword} at {path!r}, expected one: facts need a range")
+    return alternative[keyword]

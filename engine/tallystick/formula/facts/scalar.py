@@ -1,0 +1,323 @@
+"""Facts of one value: numbers, truths, choices, and whether there is something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.draft import Demands, Draft
+from tallystick.formula.facts.extraction_code import ExtractionCode
+from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of, scale_of, scaled
+from tallystick.formula.facts.reader import (
+    Condition,
+    FactIndex,
+    FactReader,
+    FactTerms,
+    TruthReader,
+    bound_of,
+)
+from tallystick.formula.schema_path import Schema, is_map, type_of
+from tallystick.formula.tree import Kind, Node, Operand
+from tallystick.numbers.nano import NANO, to_decimal
+
+_TRUTH = Domain(0, 1)
+_NUMERIC = ("number", "integer")
+
+
+def number(path: str, *, missing: Operand | None = None) -> Node:
+    """A decimal in nano; ``missing`` is its value when it is left out or is not a number."""
+    return fact_at("number", path, scaled("missing", missing, NANO), NANO)
+
+
+def integer(path: str, *, missing: Operand | None = None) -> Node:
+    """A whole number; ``missing`` is its value when it is left out."""
+    return fact_at("integer", path, scaled("missing", missing, 1))
+
+
+def flag(path: str) -> Node:
+    """A truth; false when it is left out."""
+    return fact_at("flag", path, kind=Kind.TRUTH)
+
+
+def given(path: str) -> Node:
+    """Whether there is a value, and it is not null."""
+    return fact_at("given", path, kind=Kind.TRUTH)
+
+
+def itemised(path: str) -> Node:
+    """Whether the value is an object."""
+    return fact_at("itemised", path, kind=Kind.TRUTH)
+
+
+def choice(path: str, *options: str) -> Node:
+    """The position of a text among the options, which the schema must list too."""
+    if len(options) < 2 or len(set(options)) != len(options):
+        raise FormulaError(
+            f"found the options {options} of {path}, expected two or more, all different"
+        )
+    return fact_at("choice", path, options, kind=Kind.CHOICE)
+
+
+class _Numeric(FactReader):
+    """A number, which may be left out."""
+
+    of_one_value = True
+
+    def _range(
+        self, fact: Node, schema: Schema, types: tuple[str, ...], read: Callable[[Any], int]
+    ) -> Domain:
+        target = self.single(fact, schema)
+        found = self.alternatives(fact, target, *types)
+        missing = list(arguments_of(fact))
+        if not missing and (target.optional or len(found) < len(target.alternatives)):
+            raise FormulaError(
+                f"found that {path_of(fact)!r} can be left out or be something else, "
+                f"expected {self.name}(…, missing=…)"
+            )
+        words = ("minimum", "maximum")
+        bounds = [read(bound_of(a, word, path_of(fact))) for a in found for word in words]
+        return Domain(min(bounds + missing), max(bounds + missing))
+
+    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
+        """A number that is not given is what it is when it is missing."""
+        for missing in arguments_of(fact):
+            for presence in others.find("given", path_of(fact)):
+                yield presence, missing
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """A number that is left out, or is an object, has the value for that."""
+        path, logic = path_of(fact), record.logic
+        way = [path.rsplit(".", count)[0] for count in range(1, path.count(".") + 1)]
+        there = [(reader, before) for before in way for reader in ("given", "itemised")]
+        absent = [
+            logic.negation(found)
+            for place in [*there, ("given", path)]
+            if (found := record.find(*place)) is not None
+        ]
+        itemised = record.find("itemised", path)
+        absent += [] if itemised is None else [itemised]
+        for missing in arguments_of(fact):
+            for condition in absent:
+                yield logic.implies(
+                    condition, record.of(fact) == logic.number(missing) / scale_of(fact)
+                )
+
+    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
+        """Numbers of one path are of one value."""
+        if name_of(other) not in _NUMERIC:
+            return
+        logic, both = record.logic, (fact, other)
+        absent = [_is_missing(each, record) for each in both]
+        whole = [a for each, a in zip(both, absent, strict=True) if name_of(each) == "integer"]
+        mixed = name_of(fact) != name_of(other)
+        same = record.of(fact) == record.of(other)
+        yield logic.some([same, logic.every(whole if mixed else absent)])
+
+
+def _is_missing(fact: Node, record: FactTerms) -> Condition:
+    """Whether a number has the value for that it is left out, or is none."""
+    term, number_of = record.of(fact), record.logic.number
+    return record.logic.some(
+        [term == number_of(missing) / scale_of(fact) for missing in arguments_of(fact)]
+    )
+
+
+class Number(_Numeric):
+    """A decimal; ``missing`` if it is left out or is not a number. In nano."""
+
+    name = "number"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """From the least to the largest number of the schema."""
+        return self._range(fact, schema, _NUMERIC, _nano)
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """As a record's number becomes nano."""
+        value = code.read(path_of(fact))
+        return _or_missing(fact, f"round({value} * 1e9)", code.is_number(path_of(fact), value))
+
+    def is_double(self, fact: Node) -> bool:
+        """Whether the value for what is missing comes back from a double."""
+        return all(round(missing / 1e9 * 1e9) == missing for missing in arguments_of(fact))
+
+    def packed(self, fact: Node, code: ExtractionCode) -> str:
+        """As the double that the record has, where that is enough."""
+        if not self.is_double(fact):
+            return self.extraction(fact, code)
+        value = code.read(path_of(fact))
+        missing = [nano / 1e9 for nano in arguments_of(fact)]
+        if not missing:
+            return value
+        return f"({value} if {code.is_number(path_of(fact), value)} else {missing[0]})"
+
+
+def _nano(bound: float) -> int:
+    """As a record's number becomes nano; rounding keeps the order of numbers."""
+    return round(float(bound) * NANO)
+
+
+class Integer(_Numeric):
+    """A whole number; ``missing`` if it is left out."""
+
+    name = "integer"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """From the least to the largest whole number of the schema."""
+        return self._range(fact, schema, ("integer",), int)
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The number itself."""
+        value = code.read(path_of(fact))
+        return _or_missing(fact, value, f"{value}.__class__ is int")
+
+
+def _or_missing(fact: Node, read: str, present: str) -> str:
+    missing = arguments_of(fact)
+    return f"({read} if {present} else {missing[0]})" if missing else read
+
+
+class Flag(TruthReader):
+    """A truth; false if it is left out."""
+
+    name = "flag"
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """A truth."""
+        self.alternatives(fact, self.single(fact, schema), "boolean")
+        return _TRUTH
+
+    def condition(self, fact: Node, code: ExtractionCode) -> str:
+        """Whether it is true."""
+        return f"{code.read(path_of(fact))} is True"
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """What is true is given."""
+        yield from others.find("given", path_of(fact))
+
+
+class _Presence(TruthReader):
+    """Whether there is something."""
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """A truth; a list or a map that is left out is empty, so it is refused."""
+        target = self.single(fact, schema)
+        containers = [a for a in target.alternatives if type_of(a) == "array" or is_map(a)]
+        if target.optional and len(containers) == len(target.alternatives):
+            raise FormulaError(
+                f"found {self.name}() of {path_of(fact)!r}, but a list or a map that is left "
+                "out is empty: use count()"
+            )
+        return _TRUTH
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """In brackets, which count as 1 where it holds."""
+        return f"[{named(path_of(fact))} {self.name}]"
+
+
+class Given(_Presence):
+    """Whether there is a value that is not null."""
+
+    name = "given"
+
+    def condition(self, fact: Node, code: ExtractionCode) -> str:
+        """Whether it is not null; what is left out is."""
+        return f"{code.read(path_of(fact))} is not None"
+
+
+class Itemised(_Presence):
+    """Whether the value is an object."""
+
+    name = "itemised"
+
+    def condition(self, fact: Node, code: ExtractionCode) -> str:
+        """Whether it is an object."""
+        return code.is_object(code.read(path_of(fact)))
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """An object is given."""
+        present = record.find("given", path_of(fact))
+        if present is not None:
+            yield record.logic.implies(record.of(fact), present)
+
+
+class Choice(FactReader):
+    """The position of a text among options."""
+
+    name = "choice"
+    of_one_value = True
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """A position; the schema has the same options, and requires one."""
+        target, options = self.single(fact, schema), arguments_of(fact)
+        listed = [v for a in target.alternatives for v in _listed(a)]
+        unlisted = any(not _listed(a) for a in target.alternatives)
+        if target.optional or unlisted or not set(listed) <= set(options):
+            raise FormulaError(
+                f"found the choice {path_of(fact)!r} of {sorted(map(str, options))}, expected a "
+                f"required value whose options are those of the schema: {sorted(map(str, listed))}"
+            )
+        return Domain(0, len(options) - 1)
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The position of the text."""
+        options = code.constant({o: i for i, o in enumerate(arguments_of(fact))})
+        return f"{options}[{code.read(path_of(fact))}]"
+
+    def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
+        """Choices of one path are of one text."""
+        if name_of(other) != self.name:
+            return
+        names, others = arguments_of(fact), arguments_of(other)
+        both = [(names.index(name), others.index(name)) for name in names if name in others]
+        first, second, logic = record.of(fact), record.of(other), record.logic
+        yield logic.some([logic.every([first == i, second == j]) for i, j in both])
+
+
+def _listed(alternative: Schema) -> list[Any]:
+    constants = [alternative["const"]] if "const" in alternative else []
+    return [*alternative.get("enum", ()), *constants]
+
+
+READERS = (Number(), Integer(), Flag(), Given(), Itemised(), Choice())
+
+
+def write(demands: Demands, draft: Draft) -> None:
+    """Give a record the numbers, truths and choices that facts ask for."""
+    for fact, value in demands:
+        path = path_of(fact)
+        if demands.value("given", path) == 0:
+            draft.drop(path)
+        elif name_of(fact) == "itemised" and value:
+            draft.put(path, {})
+    for fact, value in demands:
+        if not _is_closed(path_of(fact), demands):
+            _set(draft, fact, value)
+
+
+def _is_closed(path: str, demands: Demands) -> bool:
+    """Whether a path, or one on the way to it, is left out or has no room for the value."""
+    if demands.value("given", path) == 0 or demands.value("itemised", path) == 1:
+        return True
+    names = path.split(".")
+    way = (".".join(names[:count]) for count in range(1, len(names)))
+    return any(demands.value(*place) == 0 for place in product(("given", "itemised"), way))
+
+
+def _set(draft: Draft, fact: Node, value: int) -> None:
+    path = path_of(fact)
+    match name_of(fact):
+        case "number" if (value,) != arguments_of(fact) or draft.has(path):
+            draft.put(path, _json_number(value))
+        case "integer" if (value,) != arguments_of(fact) or draft.has(path):
+            draft.put(path, value)
+        case "flag":
+            draft.put(path, bool(value))
+        case "choice":
+            draft.put(path, arguments_of(fact)[value])
+
+
+def _json_number(nano: int) -> int | float:
+    return nano // NANO if nano % NANO == 0 else float(to_decimal(nano))
