@@ -154,7 +154,7 @@ def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
     text = Reader(drawn).text
     for each in compared(found):
-        for sentence in wording.sentences(each):
+        for sentence in wording.sentences(each, each.overall.changes()):
             assert sentence in text
     for candidate in found.candidates:
         assert candidate.identity.digest in text

@@ -57,7 +57,7 @@ class CandidateSection:
     @property
     def sentences(self) -> Iterator[str]:
         """The candidate in words."""
-        return sentences(self.comparison)
+        return sentences(self.comparison, self.changes)
 
     @property
     def migrations(self) -> Mapping[str, Comparison]:

@@ -42,9 +42,14 @@ def named(change: MinerChange) -> str:
     return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
 
 
-def sentences(found: CandidateComparison) -> Iterator[str]:
-    """What a candidate does, a sentence or two on each question."""
-    overall, changes = found.overall, found.overall.changes()
+def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:
+    """What a candidate does, a sentence or two on each question.
+
+    Args:
+        found: the candidate against the baseline.
+        changes: what becomes of each miner, over all types.
+    """
+    overall = found.overall
     yield total(overall)
     yield moved(overall, changes)
     yield from extremes(changes)
