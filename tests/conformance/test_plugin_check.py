@@ -12,7 +12,7 @@ import pytest
 from broken import PLUGIN, broken
 from cli.command import message_of, run
 
-from tallystick.cli.plugin_check import lines
+from tallystick.cli.plugins import lines
 from tallystick.conformance.checks import NAMES
 from tallystick.conformance.report import Checked, Report
 from tallystick.diagnostics import Diagnostic

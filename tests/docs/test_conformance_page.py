@@ -7,7 +7,7 @@ import click
 import pytest
 from manual.page import Page, pages
 
-from tallystick.cli.plugin_check import check_command
+from tallystick.cli.plugins import check_command
 from tallystick.conformance.checks import NAMES
 from tallystick.conformance.report import CODES, Checked, Report
 from tallystick.conformance.target import find

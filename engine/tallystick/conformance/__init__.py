@@ -1,1 +1,1 @@
-"""The author's kit: what starts a plugin, and what checks that others can trust it."""
+"""Conformance: a new plugin's project, and the checks that say whether others can trust it."""

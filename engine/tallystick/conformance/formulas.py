@@ -27,14 +27,18 @@ from tallystick.conformance.records import domains_of, facts_of
 from tallystick.conformance.report import finding, finding_in
 from tallystick.conformance.rule_sets import readable
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, OutputError, PluginError
+from tallystick.errors import FormulaError, PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import lines, render
 from tallystick.formula.tree import Node
+from tallystick.io.atomic import atomic_files
 from tallystick.plugins.skill_type import SkillType
 
+RELEASED = "released.json"
+"""The file with the digest of each formula that was released."""
 CORNERS = 16
 """So many corners of the ranges are tried, and their middle."""
+_FORMULAS = "formulas"
 _READS_UNITS = ("axis", "composite", "threshold")
 
 Values = Mapping[str, Fraction]
@@ -143,13 +147,9 @@ def _unreadable(name: str, tree: Node, sign: str | None = None) -> Iterator[Diag
         yield finding("text-unreadable", name, message)
 
 
-FILE = "released.json"
-_FORMULAS = "formulas"
-
-
 def check_releases(subject: Subject) -> Iterator[Diagnostic]:
     """Every formula is recorded, and none that was recorded has changed or is gone."""
-    file = subject.folder / FILE
+    file = subject.folder / RELEASED
     try:
         released = released_in(file)
     except PluginError as error:
@@ -158,13 +158,15 @@ def check_releases(subject: Subject) -> Iterator[Diagnostic]:
     found = {formula.name: formula.digest for formula in subject.plugin.formulas}
     for name, digest in found.items():
         if name not in released:
-            message = f"found no digest of it in {FILE}, expected {digest}"
+            message = f"found no digest of it in {RELEASED}, expected {digest}"
             yield finding("formula-unrecorded", name, message)
         elif released[name] != digest:
-            message = f"found {digest}, expected {released[name]}, as {FILE} says"
+            message = f"found {digest}, expected {released[name]}, as {RELEASED} says"
             yield finding("formula-changed", name, message)
     for name in sorted(released.keys() - found.keys()):
-        yield finding("formula-gone", name, f"found no such formula, expected it, as {FILE} says")
+        yield finding(
+            "formula-gone", name, f"found no such formula, expected it, as {RELEASED} says"
+        )
 
 
 def released_in(file: Path) -> Mapping[str, str]:
@@ -190,14 +192,15 @@ def record_releases(folder: Path, digests: Mapping[str, str]) -> tuple[str, ...]
         PluginError: the file is there but cannot be read.
         OutputError: it cannot be written.
     """
-    file = folder / FILE
+    file = folder / RELEASED
     document = dict(_read(file))
     released = _formulas(document, file)
     every = {**digests, **released}
     added = tuple(sorted(every.keys() - released.keys()))
     if added:
         document[_FORMULAS] = dict(sorted(every.items()))
-        _write(file, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        with atomic_files(file) as (new,):
+            new.write((json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
     return added
 
 
@@ -222,15 +225,3 @@ def _formulas(document: Mapping[str, object], file: Path) -> dict[str, str]:
 
 def _is_digest(value: object) -> bool:
     return isinstance(value, str) and value.startswith(PREFIX)
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace the file at once, so that nothing is ever half-written."""
-    new = file.with_name(f".{file.name}.new")
-    try:
-        new.write_text(text, encoding="utf-8")
-        new.replace(file)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        reason = (error.strerror or str(error)).lower()
-        raise OutputError(f"{file}: cannot be written ({reason})") from error

@@ -57,7 +57,7 @@ class _Ended:
 
 
 def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Report:
-    """What the kit says of a plugin.
+    """What the checks say of a plugin.
 
     Args:
         target: the name of an installed plugin, or the folder of a project.

@@ -25,7 +25,7 @@ class Checked:
 
 @attrs.frozen
 class Report:
-    """What the kit says of one plugin.
+    """What the checks say of one plugin.
 
     Attributes:
         plugin: its name.
@@ -360,4 +360,4 @@ CODES: Mapping[str, Code] = {
     )
     for each in group
 }
-"""Every code by its name, in the order in which the kit looks."""
+"""Every code by its name, in the order of the checks."""

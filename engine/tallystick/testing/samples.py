@@ -1,7 +1,7 @@
 """Samples: valid records of a skill type that meet its requirements, random and at the boundaries.
 
 They follow from the schema, the requirements and a seed alone, also under another hash seed: the
-kit compares what two processes make of them.
+checks of a plugin compare what two processes make of them.
 """
 
 from __future__ import annotations
