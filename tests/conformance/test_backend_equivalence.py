@@ -21,10 +21,9 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
-from tallystick.scoring import compiled, scorer
-from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import Composite
+from tallystick.scoring import compiled, planner, scorer
 from tallystick.scoring.explanation import Explanation
+from tallystick.scoring.value import FormulaValue
 
 Patch = pytest.MonkeyPatch
 
@@ -98,7 +97,7 @@ def columns_mutant(patch: Patch) -> None:
 
 
 def integers_mutant(patch: Patch) -> None:
-    patch.setattr(Compiled, "nano", _above(1, Compiled.nano))
+    patch.setattr(FormulaValue, "nano", _above(1, FormulaValue.nano))
 
 
 def exact_mutant(patch: Patch) -> None:
@@ -141,12 +140,12 @@ def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -
     subject = shipped("skills", "1.1.0", only="mcp_server")
     (bound,) = next(iter(subject.scorers.values())).types.values()
     if name == "quality":
-        read = Composite.quality_columns
-        monkeypatch.setattr(Composite, "quality_columns", _above(1, read))
+        monkeypatch.setattr(planner, "geometric_means", _above(0, planner.geometric_means))
     else:
         values = {value.name: value for value in (*bound.factors, bound.emission) if value}
         proved = values[name].compiled.proved
         monkeypatch.setitem(vars(proved), "columns", _above(0, proved.columns))
+        monkeypatch.setattr(planner, "product_of", lambda _: None)
     found = [each.where for each in backend_equivalence.check(subject)]
     assert found == [f"skills@1.1.0: mcp_server: {name}"]
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from tallystick.formula.text import decimal_text, lines
 from tallystick.numbers.nano import to_decimal, to_fraction
+from tallystick.scoring.composite import MeanValue
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
     from tallystick.scoring.bound import BoundType
-    from tallystick.scoring.composite import Composite
     from tallystick.scoring.scorer import Scorer
-    from tallystick.scoring.value import Value
+    from tallystick.scoring.value import FormulaValue
 
 _INDENT = "    "
 
@@ -24,7 +23,7 @@ def text_of(scorer: Scorer) -> str:
     found += [f"after {header.source}"] if header.source else []
     found += ["", "formulas", *_formulas(scorer)]
     for bound in scorer.types.values():
-        found += ["", *_type(bound, scorer.registry)]
+        found += ["", *_type(bound)]
     return "\n".join(found)
 
 
@@ -33,22 +32,22 @@ def _formulas(scorer: Scorer) -> list[str]:
     return [line for value in values.values() for line in _formula(value)]
 
 
-def _values(bound: BoundType) -> list[Value]:
+def _values(bound: BoundType) -> list[FormulaValue]:
     thresholds = bound.tiers.formulas.values() if bound.tiers is not None else ()
     emission = [bound.emission] if bound.emission is not None else []
     return [*bound.axes, *thresholds, *bound.factors, *emission]
 
 
-def _formula(value: Value) -> list[str]:
+def _formula(value: FormulaValue) -> list[str]:
     formula = value.formula
     name = f"{value.name}: {formula.name}  {formula.digest}"
     text = lines(formula.symbol or value.name, value.compiled.tree)
     return [_INDENT + name, *(_INDENT * 2 + line for line in text)]
 
 
-def _type(bound: BoundType, registry: Registry) -> list[str]:
-    found = [bound.name, *_composite(bound.composite, registry), *_weights(bound)]
-    for gate in bound.composite.gates:
+def _type(bound: BoundType) -> list[str]:
+    found = [bound.name, *_composite(bound)]
+    for gate in bound.quality.gates:
         below, then = to_fraction(gate.below), to_fraction(gate.composite)
         edge = f"{gate.axis} < {decimal_text(below)}: composite {decimal_text(then)}"
         found.append(f"{_INDENT}gate: {edge}")
@@ -58,23 +57,17 @@ def _type(bound: BoundType, registry: Registry) -> list[str]:
     return [*found, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
 
 
-def _composite(composite: Composite, registry: Registry) -> list[str]:
+def _composite(bound: BoundType) -> list[str]:
     """How axes become the quality; a formula as it is with the parameters of the type."""
-    head = f"{_INDENT}composite: {composite.kind}"
-    if composite.formula is None:
-        return [head]
-    formula = registry.formulas[composite.kind]
-    text = lines(formula.symbol or "composite", composite.formula.tree)
-    return [f"{head}  {formula.digest}", *(_INDENT * 2 + line for line in text)]
-
-
-def _weights(bound: BoundType) -> list[str]:
-    weights = bound.composite.weights
-    if weights is None:
-        return []
-    shares = zip(weights.kept, weights.numerators, strict=True)
-    parts = [f"{bound.composite.axes[i]} {n}/{weights.denominator}" for i, n in shares]
-    return [f"{_INDENT}weights: {', '.join(parts)}"]
+    composite = bound.composite
+    if not isinstance(composite, MeanValue):
+        formula = composite.formula
+        text = lines(formula.symbol or "composite", composite.compiled.tree)
+        head = f"{_INDENT}composite: {formula.name}  {formula.digest}"
+        return [head, *(_INDENT * 2 + line for line in text)]
+    denominator = composite.weights.denominator
+    parts = [f"{axis.name} {n}/{denominator}" for axis, n in composite.weighed.items()]
+    return [f"{_INDENT}composite: {composite.mean}", f"{_INDENT}weights: {', '.join(parts)}"]
 
 
 def _tiers(bound: BoundType) -> list[str]:

@@ -22,9 +22,9 @@ from tallystick.records.decoding import MissedDeadline
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import Composite
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.scores import emission_inputs
+from tallystick.scoring.scores import walk
+from tallystick.scoring.value import FormulaValue, Value
 from tallystick.testing.samples import JSON, line, of_type
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class _Rows:
     Attributes:
         records: the records.
         facts: the integers of each.
-        published: the published values of each, by name; they grow step by step.
+        published: the published values of each, 1 where they do not apply; they grow step by step.
     """
 
     records: list[JSON]
     facts: list[tuple[int, ...]]
-    published: list[dict[str, int]]
+    published: list[dict[Value, int]]
 
 
 @attrs.frozen(eq=False)
@@ -109,83 +109,61 @@ def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
 
 
 def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Readings]:
-    """Every value in the order of scoring, each over what the exact reader published before."""
+    """Every formula and the quality in the order of scoring.
+
+    Each is read over what the exact evaluator gave for those before; what is between them (a mean,
+    a tier, its multiplier) has no tree and is computed anew by each evaluator.
+    """
     for requirement, compiled in bound.requirements:
-        yield _read(requirement.name, compiled, rows, rows.published)
-    for axis in bound.axes:
-        readings = _read(axis.name, axis.compiled, rows, rows.published)
-        yield readings
-        _publish(axis.name, readings, rows)
-    yield (readings := _quality(bound, rows))
-    _publish("quality", readings, rows)
-    if bound.emission is not None:
-        yield from _emission(bound, bound.emission.compiled, rows)
+        yield _conditions(requirement.name, compiled, rows)
+    for place, value in enumerate(bound.values):
+        if value.role != "quality" and (
+            value.role == "composite" or not isinstance(value, FormulaValue)
+        ):
+            continue
+        if isinstance(value, FormulaValue) and value.applies is not None:
+            yield _conditions(f"{value.name}, where it applies", value.applies, rows)
+        yield (readings := _read(bound, place, rows))
+        for published, found in zip(rows.published, readings.exact, strict=True):
+            published[value] = found if isinstance(found, int) else 0
 
 
-def _emission(bound: BoundType, emission: Compiled, rows: _Rows) -> Iterator[_Readings]:
-    base = [{"base_weight": bound.base_weight or 0} for _ in rows.records]
-    factors: list[dict[str, int | None]] = [dict.fromkeys(bound.absent, NANO) for _ in base]
-    for factor in bound.factors:
-        yield (readings := _read(factor.name, factor.compiled, rows, base))
-        applies = [1] * len(base)
-        if factor.applies is not None:
-            yield (held := _read(f"{factor.name}, where it applies", factor.applies, rows, base))
-            applies = [value != 0 for value in held.exact]
-        for found, value, counts in zip(factors, readings.exact, applies, strict=True):
-            found[factor.name] = value if counts and isinstance(value, int) else None
-    inputs = [
-        emission_inputs(bound, published["quality"], _multiplier(bound, published["quality"]), each)
-        for published, each in zip(rows.published, factors, strict=True)
-    ]
-    yield _read("emission", emission, rows, inputs, reads_facts=False)
-
-
-def _multiplier(bound: BoundType, quality: int) -> int | None:
-    if bound.tiers is None:
-        return None
-    return bound.tiers.multipliers[bound.tiers.level(quality, bound.seeds)]
-
-
-def _read(
-    name: str,
-    compiled: Compiled,
-    rows: _Rows,
-    published: Sequence[Mapping[str, int]],
-    *,
-    reads_facts: bool = True,
-) -> _Readings:
-    """What the readers make of one formula."""
-    facts: list[tuple[int, ...]] = rows.facts if reads_facts else [()] * len(rows.records)
-    given, count = list(zip(facts, published, strict=True)), len(rows.records)
+def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Readings:
+    """What the evaluators make of a condition on facts."""
+    count = len(rows.records)
     return _Readings(
         name,
-        [_tried(_exact, compiled, *each) for each in given],
-        [_tried(compiled.nano, *each) for each in given],
-        _of_columns(
-            count, lambda: compiled.nano_columns(_columns(facts), _named(published), count)
-        ),
+        [_tried(_exact, compiled, facts) for facts in rows.facts],
+        [_tried(compiled.nano, facts, {}) for facts in rows.facts],
+        _of_columns(count, lambda: compiled.nano_columns(_columns(rows.facts), {}, count)),
     )
 
 
-def _exact(compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]) -> int:
-    return publish(compiled.exact(facts, published))
+def _exact(compiled: Compiled, facts: Sequence[int]) -> int:
+    return publish(compiled.exact(facts, {}))
 
 
-def _quality(bound: BoundType, rows: _Rows) -> _Readings:
-    """The composite after its gates; a mean has no tree, and is compared with its columns alone."""
-    composite, count = bound.composite, len(rows.records)
+def _read(bound: BoundType, place: int, rows: _Rows) -> _Readings:
+    """What the evaluators make of the value at a place of those of a type."""
+    value, values = bound.values[place], bound.values[: place + 1]
+    given = list(zip(rows.facts, rows.published, strict=True))
+
+    def one(facts: Sequence[int], published: Mapping[Value, int], *, exactly: bool) -> int:
+        found = walk(values, facts, bound.seeds, published, exactly=exactly)[value]
+        return NANO if found is None else found
+
+    def columns() -> Column:
+        from tallystick.scoring.planner import column_of  # noqa: PLC0415  # loads NumPy
+
+        facts, published = _columns(rows.facts), _named(rows.published)
+        return column_of(bound, value, facts, published, bound.seeds)
+
     return _Readings(
-        "quality",
-        [_tried(_exact_quality, composite, axes) for axes in rows.published],
-        [_tried(composite.quality, axes) for axes in rows.published],
-        _of_columns(count, lambda: composite.quality_columns(_named(rows.published), count)),
+        value.name,
+        [_tried(one, *each, exactly=True) for each in given],
+        [_tried(one, *each, exactly=False) for each in given],
+        _of_columns(len(given), columns),
     )
-
-
-def _exact_quality(composite: Composite, axes: Mapping[str, int]) -> int:
-    if composite.formula is None:
-        return composite.quality(axes)
-    return composite.gated(_exact(composite.formula, (), axes), axes)
 
 
 def _of_columns(rows: int, read: Callable[[], Column]) -> list[int | str]:
@@ -193,10 +171,10 @@ def _of_columns(rows: int, read: Callable[[], Column]) -> list[int | str]:
     return [found] * rows if isinstance(found, str) else [int(value) for value in found]
 
 
-def _tried(read: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  # what it reads, or why it cannot
+def _tried(read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # what it reads, or why it cannot
     try:
-        return read(*arguments)
-    except Exception as error:  # noqa: BLE001  # a reader that fails differs from one that does not
+        return read(*arguments, **named)
+    except Exception as error:  # noqa: BLE001  # an evaluator that fails differs from one that does not
         return f"{type(error).__name__}: {error}"[:_LONGEST]
 
 
@@ -206,16 +184,11 @@ def _columns(facts: Sequence[tuple[int, ...]]) -> list[Any]:
     return [np.array(column, np.int64) for column in zip(*facts, strict=True)]
 
 
-def _named(published: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+def _named(published: Sequence[Mapping[Value, int]]) -> dict[Value, Any]:
     import numpy as np  # noqa: PLC0415  # as above
 
-    names = published[0] if published else {}
-    return {name: np.array([each[name] for each in published], np.int64) for name in names}
-
-
-def _publish(name: str, readings: _Readings, rows: _Rows) -> None:
-    for published, value in zip(rows.published, readings.exact, strict=True):
-        published[name] = value if isinstance(value, int) else 0
+    values = published[0] if published else {}
+    return {value: np.array([each[value] for each in published], np.int64) for value in values}
 
 
 def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Diagnostic]:

@@ -14,11 +14,10 @@ from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.gathering import Decode, Gathered, Item, TypeFacts, gather
+from tallystick.scoring.planner import ScoreColumns, score_columns
 from tallystick.scoring.requirements import unmet
 from tallystick.scoring.result import DECIMALS, Result
-from tallystick.scoring.scores import ScoreColumns, score_columns
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot, thresholds_at
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot, thresholds_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,7 +139,7 @@ class BatchScorer:
                 rows, columns = self._valid(facts, found, kept, came, first)
                 for part in self.parts(facts.bound.name, rows, columns, epochs):
                     scores = score_columns(facts.bound, part.columns, part.thresholds, len(part))
-                    sheet.write(facts.bound, part.rows, scores)
+                    sheet.write(part.rows, scores)
         return self._assembled(found, kept, sheet)
 
     def parts(self, name: str, rows: Rows, columns: list[Column], epochs: Column) -> list[Part]:
@@ -223,24 +222,15 @@ class ResultColumns:
         self.decimals = {name: _empty(rows) for name in DECIMALS}
         self.tier = np.full(rows, -1, np.int64)
 
-    def write(self, bound: BoundType, rows: Rows, scores: ScoreColumns) -> None:
+    def write(self, rows: Rows, scores: ScoreColumns) -> None:
         """Put the scores of one type into its rows."""
-        for name, values in scores.axes.items():
-            _write(self.axes[name], rows, values)
-        _write(self.decimals["quality"], rows, scores.quality)
-        if scores.level is not None:
-            self.tier[rows] = scores.level
-        if scores.emission is None or bound.base_weight is None:
-            return
-        self.decimals["base_weight"].values[rows] = bound.base_weight
-        self.decimals["base_weight"].given[rows] = True
-        _write(self.decimals["tier_multiplier"], rows, scores.tier_multiplier)
-        _write(self.decimals["emission"], rows, scores.emission)
-        for name, factor in scores.factors.items():
-            if name in self.decimals:
-                _write(self.decimals[name], rows, factor.values)
-                if factor.given is not None:
-                    self.decimals[name].given[rows] = factor.given
+        for value, column in scores.columns.items():
+            if value.role == "tier":
+                self.tier[rows] = column
+                continue
+            decimals = self.axes if value.role == "axis" else self.decimals
+            decimals[value.name].values[rows] = column
+            decimals[value.name].given[rows] = scores.given.get(value, True)
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401  # a list or an array
@@ -250,12 +240,6 @@ def _listed(values: Any) -> list[Any]:  # noqa: ANN401  # a list or an array
 
 def _empty(rows: int) -> DecimalColumn:
     return DecimalColumn(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-
-
-def _write(column: DecimalColumn, rows: Rows, values: Column | None) -> None:
-    if values is not None:
-        column.values[rows] = values
-        column.given[rows] = True
 
 
 def _decimals(column: DecimalColumn, rows: slice) -> list[Any]:

@@ -26,15 +26,15 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
-from tallystick.rules.model import BUILT_IN_COMPOSITES, Factor, SkillTypeRules, exact
+from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
-from tallystick.scoring.composite import Composite, Gate
-from tallystick.scoring.tiers import Tiers
-from tallystick.scoring.value import Value
+from tallystick.scoring.composite import MEANS, Gate, GatedValue, MeanValue
+from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Role, Value
 
 UNIT = Domain(0, NANO)
 """The range of an axis, a composite and a consensus, in nano."""
@@ -93,18 +93,21 @@ def bind_tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
     )
 
 
-def _thresholds(loaded: LoadedRuleSet, rules: TierRules, registry: Registry) -> dict[str, Value]:
+def _thresholds(
+    loaded: LoadedRuleSet, rules: TierRules, registry: Registry
+) -> dict[str, FormulaValue]:
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    found: dict[str, Value] = {}
+    found: dict[str, FormulaValue] = {}
     for name in _in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
             tree = bind(formula.tree, exact(named[name][1].parameters))
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
-        found[name] = Value(name, formula, compiled, None, compiled.program.domain)
+        domain = compiled.program.domain
+        found[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
         published[name] = compiled.program.domain
     return found
 
@@ -139,27 +142,39 @@ class _Binding:
             self._gather(("skill_types", self.name), requirement.name, requirement.condition)
         for path, formula in self._formulas():
             self._gather(path, formula.name, formula.tree, formula.applies)
-        published: dict[str, Domain] = {}
-        axes = self._axes(published)
-        composite = self._composite(published)
-        has_tiers = tiers if self.rules.baseline is not None else None
-        factors, absent, emission = self._emission(has_tiers)
         return BoundType(
             name=self.name,
             schema=self.schema,
             facts=tuple(self.facts),
             requirements=tuple((r, self._condition(r.condition)) for r in self.requirements),
             task_requirements=tuple(self._task_requirements()),
-            axes=axes,
-            axis_order=tuple(sorted(self.rules.all_axes)),
-            composite=composite,
-            base_weight=_nano(self.rules.base_weight),
+            values=tuple(self._values(tiers if self.rules.baseline is not None else None)),
             baseline=_nano(self.rules.baseline),
-            tiers=has_tiers,
-            factors=factors,
-            absent=absent,
-            emission=emission,
         )
+
+    def _values(self, tiers: Tiers | None) -> Iterator[Value]:
+        """What is published, in the order of the documents; each reads only earlier values."""
+        axes = self._axes()
+        yield from axes.values()
+        quality = self._quality(axes)
+        yield from (quality.ungated, quality)
+        read: dict[str, Value] = {"quality": quality}
+        if tiers is not None:
+            places = Domain(0, len(tiers.levels) - 1)
+            yield (tier := TierValue("tier", "tier", (quality,), places, tiers))
+            multipliers = tiers.multipliers
+            multiplier = MultiplierValue(
+                "tier_multiplier", "tier_multiplier", (tier,), _spanned(multipliers), multipliers
+            )
+            read[multiplier.name] = multiplier
+            yield multiplier
+        weight = _nano(self.rules.base_weight)
+        if weight is None:
+            return
+        domain = Domain(weight, weight, weight or 1)
+        read["base_weight"] = ConstantValue("base_weight", "base_weight", (), domain)
+        yield read["base_weight"]
+        yield from self._emission(read)
 
     def _formulas(self) -> Iterator[tuple[KeyPath, Formula]]:
         """Every formula that reads facts of this type, and where the rule set names it."""
@@ -190,32 +205,36 @@ class _Binding:
         with _placed(self.loaded, path, name, f"every record of {self.name}"):
             yield
 
-    def _axes(self, published: dict[str, Domain]) -> tuple[Value, ...]:
+    def _axes(self) -> dict[str, Value]:
         """The axes in an order in which each reads only earlier ones."""
-        found: list[Value] = []
+        found: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).published for name in self.rules.all_axes}
         for name in _in_order(reads):
             parameters = self.rule_set.axes[name].parameters
-            axis = self._value(("axes", name), self._axis_formula(name), parameters, published)
-            published[name] = axis.domain
-            found.append(axis)
-        return tuple(found)
+            formula = self._axis_formula(name)
+            found[name] = self._value("axis", ("axes", name), formula, parameters, found)
+        return found
 
     def _axis_formula(self, axis: str) -> Formula:
         return self.registry.formulas[self.rule_set.axes[axis].formula]
 
     def _value(
         self,
+        role: Role,
         path: KeyPath,
         formula: Formula,
         parameters: Mapping[str, Decimal],
-        published: Mapping[str, Domain],
-    ) -> Value:
-        compiled = self._compiled(path, formula, parameters, published)
-        name, domain = str(path[-1]), compiled.program.domain
+        read: Mapping[str, Value],
+    ) -> FormulaValue:
+        domains = {name: value.domain for name, value in read.items()}
+        compiled = self._compiled(path, formula, parameters, domains)
+        name = str(path[-1]) if role in {"axis", "factor"} else role
+        inputs = tuple(read[each] for each in formula.published)
+        domain = compiled.program.domain
         if formula.applies is None:
-            return Value(name, formula, compiled, None, domain)
-        return Value(name, formula, compiled, self._condition(formula.applies), _with_one(domain))
+            return FormulaValue(name, role, inputs, domain, formula, compiled)
+        applies = self._condition(formula.applies)
+        return FormulaValue(name, role, inputs, _with_one(domain), formula, compiled, applies)
 
     def _compiled(
         self,
@@ -247,43 +266,42 @@ class _Binding:
     def _condition(self, condition: Node) -> Compiled:
         return compile_tree(condition, self.domains, {})
 
-    def _composite(self, published: Mapping[str, Domain]) -> Composite:
-        rules, kind = self.rules, self.rules.composite
-        gates = [
+    def _quality(self, axes: Mapping[str, Value]) -> GatedValue:
+        """The composite after its gates."""
+        rules = self.rules
+        gates = tuple(
             Gate(g.axis, from_decimal(g.below), from_decimal(g.composite)) for g in rules.gates
-        ]
-        if kind in BUILT_IN_COMPOSITES:
-            weights = Weights.of(list(rules.weights.values()))
-            return Composite(kind, tuple(rules.weights), weights, None, tuple(gates))
-        path: KeyPath = ("skill_types", self.name, "composite")
-        formula = self.registry.formulas[kind]
-        compiled = self._compiled(path, formula, rules.parameters, published)
-        return Composite(kind, tuple(published), None, compiled, tuple(gates))
-
-    def _emission(
-        self, tiers: Tiers | None
-    ) -> tuple[tuple[Value, ...], tuple[str, ...], Value | None]:
-        rules, base_weight = self.rule_set.emission, _nano(self.rules.base_weight)
-        if rules is None or base_weight is None:
-            return (), (), None
-        base = {"base_weight": Domain(base_weight, base_weight, base_weight or 1)}
-        factors = tuple(
-            self._value(
-                ("emission", "factors", name), self.registry.formulas[f.formula], f.parameters, base
-            )
-            for name, f in self._factors().items()
         )
-        absent = tuple(name for name in rules.factors if name not in self._factors())
-        published = base | {"quality": UNIT}
-        if tiers is not None:
-            published["tier_multiplier"] = _spanned(tiers.multipliers)
-        published |= {value.name: value.domain for value in factors}
-        published |= dict.fromkeys(absent, ONE)
+        deciding = tuple(axes[name] for name in dict.fromkeys(gate.axis for gate in gates))
+        inputs = (self._composite(axes), *deciding)
+        return GatedValue("quality", "quality", inputs, UNIT, gates)
+
+    def _composite(self, axes: Mapping[str, Value]) -> Value:
+        rules, kind = self.rules, self.rules.composite
+        if kind in MEANS:
+            weights = Weights.of(list(rules.weights.values()))
+            inputs = tuple(axes[name] for name in rules.weights)
+            return MeanValue("composite", "composite", inputs, UNIT, MEANS[kind], weights)
+        path: KeyPath = ("skill_types", self.name, "composite")
+        return self._value("composite", path, self.registry.formulas[kind], rules.parameters, axes)
+
+    def _emission(self, read: dict[str, Value]) -> Iterator[Value]:
+        """The factors, and the emission that they lead to, over what is published before."""
+        rules, own = self.rule_set.emission, self._factors()
+        if rules is None:
+            return
+        base = {"base_weight": read["base_weight"]}
+        for name, factor in own.items():
+            path: KeyPath = ("emission", "factors", name)
+            formula = self.registry.formulas[factor.formula]
+            read[name] = self._value("factor", path, formula, factor.parameters, base)
+            yield read[name]
+        for name in rules.factors:
+            if name not in own:
+                read[name] = ConstantValue(name, "factor", (), ONE)
+                yield read[name]
         formula = self.registry.formulas[rules.formula]
-        path: KeyPath = ("emission", "formula")
-        compiled = self._compiled(path, formula, rules.parameters, published)
-        domain = compiled.program.domain
-        return factors, absent, Value("emission", formula, compiled, None, domain)
+        yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
 
 
 def reads_answer(fact: Node) -> bool:

@@ -19,9 +19,11 @@ from tallystick.records.extraction import (
     compile_packed,
 )
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import Composite
-from tallystick.scoring.tiers import Thresholds, Tiers
-from tallystick.scoring.value import Value
+from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.result import DECIMALS
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Role, Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -50,15 +52,9 @@ class BoundType:
         requirements: what every scored record must meet.
         task_requirements: those that read the task alone; a record without a submission, too, must
             meet them.
-        axes: in an order in which each reads only earlier ones.
-        axis_order: the names of the axes, sorted: the order of the file is no part of the digest.
-        composite: how the axes become the quality.
-        base_weight: nano, or None; without one there is no emission.
+        values: what is published, in an order in which each reads only earlier ones: axes,
+            composite, quality, tier, multiplier, base weight, factors, emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.
-        tiers: the levels, or None.
-        factors: the emission factors.
-        absent: factors of the rule set that do not apply to this type and count as 1.
-        emission: the emission, or None.
     """
 
     name: str
@@ -66,15 +62,82 @@ class BoundType:
     facts: tuple[Node, ...]
     requirements: tuple[tuple[Requirement, Compiled], ...]
     task_requirements: tuple[TaskRequirement, ...]
-    axes: tuple[Value, ...]
-    axis_order: tuple[str, ...]
-    composite: Composite
-    base_weight: int | None
+    values: tuple[Value, ...]
     baseline: int | None
-    tiers: Tiers | None
-    factors: tuple[Value, ...]
-    absent: tuple[str, ...]
-    emission: Value | None
+
+    def of_role(self, role: Role) -> tuple[Value, ...]:
+        """The values of one role, in order."""
+        return tuple(value for value in self.values if value.role == role)
+
+    @cached_property
+    def axes(self) -> tuple[FormulaValue, ...]:
+        """The axes, in an order in which each reads only earlier ones."""
+        return tuple(v for v in self.of_role("axis") if isinstance(v, FormulaValue))
+
+    @cached_property
+    def axis_order(self) -> tuple[str, ...]:
+        """The names of the axes, sorted: the order of the file is no part of the digest."""
+        return tuple(sorted(axis.name for axis in self.axes))
+
+    @cached_property
+    def composite(self) -> MeanValue | FormulaValue:
+        """The axes brought together, before the gates."""
+        found = self.quality.ungated
+        assert isinstance(found, MeanValue | FormulaValue)  # noqa: S101  # as binding makes it
+        return found
+
+    @cached_property
+    def quality(self) -> GatedValue:
+        """The composite after its gates."""
+        (found,) = (value for value in self.values if isinstance(value, GatedValue))
+        return found
+
+    @cached_property
+    def tier(self) -> TierValue | None:
+        """The position of the tier, if the type has tiers."""
+        return next((value for value in self.values if isinstance(value, TierValue)), None)
+
+    @property
+    def tiers(self) -> Tiers | None:
+        """The levels, or None."""
+        return None if self.tier is None else self.tier.tiers
+
+    @cached_property
+    def tier_multiplier(self) -> MultiplierValue | None:
+        """The multiplier of the tier, if the type has tiers."""
+        return next((value for value in self.values if isinstance(value, MultiplierValue)), None)
+
+    @cached_property
+    def base_weight(self) -> int | None:
+        """In nano, or None; without one there is no emission."""
+        weights = self.of_role("base_weight")
+        return next((each.constant for each in weights if isinstance(each, ConstantValue)), None)
+
+    @cached_property
+    def factors(self) -> tuple[FormulaValue, ...]:
+        """The emission factors that have a formula for this type."""
+        return tuple(v for v in self.of_role("factor") if isinstance(v, FormulaValue))
+
+    @cached_property
+    def absent(self) -> tuple[str, ...]:
+        """Factors of the rule set that do not apply to this type and count as 1."""
+        return tuple(v.name for v in self.of_role("factor") if isinstance(v, ConstantValue))
+
+    @cached_property
+    def emission(self) -> FormulaValue | None:
+        """The emission, or None."""
+        found = self.of_role("emission")
+        return next((value for value in found if isinstance(value, FormulaValue)), None)
+
+    @cached_property
+    def shown(self) -> tuple[Value, ...]:
+        """What a result shows; the terms of an emission only where there is one."""
+        always, paid = {"axis", "quality", "tier"}, self.emission is not None
+        return tuple(
+            value
+            for value in self.values
+            if value.role in always or (paid and value.name in DECIMALS)
+        )
 
     @cached_property
     def facts_of(self) -> FactsOf:

@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 
 
 @runtime_checkable

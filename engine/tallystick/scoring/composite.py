@@ -3,25 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from tallystick.errors import NumberError
-from tallystick.numbers.means import (
-    arithmetic_mean,
-    arithmetic_mean_columns,
-    geometric_mean,
-    geometric_mean_columns,
-)
+from tallystick.numbers.means import arithmetic_mean, geometric_mean
+from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
-from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import Range, Value
 
 if TYPE_CHECKING:
-    from tallystick.formula.columns import Column
+    from tallystick.scoring.planner import Planner, Slot
 
-_MEANS = {"geometric": geometric_mean, "arithmetic": arithmetic_mean}
-_COLUMNS = {"geometric": geometric_mean_columns, "arithmetic": arithmetic_mean_columns}
+Mean = Literal["geometric", "arithmetic"]
+MEANS: Mapping[str, Mean] = {"geometric": "geometric", "arithmetic": "arithmetic"}
+"""The kinds of weighted means, by what a rule set calls them."""
+_EXACT = {"geometric": geometric_mean, "arithmetic": arithmetic_mean}
+
+
+@attrs.frozen(eq=False, slots=False)
+class MeanValue(Value):
+    """A weighted mean of its inputs, in the order of the weights.
+
+    Attributes:
+        mean: its kind.
+        weights: one for each input.
+    """
+
+    mean: Mean
+    weights: Weights
+
+    @property
+    def weighed(self) -> Mapping[Value, int]:
+        """The inputs whose weight is not 0, with its numerator over the common denominator."""
+        kept = [self.inputs[place] for place in self.weights.kept]
+        return dict(zip(kept, self.weights.numerators, strict=True))
+
+    @property
+    def operation(self) -> list[Any]:
+        """The weights that are not 0."""
+        weights = [[value.name, numerator] for value, numerator in self.weighed.items()]
+        return ["mean", self.mean, sorted(weights), self.weights.denominator]
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """By whole numbers."""
+        del facts, thresholds
+        given = [NANO if (n := values[axis]) is None else n for axis in self.inputs]
+        return _EXACT[self.mean](given, self.weights)
+
+    def plan(self, planner: Planner) -> Slot:
+        """The mean of columns."""
+        kept = tuple(planner.slot(axis) for axis in self.weighed)
+        if self.mean == "geometric":
+            return planner.geometric_mean(kept, self.weights)
+        return planner.arithmetic_mean(kept, self.weights)
+
+    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
+        """A weighted mean grows with each of its inputs."""
+        low, high = (
+            self.nano((), {axis: ranges[axis][end] for axis in self.inputs}, {}) for end in (0, 1)
+        )
+        return low or 0, high or 0
 
 
 @attrs.frozen
@@ -33,55 +78,59 @@ class Gate:
     composite: int
 
 
-@attrs.frozen(eq=False)
-class Composite:
-    """How axes become the quality.
+@attrs.frozen(eq=False, slots=False)
+class GatedValue(Value):
+    """The composite after its gates. It reads the composite, then the axis of each gate.
 
     Attributes:
-        kind: ``geometric``, ``arithmetic``, or the name of a formula.
-        axes: the names of the weighed axes.
-        weights: their weights; None for a formula.
-        formula: the compiled formula; None for a weighted mean.
         gates: applied in this order.
     """
 
-    kind: str
-    axes: tuple[str, ...]
-    weights: Weights | None
-    formula: Compiled | None
     gates: tuple[Gate, ...]
 
-    def ungated(self, published: Mapping[str, int]) -> int:
-        """The composite of one record before its gates, in nano."""
-        if self.formula is not None:
-            return self.formula.nano((), published)
-        return _MEANS[self.kind]([published[axis] for axis in self.axes], self._weights())
+    @property
+    def ungated(self) -> Value:
+        """The composite before the gates."""
+        return self.inputs[0]
 
-    def quality(self, published: Mapping[str, int]) -> int:
-        """The composite of one record, in nano."""
-        return self.gated(self.ungated(published), published)
+    @property
+    def deciding(self) -> tuple[tuple[Gate, Value], ...]:
+        """Each gate with its axis."""
+        axes = {axis.name: axis for axis in self.inputs[1:]}
+        return tuple((gate, axes[gate.axis]) for gate in self.gates)
 
-    def gated(self, quality: int, published: Mapping[str, int]) -> int:
-        """The composite after its gates."""
-        for gate in self.gates:
-            if published[gate.axis] < gate.below:
+    @property
+    def operation(self) -> list[Any]:
+        """The gates in their order."""
+        return ["gates", [[gate.axis, gate.below, gate.composite] for gate in self.gates]]
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """The composite of the last gate that closes, else the ungated one."""
+        del facts, thresholds
+        quality = values[self.inputs[0]]
+        for gate, axis in self.deciding:
+            if (values[axis] or 0) < gate.below:
                 quality = gate.composite
         return quality
 
-    def quality_columns(self, published: Mapping[str, Column], rows: int) -> Column:
-        """The composite of each row, in nano."""
-        quality = self._ungated_columns(published, rows)
-        for gate in self.gates:
-            quality[published[gate.axis] < gate.below] = gate.composite
-        return quality
+    def plan(self, planner: Planner) -> Slot:
+        """The composite, written over where a gate decides."""
+        ungated, number = planner.slot(self.ungated), self.plan_gate(planner)
+        if number is None:
+            return ungated
+        return planner.gated(ungated, number, tuple(gate.composite for gate in self.gates))
 
-    def _ungated_columns(self, published: Mapping[str, Column], rows: int) -> Column:
-        if self.formula is not None:
-            return self.formula.nano_columns((), published, rows)
-        columns: Sequence[Column] = [published[axis] for axis in self.axes]
-        return _COLUMNS[self.kind](columns, self._weights())
+    def plan_gate(self, planner: Planner) -> Slot | None:
+        """The slot of the number, from 1, of the gate that decides, 0 for none."""
+        if not self.gates:
+            return None
+        axes = tuple(planner.slot(axis) for _, axis in self.deciding)
+        return planner.gate_number(axes, tuple(gate.below for gate in self.gates))
 
-    def _weights(self) -> Weights:
-        if self.weights is None:
-            raise NumberError(f"found no weights for the composite {self.kind}, expected some")
-        return self.weights
+    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
+        """Whatever the composite or a gate can give."""
+        low, high = ranges[self.ungated]
+        gated = [gate.composite for gate in self.gates]
+        return min([low, *gated]), max([high, *gated])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -16,10 +17,12 @@ from tallystick.formula.tree import Node, leaves, value_of, walk
 from tallystick.numbers.nano import NANO, publish, to_decimal
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.result import Result
-from tallystick.scoring.scores import Scores, emission_inputs
-from tallystick.scoring.tiers import Thresholds
-from tallystick.scoring.value import Value
+from tallystick.scoring.scores import Scores
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.tiers import TierValue
+from tallystick.scoring.value import FormulaValue, Value
 
 
 @attrs.frozen
@@ -131,21 +134,110 @@ def explain(
     of: Explanation,
 ) -> Explanation:
     """Fill an explanation that has its result, with every step behind it."""
-    axes = scores.axes
-    texts = told_apart(bound.facts)
-    steps = {axis.name: _step(axis, facts, axes, axes[axis.name]) for axis in bound.axes}
-    factors = _factor_steps(bound, facts, scores)
+    explaining = _Explaining(facts, scores.values, thresholds)
+    for value in bound.values:
+        explaining.add(value)
+    texts, steps = told_apart(bound.facts), explaining.steps
     return attrs.evolve(
         of,
         facts=tuple(
             Fact(texts[f.digest], _shown(f, v), v) for f, v in zip(bound.facts, facts, strict=True)
         ),
-        axes=tuple(steps[name] for name in bound.axis_order),
-        composite=_composite(bound, axes, scores.quality),
-        tier=_tier(bound, scores, thresholds),
-        factors=factors,
-        emission=_emission(bound, scores),
+        axes=tuple(sorted(steps["axis"], key=lambda step: step.name)),
+        composite=explaining.composite,
+        tier=explaining.tier,
+        factors=tuple(steps["factor"]),
+        emission=next(iter(steps["emission"]), None),
     )
+
+
+class _Explaining:
+    """The steps of one record, value by value."""
+
+    def __init__(
+        self,
+        facts: Sequence[int],
+        values: Mapping[Value, int | None],
+        thresholds: Thresholds,
+    ) -> None:
+        self.facts, self.values, self.thresholds = facts, values, thresholds
+        self.steps: defaultdict[str, list[Step]] = defaultdict(list)
+        self.composite: CompositeStep | None = None
+        self.tier: TierStep | None = None
+
+    def add(self, value: Value) -> None:
+        """Explain the next value; constants and what composite and tier show need no step."""
+        match value:
+            case FormulaValue() if value.role != "composite":
+                self.steps[value.role].append(self._step(value))
+            case GatedValue():
+                self.composite = self._composite(value)
+            case TierValue():
+                self.tier = self._tier(value)
+
+    def _step(self, value: FormulaValue) -> Step:
+        nano = self.values[value]
+        if nano is None:
+            return _absent(value)
+        compiled, trace = value.compiled, dict[str, Fraction]()
+        published = value.read(self.values)
+        exact = compiled.exact(self.facts, published, trace)
+        shown = value.formula.symbol or value.name
+        texts = substituted(_inputs(compiled, self.facts, published))
+        return Step(
+            name=value.name,
+            symbol=value.formula.symbol,
+            formula=value.formula.name,
+            text=tuple(lines(shown, compiled.tree)),
+            values=tuple(lines(shown, compiled.tree, texts)),
+            intermediates={name: decimal_text(found) for name, found in trace.items()},
+            exact=decimal_text(exact),
+            value=to_decimal(nano),
+            cliffs=tuple(_cliffs(compiled.tree, published)),
+        )
+
+    def _composite(self, value: GatedValue) -> CompositeStep:
+        match value.ungated:
+            case MeanValue() as ungated:
+                how: tuple[str, str] = (ungated.mean, self._mean_text(ungated))
+            case FormulaValue() as ungated:
+                how = ungated.formula.name, self._formula_text(ungated)
+            case ungated:
+                how = ungated.name, ""
+        return CompositeStep(
+            kind=how[0],
+            text=how[1],
+            ungated=to_decimal(self._nano(ungated)),
+            gates=tuple(
+                _cliff(f"{gate.axis} ≥ {to_decimal(gate.below)}", self._nano(axis), gate.below)
+                for gate, axis in value.deciding
+            ),
+            quality=to_decimal(self._nano(value)),
+        )
+
+    def _formula_text(self, value: FormulaValue) -> str:
+        read, trace = value.read(self.values), dict[str, Fraction]()
+        value.exact((), self.values, trace)
+        labels = ", ".join(f"{label} = {decimal_text(found)}" for label, found in trace.items())
+        shown = render(value.compiled.tree, substituted(_inputs(value.compiled, (), read)))
+        return f"{shown}, where {labels}" if labels else shown
+
+    def _mean_text(self, value: MeanValue) -> str:
+        sign, join = ("^", " · ") if value.mean == "geometric" else (" · ", " + ")
+        terms = []
+        for axis, numerator in value.weighed.items():
+            weight = decimal_text(Fraction(numerator, value.weights.denominator))
+            terms.append(f"{decimal_text(Fraction(self._nano(axis), NANO))}{sign}{weight}")
+        return join.join(terms)
+
+    def _tier(self, value: TierValue) -> TierStep:
+        quality, tiers, level = self._nano(value.inputs[0]), value.tiers, self._nano(value)
+        cliffs = [_cliff(name, quality, self.thresholds[name]) for name in tiers.cuts]
+        multiplier = to_decimal(tiers.multipliers[level])
+        return TierStep(tiers.levels[level], multiplier, tuple(cliffs))
+
+    def _nano(self, value: Value) -> int:
+        return self.values[value] or 0
 
 
 def _shown(fact: Node, integer: int) -> str:
@@ -161,28 +253,11 @@ def _put_in(fact: Node, integer: int) -> str:
     return str(integer) if fact.kind == "truth" else _shown(fact, integer)
 
 
-def _step(
-    value: Value, facts: Sequence[int], published: Mapping[str, int], nano: int | None
-) -> Step:
-    compiled, trace = value.compiled, dict[str, Fraction]()
-    exact, shown = compiled.exact(facts, published, trace), value.formula.symbol or value.name
-    return Step(
-        name=value.name,
-        symbol=value.formula.symbol,
-        formula=value.formula.name,
-        text=tuple(lines(shown, compiled.tree)),
-        values=tuple(lines(shown, compiled.tree, substituted(_inputs(compiled, facts, published)))),
-        intermediates={name: decimal_text(found) for name, found in trace.items()},
-        exact=decimal_text(exact),
-        value=None if nano is None else to_decimal(nano),
-        cliffs=tuple(_cliffs(compiled.tree, published)),
-    )
-
-
 def _inputs(
     compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]
 ) -> dict[str, str]:
-    known = dict(zip(compiled.facts, facts, strict=True))
+    # a formula that reads no facts knows none
+    known = dict(zip(compiled.facts, facts, strict=False))
     found = {f.digest: _put_in(f, known[f.digest]) for f in leaves(compiled.tree, "fact")}
     for node in leaves(compiled.tree, "published"):
         found[node.digest] = decimal_text(Fraction(published[str(node.data[0])], NANO))
@@ -198,86 +273,18 @@ def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
         value, edge = sorted(node.args, key=lambda argument: argument.op == "const")
         at, limit = published[str(value.data[0])], publish(value_of(edge))
         holds = bool(evaluate(node, {}, published))
-        found.append(_cliff(render(node), at, limit, holds))
+        found.append(_cliff(render(node), at, limit, passed=holds))
     return found
 
 
-def _cliff(name: str, value: int, edge: int, passed: bool) -> Cliff:
-    return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), passed)
+def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> Cliff:
+    """A comparison; unless it is said, it is passed at the edge and above."""
+    reached = value >= edge if passed is None else passed
+    return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
-def _composite(bound: BoundType, axes: Mapping[str, int], quality: int) -> CompositeStep:
-    composite = bound.composite
-    gates = [
-        _cliff(f"{g.axis} ≥ {to_decimal(g.below)}", axes[g.axis], g.below, axes[g.axis] >= g.below)
-        for g in composite.gates
-    ]
-    return CompositeStep(
-        kind=composite.kind,
-        text=_mean_text(bound, axes),
-        ungated=to_decimal(composite.ungated(axes)),
-        gates=tuple(gates),
-        quality=to_decimal(quality),
-    )
-
-
-def _mean_text(bound: BoundType, axes: Mapping[str, int]) -> str:
-    composite = bound.composite
-    if composite.formula is not None:
-        values = {
-            n.digest: decimal_text(Fraction(axes[str(n.data[0])], NANO))
-            for n in leaves(composite.formula.tree, "published")
-        }
-        trace = dict[str, Fraction]()
-        composite.formula.exact((), axes, trace)
-        labels = ", ".join(f"{label} = {decimal_text(found)}" for label, found in trace.items())
-        shown = render(composite.formula.tree, substituted(values))
-        return f"{shown}, where {labels}" if labels else shown
-    if composite.weights is None:
-        return ""
-    sign, join = ("^", " · ") if composite.kind == "geometric" else (" · ", " + ")
-    terms = []
-    for index, numerator in zip(composite.weights.kept, composite.weights.numerators, strict=True):
-        weight = decimal_text(Fraction(numerator, composite.weights.denominator))
-        value = decimal_text(Fraction(axes[composite.axes[index]], NANO))
-        terms.append(f"{value}{sign}{weight}")
-    return join.join(terms)
-
-
-def _tier(bound: BoundType, scores: Scores, thresholds: Thresholds) -> TierStep | None:
-    if bound.tiers is None or scores.level is None or scores.tier_multiplier is None:
-        return None
-    quality = scores.quality
-    cliffs = [
-        _cliff(name, quality, thresholds[name], quality >= thresholds[name])
-        for name in bound.tiers.cuts
-    ]
-    return TierStep(
-        bound.tiers.levels[scores.level], to_decimal(scores.tier_multiplier), tuple(cliffs)
-    )
-
-
-def _factor_steps(bound: BoundType, facts: Sequence[int], scores: Scores) -> tuple[Step, ...]:
-    if bound.base_weight is None:
-        return ()
-    base = {"base_weight": bound.base_weight}
-    return tuple(
-        _absent(factor)
-        if scores.factors[factor.name] is None
-        else _step(factor, facts, base, scores.factors[factor.name])
-        for factor in bound.factors
-    )
-
-
-def _absent(factor: Value) -> Step:
+def _absent(factor: FormulaValue) -> Step:
     """The step of a factor that does not apply: it counts as 1 whatever its formula."""
     condition = render(factor.applies.tree) if factor.applies is not None else "never"
     text = (f"applies if {condition}",)
     return Step(factor.name, factor.formula.symbol, factor.formula.name, text, (), {}, "1", None)
-
-
-def _emission(bound: BoundType, scores: Scores) -> Step | None:
-    if bound.emission is None:
-        return None
-    inputs = emission_inputs(bound, scores.quality, scores.tier_multiplier, scores.factors)
-    return _step(bound.emission, (), inputs, scores.emission)

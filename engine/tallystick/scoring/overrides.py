@@ -12,8 +12,9 @@ from fractions import Fraction
 from tallystick.errors import NumberError
 from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.scores import emission_inputs
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.scores import derive
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import Value
 
 
 def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
@@ -26,10 +27,7 @@ def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
         raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
     for name, nano in axes.items():
         _check(f"the axis {name}", nano, 0, NANO)
-    formula = bound.composite.formula
-    if formula is None:
-        return bound.composite.quality(axes)
-    return bound.composite.gated(publish(formula.exact((), axes)), axes)
+    return derive(bound.quality, {axis: axes[axis.name] for axis in bound.axes})
 
 
 def emission_of(
@@ -51,9 +49,8 @@ def emission_of(
     for name, nano in factors.items():
         low, high = ranges[name]
         _check(f"the factor {name}", nano, publish(low), publish(high))
-    given: dict[str, int | None] = {name: factors.get(name) for name in ranges}
-    inputs = emission_inputs(bound, quality, _multiplier(bound, tier), given)
-    return publish(bound.emission.compiled.exact((), inputs))
+    given = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
+    return derive(bound.emission, {bound.quality: quality, **given, **_multiplier(bound, tier)})
 
 
 def thresholds_of(bound: BoundType, given: Mapping[str, int]) -> Thresholds:
@@ -74,13 +71,14 @@ def thresholds_of(bound: BoundType, given: Mapping[str, int]) -> Thresholds:
     return bound.tiers.thresholds(seeds | dict(given))
 
 
-def _multiplier(bound: BoundType, tier: str | None) -> int | None:
+def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
+    """The multiplier of a tier, if the type has tiers."""
     levels = bound.tiers.levels if bound.tiers is not None else ()
-    if bound.tiers is None and tier is None:
-        return None
-    if bound.tiers is None or tier not in levels:
+    if bound.tier is None and tier is None:
+        return {}
+    if bound.tier is None or bound.tier_multiplier is None or tier not in levels:
         raise NumberError(f"found the tier {tier!r}, expected {' or '.join(levels) or 'none'}")
-    return bound.tiers.multipliers[levels.index(tier)]
+    return {bound.tier_multiplier: bound.tier_multiplier.multipliers[levels.index(tier)]}
 
 
 def _check(name: str, nano: int, low: int, high: int) -> None:

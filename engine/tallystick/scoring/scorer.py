@@ -24,10 +24,14 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.explanation import Explanation, explain
 from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
-from tallystick.scoring.result import FACTORS, Result
+from tallystick.scoring.result import Result
 from tallystick.scoring.scores import Scores, score_facts
-from tallystick.scoring.threshold_snapshots import Snapshots, ThresholdSnapshot, thresholds_at
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import (
+    Snapshots,
+    Thresholds,
+    ThresholdSnapshot,
+    thresholds_at,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -362,18 +366,16 @@ def _result(
 
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
-    levels = bound.tiers.levels if bound.tiers is not None else ()
-    values: dict[str, Any] = {
-        "axes": {name: to_decimal(scores.axes[name]) for name in bound.axis_order},
-        "quality": to_decimal(scores.quality),
-        "tier": None if scores.level is None else levels[scores.level],
+    """The fields of a result that scores give."""
+    decimals = {
+        value.name: None if n is None else to_decimal(n)
+        for value in bound.shown
+        if value.role not in {"axis", "tier"}
+        for n in [scores.values[value]]
     }
-    if scores.emission is not None:
-        shown = {"base_weight": bound.base_weight, "tier_multiplier": scores.tier_multiplier}
-        shown |= {name: scores.factors.get(name) for name in FACTORS}
-        shown |= {"emission": scores.emission}
-        values |= {name: None if n is None else to_decimal(n) for name, n in shown.items()}
-    return values
+    axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
+    tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
+    return {"axes": axes, "tier": tier, **decimals}
 
 
 def _nano(value: Number) -> int:

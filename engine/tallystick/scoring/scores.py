@@ -1,158 +1,103 @@
-"""Scoring: the facts of records through axes, composite, tier and emission.
-
-``score_facts`` takes one record and ``score_columns`` many; both follow the same steps, in the
-order of the documents, and give the same integers.
-"""
+"""Scores: what a record, or rows of facts, come to; a value for each of the skill type."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import attrs
 
-from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.tiers import Thresholds
-
-if TYPE_CHECKING:
-    from tallystick.formula.columns import Column, Truths
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import Value
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, slots=False)
 class Scores:
-    """What one record scores; every value in nano, None where it does not apply.
+    """What one record scores.
 
     Attributes:
-        axes: the published axes, by name.
-        quality: the composite after its gates.
-        level: the position of the tier, from 0 for the lowest.
-        tier_multiplier: the multiplier of that tier.
-        factors: the emission factors, by name; None where a factor does not apply.
-        emission: the emission.
+        bound: its skill type.
+        values: every value of the type, in nano, a tier its position; None where it does not apply.
     """
 
-    axes: Mapping[str, int]
-    quality: int
-    level: int | None
-    tier_multiplier: int | None
-    factors: Mapping[str, int | None]
-    emission: int | None
+    bound: BoundType
+    values: Mapping[Value, int | None]
+
+    @cached_property
+    def axes(self) -> Mapping[str, int]:
+        """The published axes, by name."""
+        return {axis.name: self.values[axis] or 0 for axis in self.bound.axes}
+
+    @property
+    def quality(self) -> int:
+        """The composite after its gates."""
+        return self.values[self.bound.quality] or 0
+
+    @property
+    def level(self) -> int | None:
+        """The position of the tier, from 0 for the lowest."""
+        return None if self.bound.tier is None else self.values[self.bound.tier]
+
+    @property
+    def tier_multiplier(self) -> int | None:
+        """The multiplier of that tier."""
+        multiplier = self.bound.tier_multiplier
+        return None if multiplier is None else self.values[multiplier]
+
+    @cached_property
+    def factors(self) -> Mapping[str, int | None]:
+        """The emission factors, by name; None where a factor does not apply."""
+        return {factor.name: self.values[factor] for factor in self.bound.of_role("factor")}
+
+    @property
+    def emission(self) -> int | None:
+        """The emission, if the type has one."""
+        return None if self.bound.emission is None else self.values[self.bound.emission]
+
+
+def walk(
+    values: Iterable[Value],
+    facts: Sequence[int],
+    thresholds: Thresholds,
+    given: Mapping[Value, int | None] | None = None,
+    *,
+    exactly: bool = False,
+) -> dict[Value, int | None]:
+    """The values of one record.
+
+    Args:
+        values: which, each after those that it reads.
+        facts: of the record, in the order of the skill type.
+        thresholds: by which tiers begin.
+        given: values that are not computed.
+        exactly: whether by exact fractions in place of the generated functions of integers.
+    """
+    found = {} if given is None else dict(given)
+    for value in values:
+        if value not in found:
+            compute = value.reference if exactly else value.nano
+            found[value] = compute(facts, found, thresholds)
+    return found
 
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
     """The scores of one valid record from its facts."""
-    axes: dict[str, int] = {}
-    for axis in bound.axes:
-        axes[axis.name] = axis.compiled.nano(facts, axes)
-    quality = bound.composite.quality(axes)
-    level, multiplier = None, None
-    if bound.tiers is not None:
-        level = bound.tiers.level(quality, thresholds)
-        multiplier = bound.tiers.multipliers[level]
-    if bound.emission is None or bound.base_weight is None:
-        return Scores(axes, quality, level, multiplier, {}, None)
-    factors = _factors(bound, facts, bound.base_weight)
-    emission = emission_of(bound, quality, multiplier, factors)
-    return Scores(axes, quality, level, multiplier, factors, emission)
+    return Scores(bound, walk(bound.values, facts, thresholds))
 
 
-def emission_of(
-    bound: BoundType, quality: int, multiplier: int | None, factors: Mapping[str, int | None]
-) -> int | None:
-    """The emission from published values; a factor of None counts as 1."""
-    if bound.emission is None:
-        return None
-    return bound.emission.compiled.nano((), emission_inputs(bound, quality, multiplier, factors))
+def derive(target: Value, given: Mapping[Value, int]) -> int:
+    """A value from given ones by exact fractions; what it needs and is not given is derived, too.
 
-
-def emission_inputs(
-    bound: BoundType, quality: int, multiplier: int | None, factors: Mapping[str, int | None]
-) -> dict[str, int]:
-    """What an emission reads, by name; a factor of None is 1."""
-    inputs = {name: NANO if value is None else value for name, value in factors.items()}
-    given = {
-        "quality": quality,
-        "base_weight": bound.base_weight,
-        "tier_multiplier": multiplier,
-    }
-    return inputs | {name: value for name, value in given.items() if value is not None}
-
-
-def _factors(bound: BoundType, facts: Sequence[int], base_weight: int) -> dict[str, int | None]:
-    base = {"base_weight": base_weight}
-    found: dict[str, int | None] = dict.fromkeys(bound.absent, NANO)
-    for factor in bound.factors:
-        applies = factor.applies is None or factor.applies.holds(facts)
-        found[factor.name] = factor.compiled.nano(facts, base) if applies else None
-    return found
-
-
-@attrs.frozen
-class FactorColumn:
-    """A factor for each row; where ``given`` is false it does not apply and holds 1."""
-
-    values: Column
-    given: Truths | None
-
-
-@attrs.frozen
-class ScoreColumns:
-    """What many records of one type score: as ``Scores``, a column for each value."""
-
-    axes: Mapping[str, Column]
-    quality: Column
-    level: Column | None
-    tier_multiplier: Column | None
-    factors: Mapping[str, FactorColumn]
-    emission: Column | None
-
-
-def score_columns(
-    bound: BoundType, facts: Sequence[Column], thresholds: Thresholds, rows: int
-) -> ScoreColumns:
-    """The scores of many valid records of one type.
-
-    Args:
-        bound: the skill type.
-        facts: an int64 column for each of ``bound.facts``.
-        thresholds: the tier thresholds.
-        rows: how many records there are.
+    It must apply, and neither it nor what is derived may read facts or thresholds.
     """
-    import numpy as np  # noqa: PLC0415  # loaded when columns are scored
-
-    axes: dict[str, Column] = {}
-    for axis in bound.axes:
-        axes[axis.name] = axis.compiled.nano_columns(facts, axes, rows)
-    quality = bound.composite.quality_columns(axes, rows)
-    level, multiplier = None, None
-    if bound.tiers is not None:
-        level = bound.tiers.level_columns(quality, thresholds)
-        multiplier = np.array(bound.tiers.multipliers, np.int64)[level]
-    if bound.emission is None or bound.base_weight is None:
-        return ScoreColumns(axes, quality, level, multiplier, {}, None)
-    factors = _factor_columns(bound, facts, bound.base_weight, rows)
-    published = {name: factor.values for name, factor in factors.items()} | {"quality": quality}
-    if multiplier is not None:
-        published["tier_multiplier"] = multiplier
-    emission = bound.emission.compiled.nano_columns((), published, rows)
-    return ScoreColumns(axes, quality, level, multiplier, factors, emission)
+    found = walk(_needed(target, given), (), {}, given, exactly=True)[target]
+    return found or 0
 
 
-def _factor_columns(
-    bound: BoundType, facts: Sequence[Column], base_weight: int, rows: int
-) -> dict[str, FactorColumn]:
-    import numpy as np  # noqa: PLC0415  # loaded when columns are scored
-
-    base = {"base_weight": np.broadcast_to(np.int64(base_weight), (rows,))}
-    found = {
-        name: FactorColumn(np.broadcast_to(np.int64(NANO), (rows,)), None) for name in bound.absent
-    }
-    for factor in bound.factors:
-        values = factor.compiled.nano_columns(facts, base, rows)
-        given = None
-        if factor.applies is not None:
-            given = factor.applies.nano_columns(facts, {}, rows) == NANO
-            values = np.where(given, values, NANO)
-        found[factor.name] = FactorColumn(values, given)
-    return found
+def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
+    """A value after what it reads that is not given."""
+    if target not in given:
+        for value in target.inputs:
+            yield from _needed(value, given)
+        yield target

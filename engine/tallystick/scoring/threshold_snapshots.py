@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from tallystick.scoring.tiers import Thresholds
+Thresholds = Mapping[str, int]
+"""The published thresholds of one skill type, in nano, by name."""
 
 
 @attrs.frozen

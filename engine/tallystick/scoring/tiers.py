@@ -1,21 +1,19 @@
-"""Tiers: the thresholds of a skill type, and the level that a quality reaches."""
+"""Tiers: the thresholds of a skill type, the level that a quality reaches, and its multiplier."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.errors import NumberError
-from tallystick.scoring.value import Value
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import FormulaValue, Range, Value
 
 if TYPE_CHECKING:
-    from tallystick.formula.columns import Column
-
-Thresholds = Mapping[str, int]
-"""The published thresholds of one skill type, in nano, by name."""
+    from tallystick.scoring.planner import Planner, Slot
 
 
 @attrs.frozen(eq=False)
@@ -34,7 +32,7 @@ class Tiers:
     multipliers: tuple[int, ...]
     cuts: tuple[str, ...]
     tracked: tuple[str, ...]
-    formulas: Mapping[str, Value]
+    formulas: Mapping[str, FormulaValue]
 
     def thresholds(self, given: Thresholds) -> Thresholds:
         """Every threshold from those that are given; a given one replaces its formula.
@@ -56,15 +54,77 @@ class Tiers:
 
     def level(self, quality: int, thresholds: Thresholds) -> int:
         """The position of the highest level whose threshold a quality reaches: Q ≥ threshold."""
-        return bisect_right(self._cuts(thresholds), quality)
+        return bisect_right(self.starts(thresholds), quality)
 
-    def level_columns(self, quality: Column, thresholds: Thresholds) -> Column:
-        """The position of the level of each row."""
-        import numpy as np  # noqa: PLC0415  # loaded when columns are scored
-
-        return np.searchsorted(np.array(self._cuts(thresholds), np.int64), quality, side="right")
-
-    def _cuts(self, thresholds: Thresholds) -> list[int]:
-        """From where on each level is the highest that is reached, ascending."""
+    def starts(self, thresholds: Thresholds) -> tuple[int, ...]:
+        """From where on each level but the lowest is the highest that is reached, ascending."""
         cuts = [thresholds[name] for name in self.cuts]
-        return [min(cuts[position:]) for position in range(len(cuts))]
+        return tuple(min(cuts[position:]) for position in range(len(cuts)))
+
+
+@attrs.frozen(eq=False, slots=False)
+class TierValue(Value):
+    """The position of the tier that the quality reaches; which thresholds hold is said by epoch.
+
+    Attributes:
+        tiers: the levels.
+    """
+
+    tiers: Tiers
+
+    @property
+    def operation(self) -> list[Any]:
+        """The names of levels and thresholds, and how thresholds follow from tracked ones."""
+        tiers = self.tiers
+        formulas = {name: value.digest for name, value in tiers.formulas.items()}
+        return ["tier", list(tiers.levels), list(tiers.cuts), list(tiers.tracked), formulas]
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """The position of the highest level that is reached."""
+        del facts
+        return self.tiers.level(values[self.inputs[0]] or 0, thresholds)
+
+    def plan(self, planner: Planner) -> Slot:
+        """The positions, as small numbers."""
+        starts = self.tiers.starts(planner.thresholds)
+        return planner.level(planner.slot(self.inputs[0]), starts)
+
+
+@attrs.frozen(eq=False, slots=False)
+class MultiplierValue(Value):
+    """The multiplier of the tier that is reached.
+
+    Attributes:
+        multipliers: of each level, in nano.
+    """
+
+    multipliers: tuple[int, ...]
+
+    @property
+    def operation(self) -> list[Any]:
+        """The numbers."""
+        return ["look-up", [str(multiplier) for multiplier in self.multipliers]]
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """By the position of the level."""
+        del facts, thresholds
+        return self.multipliers[values[self.inputs[0]] or 0]
+
+    def plan(self, planner: Planner) -> Slot:
+        """A table that is looked up."""
+        return planner.looked_up(planner.slot(self.inputs[0]), self.multipliers)
+
+    def plan_over(self, unit: int, planner: Planner) -> Slot:
+        """The table is divided, not the column."""
+        whole = tuple(multiplier // unit for multiplier in self.multipliers)
+        return planner.looked_up(planner.slot(self.inputs[0]), whole, in_doubles=True)
+
+    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
+        """The smallest and the largest of the levels that can be reached."""
+        low, high = ranges[self.inputs[0]]
+        reached = self.multipliers[low : high + 1]
+        return min(reached), max(reached)

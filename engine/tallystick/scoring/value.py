@@ -1,28 +1,215 @@
-"""A published value: a formula of a rule set, compiled under its name."""
+"""The named values of a bound skill type, each an operation on facts and earlier values.
+
+A skill type is an ordered list of them: axes, composite, gates, tier, multiplier, factors,
+emission. What runs the list (one record, columns), explains it, or proves something about it walks
+it and asks each value; nothing else says in which order they come. A further kind of value is a
+further subclass, here or beside what it is made of (`composite`, `tiers`).
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
 import attrs
 
+from tallystick.canonical import digest
 from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import Trace
 from tallystick.formula.formula import Formula
-from tallystick.scoring.compiled import Compiled
+from tallystick.formula.tree import Node
+from tallystick.numbers.nano import NANO, publish
+from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.threshold_snapshots import Thresholds
+
+if TYPE_CHECKING:
+    from tallystick.scoring.planner import Planner, Slot
+
+Role = Literal[
+    "axis",
+    "composite",
+    "quality",
+    "tier",
+    "tier_multiplier",
+    "base_weight",
+    "factor",
+    "emission",
+    "threshold",
+]
+"""What a value is to its skill type. Only axes, factors and thresholds have names of their own."""
+Range = tuple[int, int]
+"""The smallest and the largest, in nano."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Value:
-    """A published value: an axis, a factor, a threshold or the emission.
+    """A named value. What it publishes is nano, for a tier its position.
 
     Attributes:
-        name: the name under which it is published.
-        formula: the formula under its name.
-        compiled: the formula with its parameters bound.
-        applies: where it is published at all; None is everywhere.
-        domain: the range of what other formulas read, 1 where it does not apply.
+        name: the name under which it is published and read.
+        role: what it is to its type.
+        inputs: the earlier values that it reads; a formula reads each by its name.
+        domain: the range of what others read of it.
     """
 
     name: str
+    role: Role
+    inputs: tuple[Value, ...]
+    domain: Domain
+
+    @cached_property
+    def digest(self) -> str:
+        """The identity of what is computed: of the operation and of all that it reads."""
+        read = {value.name: value.digest for value in self.inputs}
+        return digest([self.operation, read])
+
+    @property
+    @abstractmethod
+    def operation(self) -> list[Any]:
+        """The operation without its inputs, as JSON values."""
+
+    @abstractmethod
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """The value of one record; None where it does not apply, which others read as 1.
+
+        Args:
+            facts: those of the record, in the order of the skill type.
+            values: at least the inputs.
+            thresholds: by which tiers begin.
+        """
+
+    def reference(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """The same by exact fractions, also where inputs are outside their domain."""
+        return self.nano(facts, values, thresholds)
+
+    @abstractmethod
+    def plan(self, planner: Planner) -> Slot:
+        """The slot of its column, in which it is 1 where it does not apply."""
+
+    def plan_over(self, unit: int, planner: Planner) -> Slot:
+        """The slot of its column as a whole number of a unit."""
+        return planner.over(planner.slot(self), unit)
+
+    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
+        """What it can be when its inputs are in some ranges; at most its domain."""
+        del ranges
+        return self.domain.low, self.domain.high
+
+
+@attrs.frozen(eq=False, slots=False)
+class FormulaValue(Value):
+    """A formula of a rule set: an axis, a composite, a factor, a threshold or the emission.
+
+    Attributes:
+        formula: the formula under its name.
+        compiled: the formula with its parameters bound.
+        applies: where it is published at all; None is everywhere.
+    """
+
     formula: Formula
     compiled: Compiled
-    applies: Compiled | None
-    domain: Domain
+    applies: Compiled | None = None
+
+    @property
+    def operation(self) -> list[Any]:
+        """The trees, their parameters bound."""
+        applies = None if self.applies is None else self.applies.tree.digest
+        return ["formula", self.compiled.tree.digest, applies]
+
+    @cached_property
+    def sources(self) -> tuple[int | Value, ...]:
+        """For each input of the generated function, the position of a fact or a value."""
+        named: dict[str, Value] = {value.name: value for value in self.inputs}
+        return tuple(s if isinstance(s, int) else named[s] for s in self.compiled.sources)
+
+    @property
+    def trees(self) -> tuple[Node, ...]:
+        """The tree of the formula, and the condition under which it applies."""
+        applies = () if self.applies is None else (self.applies.tree,)
+        return (self.compiled.tree, *applies)
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """By the generated function of integers."""
+        del thresholds
+        if self.applies is not None and not self.applies.holds(facts):
+            return None
+        inputs = [
+            facts[s] if s.__class__ is int else NANO if (n := values[s]) is None else n  # type: ignore[index]
+            for s in self.sources
+        ]
+        return self.compiled.proved.integers(*inputs)
+
+    def reference(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """By exact fractions, rounded once."""
+        del thresholds
+        if self.applies is not None and not self.applies.exact(facts, {}):
+            return None
+        return publish(self.exact(facts, values))
+
+    def exact(
+        self,
+        facts: Sequence[int],
+        values: Mapping[Value, int | None],
+        trace: Trace | None = None,
+    ) -> Fraction:
+        """The exact value of one record to which it applies."""
+        return self.compiled.exact(facts, self.read(values), trace)
+
+    def read(self, values: Mapping[Value, int | None]) -> dict[str, int]:
+        """What it reads of some values, by name."""
+        found = {value.name: values[value] for value in self.inputs}
+        return {name: NANO if value is None else value for name, value in found.items()}
+
+    def plan(self, planner: Planner) -> Slot:
+        """The lowered form over columns."""
+        value = planner.formula(self.compiled, self.inputs)
+        return value if self.applies is None else planner.where_given(value, self.applies)
+
+    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
+        """By interval arithmetic; of formulas that read no facts."""
+        if any(isinstance(source, int) for source in self.compiled.sources):
+            return super().range_of(ranges)
+        domains = {value.name: Domain(*ranges[value]) for value in self.inputs}
+        program = compile_tree(self.compiled.tree, {}, domains).program
+        return publish(program.low), publish(program.high)
+
+
+@attrs.frozen(eq=False, slots=False)
+class ConstantValue(Value):
+    """A number of the rule set: a base weight, or a factor that the type does not have."""
+
+    @property
+    def constant(self) -> int:
+        """The number, in nano."""
+        return self.domain.low
+
+    @property
+    def operation(self) -> list[Any]:
+        """The number."""
+        return ["constant", str(self.constant)]
+
+    def nano(
+        self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
+    ) -> int | None:
+        """The number."""
+        del facts, values, thresholds
+        return self.constant
+
+    def plan(self, planner: Planner) -> Slot:
+        """One number for all rows."""
+        return planner.constant(self.constant)
+
+    def plan_over(self, unit: int, planner: Planner) -> Slot:
+        """One number for all rows."""
+        return planner.constant(self.constant // unit)

@@ -20,7 +20,7 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
 from tallystick.rules.sections import Step
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import has_declared, pinned_reputation
 from tallystick.state.model import Miner, State

@@ -25,7 +25,8 @@ from tallystick.rules.sections import Epochs, Groups, Reputation
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
-    from tallystick.scoring.tiers import Thresholds, Tiers
+    from tallystick.scoring.threshold_snapshots import Thresholds
+    from tallystick.scoring.tiers import Tiers
     from tallystick.state.chain import Entry
 
 GENESIS = "genesis"

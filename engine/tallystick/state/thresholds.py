@@ -13,7 +13,7 @@ from heapq import nlargest
 from tallystick.numbers.nano import round_half_even
 from tallystick.numbers.statistics import median
 from tallystick.rules.sections import Roles, ThresholdTracking
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.state.event import StateEvent
 from tallystick.state.rules import StateRules
 

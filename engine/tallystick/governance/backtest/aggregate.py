@@ -22,10 +22,11 @@ from tallystick.governance.backtest.comparison_model import (
     Outcome,
 )
 from tallystick.governance.backtest.comparison_set import Compared, accepted, compared_of
-from tallystick.governance.backtest.flips import Rows, chosen, flip_rows, joined
+from tallystick.governance.backtest.flips import flip_rows
 from tallystick.governance.backtest.row_block import STRETCH, Pending, RowBlock
 from tallystick.governance.backtest.tally import Tally
 from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.planner import Rows, joined
 
 
 @attrs.frozen(eq=False)
@@ -150,8 +151,8 @@ class Counting:
         for candidate, parts in sorted(pending.items()):
             places = np.concatenate([each.places for each in parts])
             order = np.argsort(places)
-            before = chosen(joined([each.before for each in parts]), order)
-            after = chosen(joined([each.after for each in parts]), order)
+            before = joined([each.before for each in parts]).take(order)
+            after = joined([each.after for each in parts]).take(order)
             who, sides = _at(rows, places[order]), compared.sides[candidate]
             self._on_flips(flip_rows(candidate, sides, who, before, after))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import attrs
 import numpy as np
@@ -12,12 +13,13 @@ from tallystick.formula.columns import Truths
 from tallystick.formula.facts import is_opaque
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.flips import Sides, side_of
-from tallystick.governance.backtest.plan import Plan, plan_of
 from tallystick.governance.backtest.tally import Tally
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
+from tallystick.scoring.planner import Plan, Target, plan_of
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.threshold_snapshots import Thresholds
 
 
 @attrs.frozen(eq=False)
@@ -64,9 +66,12 @@ def compared_of(candidates: Sequence[Candidate], name: str) -> Compared:
     alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
     for place, bound in bounds.items():
         alike.setdefault(_accepting(bound), {})[place] = bound
-    gates = frozenset(gate.axis for gate in bounds[0].composite.gates)
+    gates = {gate.axis for gate in bounds[0].quality.gates}
     parts = tuple(
-        Part(candidates[min(group)].scorer, plan_of(group, thresholds, gates))
+        Part(
+            candidates[min(group)].scorer,
+            plan_of(_target(p, bound, thresholds[p], gates) for p, bound in group.items()),
+        )
         for group in alike.values()
     )
     sides = {p: side_of(bound, thresholds[p]) for p, bound in bounds.items()}
@@ -79,6 +84,16 @@ def compared_of(candidates: Sequence[Candidate], name: str) -> Compared:
             for place, bound in bounds.items()
         },
     )
+
+
+def _target(
+    place: int, bound: BoundType, thresholds: Thresholds, gates: AbstractSet[str]
+) -> Target:
+    """What is compared of a candidate: with its gates' axes, and those of the baseline's."""
+    read = gates | {gate.axis for gate in bound.quality.gates}
+    axes = [axis for axis in bound.axes if axis.name in read]
+    scores = [each for each in (bound.quality, bound.tier, bound.emission) if each is not None]
+    return Target(place, bound, thresholds, (*axes, *scores), gate=True)
 
 
 def _most(bound: BoundType) -> int | None:

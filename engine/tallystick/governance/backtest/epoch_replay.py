@@ -32,9 +32,9 @@ from tallystick.governance.backtest.comparison_model import (
 from tallystick.governance.backtest.history import COUNTED, Reader
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
+from tallystick.scoring.planner import score_columns
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.scores import score_columns
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import FLAG, flag, pinned_reputation
@@ -205,10 +205,10 @@ class _Replay:
         thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
         facts = answered.columns([fact.digest for fact in bound.facts])
         scores = score_columns(bound, facts, thresholds, len(answered))
-        consensus = scores.factors.get(CONSENSUS) if CONSENSUS not in bound.absent else None
         agreed: list[int | None] = [None] * len(answered)
-        if consensus is not None:
-            agreed = _given(consensus.values, consensus.given)
+        for factor in bound.factors:
+            if factor.name == CONSENSUS:
+                agreed = _given(scores.columns[factor], scores.given.get(factor))
         emission: list[int | None] = [None] * len(answered)
         if scores.emission is not None:
             emission = scores.emission.tolist()

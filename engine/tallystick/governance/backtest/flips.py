@@ -7,23 +7,18 @@ rows that both score, in one order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.governance.backtest.comparison_model import FlipRows
-from tallystick.governance.backtest.plan import Scored, Small, cuts_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.tiers import Thresholds
-
-Rows = npt.NDArray[np.intp]
-"""Positions of rows."""
+from tallystick.scoring.planner import ScoreColumns, Small
+from tallystick.scoring.threshold_snapshots import Thresholds
 
 
 @attrs.frozen(eq=False)
@@ -48,9 +43,9 @@ class Side:
 
 def side_of(bound: BoundType, thresholds: Thresholds) -> Side:
     """The side that a bound type is under some thresholds."""
-    cuts = cuts_of(bound.tiers, thresholds) if bound.tiers is not None else ()
+    cuts = bound.tiers.starts(thresholds) if bound.tiers is not None else ()
     tiers = bound.tiers.levels if bound.tiers is not None else ()
-    return Side(tiers, cuts, bound.composite.gates)
+    return Side(tiers, cuts, bound.quality.gates)
 
 
 class Sides:
@@ -87,7 +82,9 @@ class Sides:
         flips: Truths = _axis(before, self._before_axes) != _axis(after, self._after_axes)
         return flips
 
-    def tier_distances(self, before: Scored, after: Scored, flips: Truths | None) -> pa.Array:
+    def tier_distances(
+        self, before: ScoreColumns, after: ScoreColumns, flips: Truths | None
+    ) -> pa.Array:
         """Of rows, the quality minus the nearest threshold that it crossed; null without a flip."""
         rows = len(after.quality)
         if flips is None or before.level is None or after.level is None:
@@ -97,7 +94,9 @@ class Sides:
         nearest = np.where(went > came, cuts[went - 1], cuts[went])
         return pa.array(after.quality - nearest, pa.int64(), mask=~(flips & (came >= 0)))
 
-    def gate_distances(self, before: Scored, after: Scored, flips: Truths | None) -> pa.Array:
+    def gate_distances(
+        self, before: ScoreColumns, after: ScoreColumns, flips: Truths | None
+    ) -> pa.Array:
         """Of rows, the axis of the gate that flips minus its limit; null without a flip."""
         rows = len(after.quality)
         if flips is None:
@@ -123,42 +122,14 @@ def _axis(gate: Small | None, axes: Small) -> Small:
     return axes[:1] if gate is None else axes[gate]
 
 
-def _measure(after: Scored, gate: Gate, chosen: Truths, found: Column, given: Truths) -> None:
+def _measure(after: ScoreColumns, gate: Gate, chosen: Truths, found: Column, given: Truths) -> None:
     if gate.axis in after.axes:
         np.copyto(found, after.axes[gate.axis] - gate.below, where=chosen)
         given |= chosen
 
 
-def chosen(scored: Scored, rows: Rows) -> Scored:
-    """Some of the rows."""
-
-    def some(column: Any) -> Any:  # noqa: ANN401  # a column of any kind, or none
-        return None if column is None else column[rows]
-
-    return Scored(
-        quality=scored.quality[rows],
-        level=some(scored.level),
-        gate=some(scored.gate),
-        emission=some(scored.emission),
-        axes={name: column[rows] for name, column in scored.axes.items()},
-    )
-
-
-def joined(parts: Sequence[Scored]) -> Scored:
-    """Rows one part after the other, all of one candidate and type."""
-
-    def columns(name: str) -> Any:  # noqa: ANN401  # as above
-        given = [getattr(part, name) for part in parts]
-        return None if given[0] is None else np.concatenate(given)
-
-    return Scored(
-        **{name: columns(name) for name in ("quality", "level", "gate", "emission")},
-        axes={n: np.concatenate([p.axes[n] for p in parts]) for n in parts[0].axes},
-    )
-
-
 def flip_rows(
-    candidate: int, sides: Sides, rows: FactRows, before: Scored, after: Scored
+    candidate: int, sides: Sides, rows: FactRows, before: ScoreColumns, after: ScoreColumns
 ) -> FlipRows:
     """The flips of some records, all of which flip.
 

@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.governance.backtest.comparison_set import Compared
-from tallystick.governance.backtest.flips import Rows, chosen
-from tallystick.governance.backtest.plan import Facts, Scored, Small
 from tallystick.governance.backtest.tally import Groups, Tally, groups_of
 from tallystick.scoring.facts.batch import FactRows
+from tallystick.scoring.planner import Facts, Rows, ScoreColumns, Small
 
 STRETCH = 1 << 15
 """Rows at a time: the columns of all candidates' shared axes then stay in the cache."""
@@ -28,7 +27,7 @@ class _Kept:
         rows: the positions in the stretch, ascending; None for all.
     """
 
-    scored: Scored
+    scored: ScoreColumns
     rows: Rows | None
 
 
@@ -37,8 +36,8 @@ class Flips:
     """The flips of one candidate in a stretch: where the records are, and both sides of each."""
 
     places: Rows
-    before: Scored
-    after: Scored
+    before: ScoreColumns
+    after: ScoreColumns
 
 
 Pending = dict[int, list[Flips]] | None
@@ -100,10 +99,12 @@ class RowBlock:
             tally.flips += len(flipped)
             if self.pending is not None:
                 places = self.taken[flipped if rows is None else rows[flipped]]
-                flips = Flips(places, chosen(before, flipped), chosen(after, flipped))
+                flips = Flips(places, before.take(flipped), after.take(flipped))
                 self.pending.setdefault(candidate, []).append(flips)
 
-    def _migrate(self, tally: Tally, before: Scored, after: Scored, flipped: Rows | None) -> None:
+    def _migrate(
+        self, tally: Tally, before: ScoreColumns, after: ScoreColumns, flipped: Rows | None
+    ) -> None:
         """Count tiers; where they are called the same, all that flip are given."""
         if tally.tiers is None or before.level is None or after.level is None:
             return
@@ -129,7 +130,7 @@ def _either(first: Truths | None, second: Truths | None) -> Truths:
     return given[0] if len(given) == 1 else given[0] | given[1]
 
 
-def _common(baseline: _Kept, kept: _Kept) -> tuple[Scored, Scored, Rows | None]:
+def _common(baseline: _Kept, kept: _Kept) -> tuple[ScoreColumns, ScoreColumns, Rows | None]:
     """The rows that both score, and their positions in the stretch; None for all."""
     if baseline.rows is kept.rows:
         return baseline.scored, kept.scored, kept.rows
@@ -137,7 +138,7 @@ def _common(baseline: _Kept, kept: _Kept) -> tuple[Scored, Scored, Rows | None]:
     _, first, second = np.intersect1d(
         mine, _positions(kept), assume_unique=True, return_indices=True
     )
-    return chosen(baseline.scored, first), chosen(kept.scored, second), mine[first]
+    return baseline.scored.take(first), kept.scored.take(second), mine[first]
 
 
 def _positions(kept: _Kept) -> Rows:

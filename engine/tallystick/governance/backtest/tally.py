@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from tallystick.formula.columns import Column
 from tallystick.governance.backtest.comparison_model import Comparison, Counts, TypeOutcome
-from tallystick.governance.backtest.plan import Small
 from tallystick.numbers.nano import NANO
+from tallystick.scoring.planner import Small
 
 _HALF = 32
 _MASK = (1 << _HALF) - 1

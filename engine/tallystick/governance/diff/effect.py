@@ -25,8 +25,8 @@ from tallystick.governance.diff.interval import (
 )
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import Composite
-from tallystick.scoring.value import Value
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Value
 
 
 @attrs.frozen
@@ -85,7 +85,11 @@ def _axes(old: BoundType, new: BoundType) -> dict[str, Interval]:
 
 
 def _moves(
-    old: Value, new: Value, before: BoundType, after: BoundType, axes: Mapping[str, Interval]
+    old: FormulaValue,
+    new: FormulaValue,
+    before: BoundType,
+    after: BoundType,
+    axes: Mapping[str, Interval],
 ) -> Interval:
     apart = _interval(new.domain) - _interval(old.domain)
     read = {*old.formula.published, *new.formula.published}
@@ -133,34 +137,43 @@ def _bounds(
 
 def _quality(old: BoundType, new: BoundType, axes: Mapping[str, Interval]) -> Interval:
     apart = Interval.of(-1, 1)
-    first, second = old.composite, new.composite
-    if first.kind != second.kind or first.gates != second.gates:
+    if old.quality.gates != new.quality.gates:
         return apart
-    if any(not axes[gate.axis].is_zero for gate in first.gates if gate.axis in axes):
+    if any(not axes[gate.axis].is_zero for gate in old.quality.gates if gate.axis in axes):
         return apart
-    free = _ungated(first, second, axes)
-    if first.formula is not None:
-        free = _of_formula(old, new, axes) or apart
+    match old.composite, new.composite:
+        case MeanValue() as before, MeanValue() as after if before.mean == after.mean:
+            free = _of_means(before, after, axes)
+        case FormulaValue() as before, FormulaValue() as after:
+            same = before.formula.name == after.formula.name
+            free = (_of_formulas(old, new, before, after, axes) if same else None) or apart
+        case _:
+            return apart
     if free.is_zero:
         return ZERO
     return free.widened(NANO_STEP).around(ZERO).within(apart)
 
 
-def _of_formula(old: BoundType, new: BoundType, axes: Mapping[str, Interval]) -> Interval | None:
-    """How far a composite that is a formula can move."""
-    before, after = old.composite.formula, new.composite.formula
-    if before is None or after is None or any(not move.is_zero for move in axes.values()):
+def _of_formulas(
+    old: BoundType,
+    new: BoundType,
+    before: FormulaValue,
+    after: FormulaValue,
+    axes: Mapping[str, Interval],
+) -> Interval | None:
+    """How far a composite that is a formula can move; None where that is not known."""
+    if any(not move.is_zero for move in axes.values()):
         return None
-    if before.tree.digest == after.tree.digest:
+    if before.compiled.tree.digest == after.compiled.tree.digest:
         return ZERO
     published = {value.name: value.domain for value in (*old.axes, *new.axes)}
-    return _bounds(after.tree, before.tree, {}, published, [])
+    return _bounds(after.compiled.tree, before.compiled.tree, {}, published, [])
 
 
-def _ungated(old: Composite, new: Composite, axes: Mapping[str, Interval]) -> Interval:
+def _of_means(old: MeanValue, new: MeanValue, axes: Mapping[str, Interval]) -> Interval:
     before, after = _shares(old), _shares(new)
     moves = {name: axes.get(name, Interval.of(-1, 1)) for name in after}
-    if old.kind == "geometric":
+    if old.mean == "geometric":
         return reweighted(before, after) + moved(after, moves)
     apart = ZERO
     for name in {**before, **after}:
@@ -170,29 +183,24 @@ def _ungated(old: Composite, new: Composite, axes: Mapping[str, Interval]) -> In
     return apart
 
 
-def _shares(composite: Composite) -> dict[str, Fraction]:
+def _shares(mean: MeanValue) -> dict[str, Fraction]:
     """The share of each axis that is weighed."""
-    weights = composite.weights
-    if weights is None:
-        return {}
-    shares = zip(weights.kept, weights.numerators, strict=True)
-    return {composite.axes[i]: Fraction(n, weights.denominator) for i, n in shares}
+    return {v.name: Fraction(n, mean.weights.denominator) for v, n in mean.weighed.items()}
 
 
 def _pays_alike(old: BoundType, new: BoundType) -> bool:
     """Whether equal qualities earn equal emissions."""
-    return _pay(old) == _pay(new) and old.base_weight == new.base_weight
+    return _pay(old) == _pay(new) and old.seeds == new.seeds
 
 
-def _pay(bound: BoundType) -> object:
-    """What decides the emission of a quality, but the base weight."""
-    emission = [bound.emission] if bound.emission is not None else []
-    paid = [(v.name, v.formula.digest, v.compiled.tree.digest) for v in (*bound.factors, *emission)]
-    tiers = bound.tiers
-    if tiers is None:
-        return paid, None
-    formulas = {name: value.compiled.tree.digest for name, value in tiers.formulas.items()}
-    return paid, (tiers.levels, tiers.multipliers, tiers.cuts, tiers.tracked, formulas, bound.seeds)
+def _pay(bound: BoundType) -> list[object]:
+    """How what is published after the quality is computed; an absent factor changes nothing."""
+    after = bound.values[bound.values.index(bound.quality) + 1 :]
+    return [
+        (v.name, v.operation, v.formula.digest if isinstance(v, FormulaValue) else None)
+        for v in after
+        if not (isinstance(v, ConstantValue) and v.role == "factor")
+    ]
 
 
 def _range(value: Value | None) -> Interval | None:

@@ -29,6 +29,7 @@ from tallystick.numbers.nano import NANO, publish, to_fraction, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
 
 HEIGHT = NANO // 20
@@ -108,7 +109,7 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
             if comparison.digest not in seen:
                 seen.add(comparison.digest)
                 yield comparison, ("axes", axis.name), False
-    for place, gate in enumerate(bound.composite.gates):
+    for place, gate in enumerate(bound.quality.gates):
         edge = published(gate.axis) < const(to_fraction(gate.below))
         yield edge, ("skill_types", bound.name, "gates", place), True
 
@@ -161,16 +162,14 @@ def _merit(probe: TypeProbe, discontinuity: Discontinuity) -> tuple[int, int, in
 
 def _weights(bound: BoundType) -> dict[str, int]:
     composite = bound.composite
-    if composite.weights is None:
-        return dict.fromkeys(composite.axes, 1)
-    kept = [composite.axes[index] for index in composite.weights.kept]
-    return dict(zip(kept, composite.weights.numerators, strict=True))
+    if isinstance(composite, MeanValue):
+        return {axis.name: weight for axis, weight in composite.weighed.items()}
+    return dict.fromkeys((axis.name for axis in bound.axes), 1)
 
 
 def _seen(probe: TypeProbe, discontinuity: Discontinuity, path: KeyPath) -> _Cliff:
     below, above = probe.axes(discontinuity.below), probe.axes(discontinuity.above)
-    composite = probe.bound.composite
-    qualities = (composite.quality(below), composite.quality(above))
+    qualities = (probe.quality(discontinuity.below), probe.quality(discontinuity.above))
     return _Cliff(probe, discontinuity, path, below, above, qualities)
 
 

@@ -20,8 +20,10 @@ from tallystick.governance.lint.type_probe import MOST, composite_range, highest
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import GatedValue
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import Value
+from tallystick.scoring.tiers import MultiplierValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Value
 
 BOUND = NANO
 """The stated bound: a factor or an emission above 1 is a finding, in nano."""
@@ -107,30 +109,32 @@ def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
     )
 
 
-def _most(bound: BoundType, emission: Value) -> _Most:
-    read = {str(source): _options(bound, str(source)) for source in emission.compiled.sources}
+def _most(bound: BoundType, emission: FormulaValue) -> _Most:
+    read = {v: _options(bound, v) for v in emission.sources if isinstance(v, Value)}
     if prod(map(len, read.values())) > MOST:
-        read = {name: {min(options), max(options)} for name, options in read.items()}
+        read = {value: {min(options), max(options)} for value, options in read.items()}
     tried = (dict(zip(read, values, strict=True)) for values in product(*read.values()))
-    pairs = ((emission.compiled.nano((), given), given) for given in tried)
+    pairs = ((emission.nano((), given, {}) or 0, given) for given in tried)
     largest, combination = max(pairs, key=lambda pair: pair[0])
     at_most = max(largest, publish(emission.compiled.program.high))
-    return _Most(largest, combination, at_most)
+    return _Most(largest, {value.name: n for value, n in combination.items()}, at_most)
 
 
-def _options(bound: BoundType, name: str) -> set[int]:
+def _options(bound: BoundType, value: Value) -> set[int]:
     """The values of a term that are tried: all of them where they are few, else the ends."""
-    if name == "quality":
-        return {composite_range(bound, {})[0], highest_quality(bound)}
-    if name == "base_weight":
-        return {bound.base_weight or 0}
-    if name == "tier_multiplier":
-        return set(bound.tiers.multipliers) if bound.tiers is not None else {NANO}
-    factor = next((each for each in bound.factors if each.name == name), None)
-    return {NANO} if factor is None else _values(factor)
+    match value:
+        case GatedValue():
+            return {composite_range(bound, {})[0], highest_quality(bound)}
+        case ConstantValue():
+            return {value.constant}
+        case MultiplierValue():
+            return set(value.multipliers)
+        case FormulaValue():
+            return _values(value)
+    return {value.domain.low, value.domain.high}
 
 
-def _values(factor: Value) -> set[int]:
+def _values(factor: FormulaValue) -> set[int]:
     arms = factor.compiled.program.arms
     ends = {factor.domain.low, factor.domain.high}
     if any(not is_constant(part) for p in arms for part in (p.numerator, p.denominator)):

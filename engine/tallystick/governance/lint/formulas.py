@@ -21,6 +21,7 @@ from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.value import FormulaValue, Role
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -36,9 +37,8 @@ class TypeRanges:
     @cached_property
     def published(self) -> Mapping[str, Domain]:
         """The range of each value that axes, composites and factors may read, by name."""
-        found = {axis.name: axis.domain for axis in self.bound.axes}
-        base = self.bound.base_weight
-        return found if base is None else found | {"base_weight": Domain(base, base, base or 1)}
+        read = [v for v in self.bound.values if v.role in {"axis", "base_weight"}]
+        return {value.name: value.domain for value in read}
 
     @cached_property
     def _known(self) -> dict[str, Ends]:
@@ -82,15 +82,15 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
     """Every axis, factor and composite formula, once for each type that has it."""
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
-        for axis in bound.axes:
-            yield FormulaUse(("axes", axis.name), ranges, axis.formula, axis.compiled)
-        for factor in bound.factors:
-            path: KeyPath = ("emission", "factors", factor.name)
-            yield FormulaUse(path, ranges, factor.formula, factor.compiled)
-        composite = bound.composite
-        if composite.formula is not None:
-            formula = scorer.registry.formulas[composite.kind]
-            yield FormulaUse(("skill_types", name, "composite"), ranges, formula, composite.formula)
+        paths: Mapping[Role, KeyPath] = {
+            "axis": ("axes",),
+            "factor": ("emission", "factors"),
+            "composite": ("skill_types", name),
+        }
+        for value in bound.values:
+            if isinstance(value, FormulaValue) and value.role in paths:
+                path = (*paths[value.role], value.name)
+                yield FormulaUse(path, ranges, value.formula, value.compiled)
 
 
 @check(

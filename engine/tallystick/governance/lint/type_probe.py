@@ -18,15 +18,12 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, scale_of
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
-from tallystick.numbers.nano import publish
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.compiled import compile_tree
-from tallystick.scoring.value import Value
+from tallystick.scoring.scores import walk
+from tallystick.scoring.value import FormulaValue, Range, Value
 
 MOST = 1 << 12
 """So many combinations of facts are tried one by one; with more only the range is known."""
-Range = tuple[int, int]
-"""The smallest and the largest, in nano."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -53,6 +50,10 @@ class TypeProbe:
         return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
 
     @cached_property
+    def _to_quality(self) -> tuple[Value, ...]:
+        return self.bound.values[: self.bound.values.index(self.bound.quality) + 1]
+
+    @cached_property
     def _ordered(self) -> tuple[tuple[int, int], ...]:
         pairs = relations(self.bound.facts)
         return tuple((self.places[s.digest], self.places[g.digest]) for s, g in pairs)
@@ -74,7 +75,7 @@ class TypeProbe:
             found |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
         return tuple(sorted(found))
 
-    def axes_of(self, node: Node) -> tuple[Value, ...]:
+    def axes_of(self, node: Node) -> tuple[FormulaValue, ...]:
         """The axes that decide a node, each after those that it reads."""
         needed = set(names(node, "published"))
         for axis in reversed(self.bound.axes):
@@ -96,14 +97,12 @@ class TypeProbe:
 
     def axes(self, facts: Sequence[int]) -> dict[str, int]:
         """The published axes, in nano."""
-        found: dict[str, int] = {}
-        for axis in self.bound.axes:
-            found[axis.name] = axis.compiled.nano(facts, found)
-        return found
+        found = walk(self.bound.axes, facts, {})
+        return {axis.name: found[axis] or 0 for axis in self.bound.axes}
 
     def quality(self, facts: Sequence[int]) -> int:
         """The composite after its gates, in nano."""
-        return self.bound.composite.quality(self.axes(facts))
+        return walk(self._to_quality, facts, {})[self.bound.quality] or 0
 
     def shown(self, facts: Sequence[int]) -> dict[str, str]:
         """The facts that count, for people: reader and path with the value."""
@@ -141,7 +140,7 @@ class Values:
         return ((self.low, min(self.high, edge - 1)),) if self.low < edge else ()
 
 
-def values_of(bound: BoundType, axis: Value) -> Values:
+def values_of(bound: BoundType, axis: FormulaValue) -> Values:
     """What an axis of a type can be."""
     domain, tree = axis.domain, axis.compiled.tree
     facts = leaves(tree, "fact")
@@ -155,21 +154,15 @@ def values_of(bound: BoundType, axis: Value) -> Values:
 
 def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
     """The range of the composite before its gates, where some axes have the given ranges."""
-    ranges = {axis.name: (axis.domain.low, axis.domain.high) for axis in bound.axes} | dict(given)
-    composite = bound.composite
-    if composite.formula is not None:
-        domains = {name: Domain(low, high) for name, (low, high) in ranges.items()}
-        program = compile_tree(composite.formula.tree, {}, domains).program
-        return publish(program.low), publish(program.high)
-    # a weighted mean grows with every axis
-    low, high = ({name: ends[end] for name, ends in ranges.items()} for end in (0, 1))
-    return composite.ungated(low), composite.ungated(high)
+    ranges: dict[Value, Range] = {
+        axis: given.get(axis.name, (axis.domain.low, axis.domain.high)) for axis in bound.axes
+    }
+    return bound.composite.range_of(ranges)
 
 
 def highest_quality(bound: BoundType) -> int:
     """The largest composite after its gates, in nano."""
-    gated = [gate.composite for gate in bound.composite.gates]
-    return max(composite_range(bound, {})[1], *gated, 0)
+    return bound.quality.range_of({bound.composite: composite_range(bound, {})})[1]
 
 
 def positions_of(bound: BoundType) -> dict[str, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tallystick.formula.tree import names
 from tallystick.governance.lint.check import check
 from tallystick.governance.lint.type_probe import values_of
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
 
 
@@ -113,11 +113,8 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
 
 def _read_in(bound: BoundType) -> set[str]:
     """The axes of a type that something reads beside weights."""
-    composite = bound.composite
-    trees = [axis.compiled.tree for axis in bound.axes]
-    trees += [composite.formula.tree] if composite.formula is not None else []
-    read = {name for tree in trees for name in names(tree, "published")}
-    return read | {gate.axis for gate in composite.gates}
+    reading = (value for value in bound.values if not isinstance(value, MeanValue))
+    return {read.name for value in reading for read in value.inputs if read.role == "axis"}
 
 
 @check(

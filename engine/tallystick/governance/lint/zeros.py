@@ -12,6 +12,7 @@ from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.binding import reads_answer
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
 
 _TASKS = 256
@@ -93,4 +94,5 @@ def _ends(domain: Domain) -> tuple[int, ...]:
 
 
 def _path(bound: BoundType) -> tuple[str, ...]:
-    return ("skill_types", bound.name, "weights" if bound.composite.weights else "composite")
+    is_mean = isinstance(bound.composite, MeanValue)
+    return ("skill_types", bound.name, "weights" if is_mean else "composite")

@@ -12,6 +12,7 @@ from tallystick.governance.prove.fact_constraints import with_others_of
 from tallystick.governance.prove.property import QUALITY, Claim, Question
 from tallystick.governance.prove.subject import Subject
 from tallystick.plugins.property import Direction, Property
+from tallystick.scoring.value import FormulaValue
 
 RANGE = "axis-in-range"
 MONOTONE = "composite-monotone"
@@ -50,7 +51,7 @@ def questions(subject: Subject) -> Iterator[Question]:
 
 def ranges(subject: Subject) -> Iterator[Question]:
     """Every axis, and the quality of a formula, is in [0, 1] and never divides by zero."""
-    composed = () if subject.bound.composite.formula is None else (QUALITY,)
+    composed = (QUALITY,) if isinstance(subject.bound.composite, FormulaValue) else ()
     for name in (*(axis.name for axis in subject.bound.axes), *composed):
         yield Question(RANGE, name, "in_range", _SUMMARIES[RANGE])
 

@@ -155,8 +155,7 @@ class _Search:
 
     def _proof(self) -> str | None:
         """How the claim was proved, if it was."""
-        geometric = self.subject.bound.composite.kind == "geometric"
-        lemma = geometric and self.question.value == QUALITY
+        lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
             solver = _solver(encoding)
@@ -195,8 +194,7 @@ class _Search:
 
     def _is_exact(self) -> bool:
         """Whether the exact search takes no value for another."""
-        geometric = self.subject.bound.composite.kind == "geometric"
-        return not (geometric and self.question.value == QUALITY)
+        return not (self.subject.has_geometric_mean and self.question.value == QUALITY)
 
     def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
         model = solver.model()

@@ -19,8 +19,9 @@ from tallystick.governance.prove.property import QUALITY
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import Value
+from tallystick.scoring.value import FormulaValue
 
 _BASES = 3
 """How many records are tried as the start of a counterexample."""
@@ -61,18 +62,23 @@ class Subject:
         return self.bound.domains
 
     @cached_property
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Mapping[str, FormulaValue]:
         """The axes, each after those that it reads, then the factors."""
         return {value.name: value for value in (*self.bound.axes, *self.bound.factors)}
+
+    @property
+    def has_geometric_mean(self) -> bool:
+        """Whether the composite is a geometric mean, of which the solver has no term."""
+        composite = self.bound.composite
+        return isinstance(composite, MeanValue) and composite.mean == "geometric"
 
     @cached_property
     def marks(self) -> frozenset[Fraction]:
         """The numbers that formulas and gates may compare published values with."""
-        trees = [value.compiled.tree for value in self.values.values()]
-        formula = self.bound.composite.formula
-        trees += [] if formula is None else [formula.tree]
+        formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
+        trees = [value.compiled.tree for value in formulas if value.role != "emission"]
         found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
-        gates = {Fraction(gate.below, NANO) for gate in self.bound.composite.gates}
+        gates = {Fraction(gate.below, NANO) for gate in self.bound.quality.gates}
         bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
         return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
 
@@ -83,9 +89,7 @@ class Subject:
 
     def trees(self, name: str) -> tuple[Node, ...]:
         """The trees of a value: its formula, and where it applies."""
-        value = self.values[name]
-        applies = () if value.applies is None else (value.applies.tree,)
-        return (value.compiled.tree, *applies)
+        return self.values[name].trees
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Some values and those that they read, each after what it reads."""

@@ -35,7 +35,8 @@ from tallystick.governance.prove.fact_constraints import constraints_of
 from tallystick.governance.prove.property import QUALITY
 from tallystick.governance.prove.subject import Subject
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.value import Value
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.value import FormulaValue
 
 _UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
@@ -189,7 +190,7 @@ class _Builder:
                 self.exact[name] = self._exact(value, facts, {**given, **self.published})
             self.published[name] = self._published(name, value.domain)
 
-    def _exact(self, value: Value, facts: Unknowns, published: Unknowns) -> Term:
+    def _exact(self, value: FormulaValue, facts: Unknowns, published: Unknowns) -> Term:
         encoder = Encoder(facts, published)
         found = encoder.value(value.compiled.tree)
         if value.applies is None:
@@ -210,56 +211,49 @@ class _Builder:
 
     def _quality(self) -> tuple[Mapping[str, Term], Term | None, Term | None]:
         """The axes of a geometric composite; the composite before its gates, exact, published."""
-        composite = self.subject.bound.composite
-        weighed = self._weighed()
-        if composite.kind == "geometric":
-            found = weighed, None, self._geometric(weighed)
-        else:
-            found = {}, *self._mean(weighed)
-        quality = found[2]
-        for gate in composite.gates:
-            closed = self.published[gate.axis] < number(Fraction(gate.below, NANO))
+        bound = self.subject.bound
+        match bound.composite:
+            case MeanValue(mean="geometric") as mean:
+                axes = {axis.name: self.published[axis.name] for axis in mean.weighed}
+                exact, ungated = None, self._geometric(mean)
+            case MeanValue() as mean:
+                axes, exact = {}, self._weighted(mean)
+                ungated = self._mean(exact)
+            case FormulaValue() as formula:
+                axes, exact = {}, self._exact(formula, {}, self.published)
+                ungated = self._mean(exact)
+        quality = ungated
+        for gate, axis in bound.quality.deciding:
+            closed = self.published[axis.name] < number(Fraction(gate.below, NANO))
             quality = z3.If(closed, number(Fraction(gate.composite, NANO)), quality)
         self.published[QUALITY] = quality
-        return found
+        return axes, exact, ungated
 
-    def _weighed(self) -> dict[str, Term]:
-        """The axes that have a weight."""
-        composite = self.subject.bound.composite
-        kept = () if composite.weights is None else composite.weights.kept
-        return {composite.axes[index]: self.published[composite.axes[index]] for index in kept}
-
-    def _mean(self, axes: Mapping[str, Term]) -> tuple[Term, Term]:
-        """An arithmetic mean, or the value of a formula; exact and published."""
-        formula = self.subject.bound.composite.formula
-        if formula is None:
-            exact = self._weighted(axes)
-        else:
-            encoder = Encoder({}, self.published)
-            exact = encoder.value(formula.tree)
-            self.divisions += encoder.divisions
+    def _mean(self, exact: Term) -> Term:
+        """The published composite before its gates, of an exact one."""
         mean = unknown_published(f"{self.prefix}mean", _UNIT, exact=self.whole).value
         self.assumed += rounded(exact, mean, self.subject.marks)
-        return exact, mean
+        return mean
 
-    def _weighted(self, axes: Mapping[str, Term]) -> Term:
-        weights = self.subject.bound.composite.weights
-        numerators = () if weights is None else weights.numerators
-        divisor = 1 if weights is None else weights.denominator
-        shares = [number(Fraction(numerator, divisor)) for numerator in numerators]
-        return z3.Sum([s * axis for s, axis in zip(shares, axes.values(), strict=True)])
+    def _weighted(self, mean: MeanValue) -> Term:
+        terms = [
+            number(Fraction(numerator, mean.weights.denominator)) * self.published[axis.name]
+            for axis, numerator in mean.weighed.items()
+        ]
+        return z3.Sum(terms)
 
-    def _geometric(self, axes: Mapping[str, Term]) -> Term:
+    def _geometric(self, value: MeanValue) -> Term:
         """What takes the place of a geometric mean."""
-        zero = z3.Or([axis == 0 for axis in axes.values()])
+        axes = [self.published[axis.name] for axis in value.weighed]
+        zero = z3.Or([axis == 0 for axis in axes])
         if self.mode is not Mode.PROOF:
-            enough = z3.And([axis >= number(_LEAST) for axis in axes.values()])
+            enough = z3.And([axis >= number(_LEAST) for axis in axes])
             self.assumed.append(z3.Or(zero, enough))
-            return z3.If(zero, number(0), self._weighted(axes))
+            return z3.If(zero, number(0), self._weighted(value))
         mean = unknown_published(f"{self.prefix}mean", _UNIT).value
         self.assumed.append(z3.Implies(zero, mean == 0))
-        self.assumed.append(z3.Or([axis <= mean for axis in axes.values()]))
-        self.assumed.append(z3.Or([axis >= mean for axis in axes.values()]))
+        self.assumed.append(z3.Or([axis <= mean for axis in axes]))
+        self.assumed.append(z3.Or([axis >= mean for axis in axes]))
         return mean
 
 

@@ -19,7 +19,7 @@ from tallystick.plugins.registry import Plugin, Registry, installed
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick.scoring.tiers import Thresholds
+from tallystick.scoring.threshold_snapshots import Thresholds
 
 
 @attrs.frozen

@@ -29,7 +29,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.scores import score_columns
+from tallystick.scoring.planner import score_columns
 
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
@@ -199,4 +199,4 @@ def _write(
         place, columns = place[answered], [column[answered] for column in columns]
     for part in scores.parts(bound.name, place, columns, epochs):
         values = score_columns(bound, part.columns, part.thresholds, len(part))
-        sheet.write(bound, part.rows, values)
+        sheet.write(part.rows, values)

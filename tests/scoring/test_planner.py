@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest import means
-from tallystick.governance.backtest.means import geometric_means, logarithms
-from tallystick.governance.backtest.products import finished, partial, product_of
 from tallystick.governance.backtest.tally import Sums, groups_of
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.root import decide
 from tallystick.numbers.weights import Weights
+from tallystick.scoring import means
+from tallystick.scoring.means import geometric_means, logarithms
+from tallystick.scoring.products import finished, partial, product_of
 
 WEIGHTS = (
     ["0.30", "0.30", "0.15", "0.10", "0.15"],

@@ -1,0 +1,441 @@
+"""Plans: how rows of facts of one skill type are scored, under one or many bound types at once.
+
+What several candidates compute alike is computed once: a value is the same where its operation is,
+over the same inputs, facts of one schema and under the same requirements. A plan is worked out once
+as a list of steps, each over the results of earlier ones; a result is dropped when nobody further
+reads it. Every value is the integer that scoring the record alone gives. Scoring a batch is a plan
+with one candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from tallystick.formula.columns import Column, Truths
+from tallystick.numbers.means import arithmetic_mean_columns
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.weights import Weights
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.means import geometric_means, logarithms
+from tallystick.scoring.products import Product, finished, partial, product_of
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import FormulaValue, Value
+
+Small = npt.NDArray[np.int8 | np.int16]
+"""The number of a tier or a gate."""
+Rows = npt.NDArray[np.intp]
+"""Positions of rows."""
+Slot = int
+"""Where a result of a step stands."""
+Facts = Callable[[str], Column]
+"""A column of facts by digest."""
+Compute = Callable[[list[Any], int], Any]
+"""A step: from the results that it reads and the number of rows."""
+
+_DOUBLE = 1 << 53
+"""Up to here doubles hold every whole number."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class ScoreColumns:
+    """What one bound type makes of rows of facts.
+
+    Attributes:
+        bound: the skill type.
+        columns: the values that were asked for, a column each; 1 where a value does not apply.
+        given: where those apply that have a condition.
+        gate: the number, from 1, of the gate that decides; 0 for none; None without gates, or
+            where it was not asked for.
+    """
+
+    bound: BoundType
+    columns: Mapping[Value, Any]
+    given: Mapping[Value, Truths]
+    gate: Small | None
+
+    @cached_property
+    def axes(self) -> Mapping[str, Column]:
+        """The axes that were asked for, by name."""
+        found = self.columns
+        return {axis.name: found[axis] for axis in self.bound.axes if axis in found}
+
+    @property
+    def quality(self) -> Column:
+        """The composite after its gates."""
+        column: Column = self.columns[self.bound.quality]
+        return column
+
+    @property
+    def level(self) -> Small | None:
+        """The position of the tier; None without tiers."""
+        return None if self.bound.tier is None else self.columns[self.bound.tier]
+
+    @property
+    def emission(self) -> Column | None:
+        """The emission; None without one."""
+        return None if self.bound.emission is None else self.columns[self.bound.emission]
+
+    def take(self, rows: Rows) -> ScoreColumns:
+        """Some of the rows."""
+        return self._each(lambda column: column[rows])
+
+    def _each(self, changed: Callable[[Any], Any]) -> ScoreColumns:
+        return ScoreColumns(
+            self.bound,
+            {value: changed(column) for value, column in self.columns.items()},
+            {value: changed(given) for value, given in self.given.items()},
+            None if self.gate is None else changed(self.gate),
+        )
+
+
+def joined(parts: Sequence[ScoreColumns]) -> ScoreColumns:
+    """Rows one part after the other, all of one bound type."""
+    first = parts[0]
+    return ScoreColumns(
+        first.bound,
+        {v: np.concatenate([part.columns[v] for part in parts]) for v in first.columns},
+        {v: np.concatenate([part.given[v] for part in parts]) for v in first.given},
+        None if first.gate is None else np.concatenate([part.gate for part in parts]),
+    )
+
+
+@attrs.frozen(eq=False)
+class Target:
+    """One bound type to score, and what is wanted of it.
+
+    Attributes:
+        number: which it is.
+        bound: the skill type.
+        thresholds: its tier thresholds.
+        values: the values to give.
+        gate: whether to tell the gate that decides.
+    """
+
+    number: int
+    bound: BoundType
+    thresholds: Thresholds
+    values: tuple[Value, ...]
+    gate: bool = False
+
+
+@attrs.frozen(eq=False)
+class _Step:
+    slot: Slot
+    compute: Compute
+    inputs: tuple[Slot, ...]
+
+
+@attrs.frozen(eq=False)
+class Work:
+    """One candidate: its own steps, what it comes to, and what may be dropped afterwards."""
+
+    candidate: int
+    bound: BoundType
+    steps: tuple[_Step, ...]
+    columns: Mapping[Value, Slot]
+    given: Mapping[Value, Slot]
+    gate: Slot | None
+    dropped: tuple[Slot, ...] = ()
+
+    def touched(self) -> Iterator[Slot]:
+        """Every slot that it fills or reads."""
+        for step in self.steps:
+            yield from (step.slot, *step.inputs)
+        yield from (*self.columns.values(), *self.given.values())
+        if self.gate is not None:
+            yield self.gate
+
+    def scored(self, held: Sequence[Any]) -> ScoreColumns:
+        """What it comes to."""
+        return ScoreColumns(
+            self.bound,
+            {value: held[slot] for value, slot in self.columns.items()},
+            {value: held[slot] for value, slot in self.given.items()},
+            None if self.gate is None else held[self.gate],
+        )
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """Candidates that score the same rows.
+
+    Attributes:
+        works: one a candidate.
+        facts: the digests of the facts that they read, each with its slot.
+        slots: how many slots there are.
+    """
+
+    works: tuple[Work, ...]
+    facts: Mapping[str, Slot]
+    slots: int
+
+    def run(self, facts: Facts, rows: int) -> Iterator[tuple[int, ScoreColumns]]:
+        """What each candidate makes of some valid rows, one candidate after the other.
+
+        Args:
+            facts: gives an int64 column for a digest.
+            rows: how many rows it has, at least 1.
+        """
+        held: list[Any] = [None] * self.slots
+        for digest, slot in self.facts.items():
+            held[slot] = facts(digest)
+        with np.errstate(all="ignore"):
+            for work in self.works:
+                for step in work.steps:
+                    held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
+                yield work.candidate, work.scored(held)
+                for slot in work.dropped:
+                    held[slot] = None
+
+
+def plan_of(targets: Iterable[Target]) -> Plan:
+    """The plan of candidates that accept the same records of one type.
+
+    All have the same schema and the same requirements.
+    """
+    known: dict[Hashable, Slot] = {}
+    facts: dict[str, Slot] = {}
+    works = [Planner(known, facts, each.thresholds).work(each) for each in targets]
+    last = {slot: place for place, work in enumerate(works) for slot in work.touched()}
+    dropped: list[list[Slot]] = [[] for _ in works]
+    for slot, place in last.items():
+        dropped[place].append(slot)
+    paired = zip(works, dropped, strict=True)
+    return Plan(tuple(attrs.evolve(w, dropped=tuple(d)) for w, d in paired), facts, len(known))
+
+
+def score_columns(
+    bound: BoundType, facts: Sequence[Column], thresholds: Thresholds, rows: int
+) -> ScoreColumns:
+    """What results show of many valid records of one type.
+
+    Args:
+        bound: the skill type.
+        facts: an int64 column for each of ``bound.facts``.
+        thresholds: the tier thresholds.
+        rows: how many records there are.
+    """
+    plan = plan_of([Target(0, bound, thresholds, bound.shown)])
+    ((_, scores),) = plan.run(_by_digest(bound, facts).__getitem__, rows)
+    return scores
+
+
+def column_of(
+    bound: BoundType,
+    value: Value,
+    facts: Sequence[Column],
+    given: Mapping[Value, Column],
+    thresholds: Thresholds,
+) -> Column:
+    """One value of many records, 1 where it does not apply.
+
+    Args:
+        bound: the skill type.
+        value: one of its values.
+        facts: an int64 column for each of ``bound.facts``, at least one row.
+        given: columns of values that are not computed.
+        thresholds: the tier thresholds.
+    """
+    planner = Planner({}, {}, thresholds)
+    columns = {planner.given(each): column for each, column in given.items()}
+    work = planner.work(Target(0, bound, thresholds, (value,)))
+    columns |= {planner.fact(d): c for d, c in _by_digest(bound, facts).items()}
+    held: dict[Slot, Any] = dict(columns)
+    rows = len(next(iter(columns.values())))
+    with np.errstate(all="ignore"):
+        for step in work.steps:
+            held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
+    column: Column = held[work.columns[value]]
+    return column
+
+
+def _by_digest(bound: BoundType, facts: Sequence[Column]) -> dict[str, Column]:
+    return {fact.digest: column for fact, column in zip(bound.facts, facts, strict=True)}
+
+
+class Planner:
+    """Gives every different result of one candidate a slot, and every slot the step that fills it.
+
+    Values ask it for the slots of what they read and describe their own step (`Value.plan`).
+    """
+
+    def __init__(
+        self, known: dict[Hashable, Slot], facts: dict[str, Slot], thresholds: Thresholds
+    ) -> None:
+        """Take the slots that earlier candidates fill, which this one reads, and its thresholds."""
+        self.thresholds = thresholds
+        self._known, self._facts = known, facts
+        self._slots: dict[Value, Slot] = {}
+        self._steps: list[_Step] = []
+
+    def work(self, target: Target) -> Work:
+        """The work of a candidate; what earlier ones do is not done again."""
+        columns = {value: self.slot(value) for value in target.values}
+        conditions = {
+            value: value.applies
+            for value in target.values
+            if isinstance(value, FormulaValue) and value.applies is not None
+        }
+        return Work(
+            target.number,
+            target.bound,
+            columns=columns,
+            given={value: self.holds(applies) for value, applies in conditions.items()},
+            gate=target.bound.quality.plan_gate(self) if target.gate else None,
+            steps=tuple(self._steps),
+        )
+
+    def slot(self, value: Value) -> Slot:
+        """Where the column of a value stands."""
+        if value not in self._slots:
+            self._slots[value] = value.plan(self)
+        return self._slots[value]
+
+    def step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
+        """The slot of a result, which is the same for the same key and inputs."""
+        whole = (key, inputs)
+        if whole not in self._known:
+            self._known[whole] = len(self._known)
+            self._steps.append(_Step(self._known[whole], compute, inputs))
+        return self._known[whole]
+
+    def fact(self, digest: str) -> Slot:
+        """Where the column of a fact stands."""
+        if digest not in self._facts:
+            self._facts[digest] = self._known["fact", digest] = len(self._known)
+        return self._facts[digest]
+
+    def given(self, value: Value) -> Slot:
+        """Where the column of a value stands that is not computed."""
+        self._slots[value] = self._known["given", value] = len(self._known)
+        return self._slots[value]
+
+    def constant(self, number: int) -> Slot:
+        """One number for all rows."""
+
+        def compute(_: list[Any], rows: int) -> Column:
+            return np.broadcast_to(np.int64(number), (rows,))
+
+        return self.step(("constant", number), (), compute)
+
+    def over(self, slot: Slot, unit: int) -> Slot:
+        """A column as a whole number of a unit."""
+        if unit == 1:
+            return slot
+        return self.step(("over", unit), (slot,), lambda columns, _: columns[0] // unit)
+
+    def formula(self, compiled: Compiled, inputs: Sequence[Value]) -> Slot:
+        """A formula over facts and values; of a product those last in which candidates differ."""
+        named = {value.name: value for value in inputs}
+        product = product_of(compiled.proved.columns) if named else None
+        if product is not None and all(isinstance(s, str) for s in compiled.sources):
+            return self._product(product, [named[str(s)] for s in compiled.sources])
+        slots = tuple(
+            self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
+            for s in compiled.sources
+        )
+        return self.step(("formula", compiled.tree.digest), slots, compiled.proved.columns)
+
+    def holds(self, condition: Compiled) -> Slot:
+        """Where a condition on facts holds."""
+        truth = self.formula(condition, ())
+        return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
+
+    def where_given(self, slot: Slot, applies: Compiled) -> Slot:
+        """A column, and 1 where it does not apply."""
+        return self.step(
+            "where given",
+            (slot, self.holds(applies)),
+            lambda columns, _: np.where(columns[1], columns[0], NANO),
+        )
+
+    def geometric_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
+        """A weighted geometric mean, whose logarithms come first."""
+        logs = self.step("logarithms", axes, lambda columns, _: logarithms(columns))
+        return self.step(
+            ("geometric", weights),
+            (logs, *axes),
+            lambda columns, _: geometric_means(columns[1:], columns[0], weights),
+        )
+
+    def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
+        """A weighted arithmetic mean."""
+        kept = attrs.evolve(weights, count=len(axes), kept=tuple(range(len(axes))))
+        return self.step(
+            ("arithmetic", kept), axes, lambda columns, _: arithmetic_mean_columns(columns, kept)
+        )
+
+    def gate_number(self, axes: tuple[Slot, ...], limits: tuple[int, ...]) -> Slot:
+        """The number, from 1, of the last gate whose axis is below its limit; 0 for none."""
+
+        def compute(columns: list[Any], rows: int) -> Small:
+            found = np.zeros(rows, _small(len(limits)))
+            for number, (column, below) in enumerate(zip(columns, limits, strict=True), 1):
+                found[column < below] = number
+            return found
+
+        return self.step(("gate", limits), axes, compute)
+
+    def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
+        """A composite, written over where a gate decides."""
+        instead = np.array([0, *composites], np.int64)
+        hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0]))
+
+        def compute(columns: list[Any], _: int) -> Column:
+            quality: Column = columns[0]
+            hit, gates = columns[1:]
+            if len(hit):
+                quality = quality.copy()
+                quality[hit] = instead[gates[hit]]
+            return quality
+
+        return self.step(("gated", composites), (ungated, hits, gate), compute)
+
+    def level(self, quality: Slot, starts: tuple[int, ...]) -> Slot:
+        """How many of some ascending starts a quality reaches."""
+
+        def compute(columns: list[Any], rows: int) -> Small:
+            level = np.zeros(rows, _small(len(starts)))
+            for start in starts:
+                # truths count as numbers of one byte
+                np.add(level, (columns[0] >= start).view(np.int8), out=level)
+            return level
+
+        return self.step(("level", starts), (quality,), compute)
+
+    def looked_up(self, slot: Slot, numbers: tuple[int, ...], *, in_doubles: bool = False) -> Slot:
+        """A number for each position; in doubles, where these hold it, it multiplies fastest."""
+        held = in_doubles and max(map(abs, numbers)) < _DOUBLE
+        table = np.array(numbers, np.float64 if held else np.int64)
+        key = ("looked up", table.dtype.char, numbers)
+        return self.step(key, (slot,), lambda columns, _: table.take(columns[0], mode="clip"))
+
+    def _product(self, product: Product, inputs: Sequence[Value]) -> Slot:
+        """A product of values: first those in which candidates seldom differ."""
+        shared, own = list[Slot](), list[Slot]()
+        for place, unit in zip(product.inputs, product.units, strict=True):
+            value = inputs[place]
+            often = value.role in {"quality", "tier_multiplier"}
+            (own if often else shared).append(value.plan_over(unit, self))
+        start = self.step(
+            ("partial", product.coefficient, product.divisor),
+            tuple(shared),
+            lambda columns, _: partial(product, columns),
+        )
+        return self.step(
+            ("product", product.divisor),
+            (start, *own),
+            lambda columns, rows: finished(product, columns[0], columns[1:], rows),
+        )
+
+
+def _small(count: int) -> type[np.int8 | np.int16]:
+    """What holds numbers up to so many."""
+    return np.int8 if count <= np.iinfo(np.int8).max else np.int16
