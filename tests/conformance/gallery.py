@@ -116,7 +116,7 @@ def _type(extra: str) -> Mapping[str, str]:
     return {"plugin": plugin.replace("import SkillType", "import Generator, SkillType")}
 
 
-def _fact(body: str, imports: str = "") -> Mapping[str, str]:
+def with_fact(body: str, imports: str = "") -> Mapping[str, str]:
     """The pieces of a plugin whose rule set has an axis over an opaque fact."""
     lines = body.replace("\n", "\n    ")
     text = (
@@ -225,53 +225,55 @@ GALLERY = (
         },
     ),
     # facts that are code
-    Exhibit("float-fact", ("opaque-not-integer",), _fact("return 0.5")),
+    Exhibit("float-fact", ("opaque-not-integer",), with_fact("return 0.5")),
     Exhibit(
         "clock",
         ("opaque-clock",),
-        _fact("return int(time.time() > 10**9)", "import time"),
+        with_fact("return int(time.time() > 10**9)", "import time"),
     ),
     Exhibit(
         "randomness",
         ("opaque-randomness",),
         # seeded by the record, so that no result changes: a draw is refused all the same
-        _fact('return random.Random(record["task_id"]).randint(0, 20)', "import random"),
+        with_fact('return random.Random(record["task_id"]).randint(0, 20)', "import random"),
     ),
     Exhibit(
         "network",
         ("opaque-network",),
-        _fact("with socket.socket() as made:\n    return made.type % 9", "import socket"),
+        with_fact("with socket.socket() as made:\n    return made.type % 9", "import socket"),
     ),
     Exhibit(
         "file",
         ("opaque-file",),
-        _fact("with open(__file__) as own:\n    return len(own.readline()) % 9"),
+        with_fact("with open(__file__) as own:\n    return len(own.readline()) % 9"),
     ),
     Exhibit(
         "environment",
         ("opaque-environment",),
-        _fact('return len(os.environ.get("NOWHERE", ""))', "import os"),
+        with_fact('return len(os.environ.get("NOWHERE", ""))', "import os"),
     ),
-    Exhibit("raising", ("opaque-raises",), _fact('return len(record["submission"]["places"]) % 9')),
+    Exhibit(
+        "raising", ("opaque-raises",), with_fact('return len(record["submission"]["places"]) % 9')
+    ),
     Exhibit(
         "quadratic",
         ("opaque-slow",),
-        _fact(f"{_NOTE}return sum(x == y for x in note for y in note) % 9"),
+        with_fact(f"{_NOTE}return sum(x == y for x in note for y in note) % 9"),
     ),
     Exhibit(
         "endless",
         ("opaque-slow",),
-        _fact(f"{_NOTE}while True:\n    note += 'a'[:0]"),
+        with_fact(f"{_NOTE}while True:\n    note += 'a'[:0]"),
     ),
     Exhibit(
         "set-order",
         ("opaque-unstable",),
-        _fact('return hash(record["submission"]["note"]) % 21'),
+        with_fact('return hash(record["submission"]["note"]) % 21'),
     ),
     Exhibit(
         "time-zone",
         ("opaque-unstable",),
-        _fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
+        with_fact("return datetime.fromtimestamp(0).hour % 20", "from datetime import datetime"),
     ),
     Exhibit(
         "bad-example",
@@ -284,5 +286,5 @@ GALLERY = (
         _type("generator=Generator(*[lambda *_: {}] * 3)"),
     ),
     Exhibit("prints", ("import-side-effect",), _fails("print('hello')")),
-    Exhibit("crash", ("crashed",), _fact("os._exit(3)", "import os")),
+    Exhibit("crash", ("crashed",), with_fact("os._exit(3)", "import os")),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from broken import PLUGIN, broken
+from gallery import with_fact
 
 from tallystick.conformance.process import check
 from tallystick.conformance.report import Report
@@ -64,3 +65,25 @@ def test_a_process_that_ends_at_once_keeps_what_was_found_before(tmp_path: Path)
     ]
     assert "the exit status 3, expected 0: the last words" in report.findings[-1].message
     assert [each.name for each in report.checked][-1] == "examples"
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param("len(os.getcwd())", id="folder"),
+        pytest.param("hash('a')", id="order of sets", marks=pytest.mark.slow),
+        pytest.param("len(os.environ.get('USER', ''))", id="environment", marks=pytest.mark.slow),
+        pytest.param("time.localtime(0).tm_min", id="time zone", marks=pytest.mark.slow),
+        pytest.param("int(time.time()) // 10**7", id="clock", marks=pytest.mark.slow),
+        pytest.param("partial(time.monotonic_ns)()", id="unseen clock", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_module_takes_from_its_process_differs_in_another(size: str, tmp_path: Path) -> None:
+    """The call of the fact asks for nothing; its module did, when it was imported."""
+    imports = f"import os\nimport time\nfrom functools import partial\n\nSIZE = {size} % 19\n"
+    folder = broken(tmp_path, **with_fact("return SIZE", imports))
+    (found,) = check(str(folder)).findings
+    assert (found.code, found.where) == ("opaque-unstable", "acme/measure@1: measured")
+    first, second = found.evidence["values"]
+    assert first != second
+    assert found.evidence["record"]["skill_type"] == "parcel"
