@@ -291,7 +291,7 @@ def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
                     else number(value) / scale_of(fact)
                     for fact, value in taken
                 }
-                told = z3.And(list(constraints_of(subject.bound.facts, terms)))
+                told = z3.And(list(constraints_of(subject.bound.facts, terms, subject.domains)))
                 assert z3.is_true(z3.simplify(told)), line
                 checked += 1
     assert checked >= 10
@@ -305,7 +305,7 @@ def test_what_is_told_of_facts_refuses_what_no_record_has() -> None:
     }
     named = {(fact.data[0], fact.data[1]): terms[digest] for digest, fact in subject.facts.items()}
     solver = z3.Solver()
-    solver.add(*constraints_of(subject.bound.facts, terms))
+    solver.add(*constraints_of(subject.bound.facts, terms, subject.domains))
     retries = "checks.actual_retries"
     assert solver.check(named["excess", retries] == 3, named["itemised", retries]) == z3.sat
     unitemised = z3.Not(named["itemised", retries])

@@ -78,11 +78,13 @@ class FactTerms:
     Attributes:
         index: the facts.
         terms: their terms, by digest.
+        domains: their ranges, by digest.
         logic: what makes conditions of terms.
     """
 
     index: FactIndex
     terms: Mapping[str, Term]
+    domains: Mapping[str, Domain]
     logic: Logic
 
     def of(self, fact: Node) -> Term:

@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from tallystick.formula.domain import Domain
 from tallystick.formula.facts import FactIndex, FactTerms, path_of, reader_of, relations
 from tallystick.formula.smt import LOGIC, Truth, Unknowns, as_number
 from tallystick.formula.tree import Node
 
 
-def constraints_of(facts: Sequence[Node], terms: Unknowns) -> Iterator[Truth]:
+def constraints_of(
+    facts: Sequence[Node], terms: Unknowns, domains: Mapping[str, Domain]
+) -> Iterator[Truth]:
     """The conditions that the facts of one record meet.
 
     Args:
         facts: some facts, each once.
         terms: by digest, their unknowns.
+        domains: by digest, their ranges.
     """
-    record = FactTerms(FactIndex(tuple(facts)), terms, LOGIC)
+    record = FactTerms(FactIndex(tuple(facts)), terms, domains, LOGIC)
     for one, other in combinations(facts, 2):
         if path_of(one) == path_of(other):
             yield from reader_of(one).agreements(one, other, record)

@@ -163,7 +163,7 @@ class _Builder:
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
         terms = {f.digest: shared.get(f.digest, self._fact(f)) for f in facts}
-        self.assumed += constraints_of(facts, terms)
+        self.assumed += constraints_of(facts, terms, self.subject.domains)
         for requirement, _ in self.subject.bound.requirements:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)
