@@ -37,7 +37,10 @@ def scaled(name: str, value: Operand | None, scale: int) -> tuple[int, ...]:
     """
     if value is None:
         return ()
-    found: Fraction = value_of(const(value)) * scale
+    given = const(value)
+    if given.op != "const":
+        raise FormulaError(f"found the tree {given!r} as {name}, expected a number")
+    found: Fraction = value_of(given) * scale
     if found.denominator != 1:
         raise FormulaError(f"found {name}={value!r}, expected a multiple of 1/{scale}")
     return (found.numerator,)
