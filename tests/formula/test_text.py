@@ -103,6 +103,7 @@ def test_brackets_stand_where_the_meaning_needs_them(node: Node, text: str) -> N
         ("distinct", "|distinct b|"),
         ("overlap", "|b ∩ c|"),
         ("total", "Σ b"),
+        ("largest", "max b"),
         ("excess", "Σ max(0, b − c.*)"),
         ("flag", "b"),
         ("given", "[b given]"),

@@ -106,7 +106,7 @@ version = "1.0.0"
 format = 1
 
 [axes.style]
-formula = "sample/{style}@1"
+formula = "{style}@1"
 {parameters}
 
 [axes.coverage]
@@ -128,12 +128,14 @@ def sample(  # noqa: PLR0913  # the parts of a rule set
     directions: tuple[Direction, ...] = (),
     properties: tuple[Property, ...] = (),
     further: tuple[Formula, ...] = (),
+    schema: Path = SCHEMA,
 ) -> Scorer:
     """A rule set with these formulas, and these promises of the author."""
-    essay = SkillType("essay", SCHEMA, directions=directions, properties=properties)
+    essay = SkillType("essay", schema, directions=directions, properties=properties)
     formulas = FORMULAS | {formula.name: formula for formula in further}
     plugins = attrs.evolve(installed(), skill_types={"essay": essay}, formulas=formulas)
     path = folder / "sample.toml"
+    style = style if "/" in style else f"sample/{style}"
     text = FILE.format(style=style, parameters=parameters, coverage=coverage, composite=composite)
     path.write_text(text, encoding="utf-8")
     return tallystick.load(str(path), registry=plugins)

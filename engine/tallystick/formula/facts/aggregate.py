@@ -1,4 +1,4 @@
-"""Facts of whole numbers in a list or a map: what they add up to.
+"""Facts of whole numbers in a list or a map: what they add up to, and the largest.
 
 What cannot be read without doubt is refused: numbers that are no whole ones, values that can be
 null.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
+from tallystick.formula.facts.collection import items_before
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
-from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
+from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scaled
 from tallystick.formula.facts.reader import (
     Condition,
     FactIndex,
@@ -34,12 +35,17 @@ from tallystick.formula.schema_path import (
     target_of,
     type_of,
 )
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Node, Operand
 
 
 def total(path: str) -> Node:
     """A whole number, or the sum of the values of a map or a projection."""
     return fact_at("total", path)
+
+
+def largest(path: str, *, empty: Operand = 0) -> Node:
+    """The largest whole number of a list, a map or a projection; ``empty`` where there is none."""
+    return fact_at("largest", path, scaled("empty", empty, 1))
 
 
 def excess(path: str, allowance: str) -> Node:
@@ -199,6 +205,81 @@ class Total(Aggregate):
         return Repetition.UNCLEAR if listed or "[" in path_of(fact) else Repetition.SAME
 
 
+class _Extreme(Aggregate):
+    """The number at one end of those of a list, a map or a projection."""
+
+    expected = "whole numbers to compare"
+    word: ClassVar[str]
+    """What people call it."""
+
+    def domain(self, fact: Node, schema: Schema) -> Domain:
+        """Any of the numbers, or what stands for none."""
+        found = self.numbers(fact, schema)
+        if any(each.most is None for each in found):
+            raise self.refused(path_of(fact), "a list or a map of them")
+        (empty,) = arguments_of(fact)
+        low, high = min(each.low for each in found), max(each.high for each in found)
+        return Domain(min(low, empty), max(high, empty))
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> str:
+        """The number itself."""
+        (empty,) = arguments_of(fact)
+        return f"{self.word}(({self.values(fact, code)}), default={empty})"
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """With the word for it."""
+        return f"{self.word} {named(path_of(fact))}"
+
+    def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
+        """Where nothing is counted there is no number."""
+        (empty,) = arguments_of(fact)
+        for path in _counts_of(path_of(fact)):
+            for counted in others.find("count", path):
+                yield counted, empty
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """It is what stands for none where nothing is counted; else a part of the sum."""
+        (empty,), logic, term = arguments_of(fact), record.logic, record.of(fact)
+        for counted, _ in self.absences(fact, record.index):
+            yield logic.implies(record.of(counted) == 0, term == empty)
+        for sum_of_it in record.index.find("total", path_of(fact)):
+            if record.domains[sum_of_it.digest].low >= 0:  # then no number is below 0
+                none = logic.every([record.of(sum_of_it) == 0, term == empty])
+                yield logic.some([none, record.of(sum_of_it) >= term])
+
+
+def _counts_of(path: str) -> Iterator[str]:
+    """The paths whose items, where there are none, leave a path without numbers."""
+    yield path
+    outer, _, rest = path.partition(".*")
+    yield f"{outer}.*" if rest else f"{path}.*"
+    items = items_before(path)
+    if items is not None:
+        yield items
+
+
+class Largest(_Extreme):
+    """The largest whole number of a list or a map."""
+
+    name, word = "largest", "max"
+
+    def of(self, fact: Node, values: Sequence[int]) -> int:
+        """The largest."""
+        return max(values, default=arguments_of(fact)[0])
+
+    def shape(self, fact: Node, value: int) -> Shape:
+        """It is among them, and none is larger."""
+        del fact
+        return Shape(high=value, among=(value,))
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """So many of them are no less than the sum."""
+        yield from super().constraints(fact, record)
+        counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
+        if counted is not None and added is not None:
+            yield record.logic.some([counted == 0, added <= counted * record.of(fact)])
+
+
 def _ends_of_sum(numbers: Numbers) -> tuple[int, int]:
     if numbers.most is None:
         return numbers.low, numbers.high
@@ -286,4 +367,4 @@ def _itself(item: int | None) -> int | None:
     return item
 
 
-READERS = (Total(), Excess())
+READERS = (Total(), Largest(), Excess())

@@ -1,0 +1,87 @@
+"""What is promised of aggregates is proved, or refuted by records that have them."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from governance.prove.sample import SCHEMA, sample
+
+from tallystick.governance.prove.proving import prove
+from tallystick.plugins.author import (
+    Node,
+    Parameters,
+    Property,
+    axis,
+    clip,
+    count,
+    largest,
+    less_is_better,
+    never_above,
+    never_below,
+    total,
+)
+
+MARKS = "checks.marks"
+SUM, MOST, HOW_MANY = total(MARKS), largest(MARKS), count(MARKS)
+
+
+@axis("mine/harsh@1")
+def harsh(_p: Parameters) -> Node:
+    """The worst mark decides."""
+    return clip(1 - MOST / 10)
+
+
+def schema_of(folder: Path) -> Path:
+    """The schema of essays with marks."""
+    schema: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    checks = schema["properties"]["checks"]["properties"]
+    mark = {"type": "integer", "minimum": 0, "maximum": 10}
+    checks["marks"] = {"type": "array", "maxItems": 8, "items": mark}
+    path = folder / "essay.schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("promise", "status"),
+    [
+        (never_below("mine/p", "…", "style", Decimal("0.5"), where=MOST <= 5), "proved"),
+        (never_below("mine/p", "…", "style", Decimal("0.6"), where=MOST <= 5), "counterexample"),
+        (never_below("mine/p", "…", "style", Decimal("0.5"), where=SUM <= 5), "proved"),
+        (never_below("mine/p", "…", "style", 1, where=HOW_MANY == 0), "proved"),
+        (
+            never_above("mine/p", "…", "style", Decimal("0.7"), where=(SUM >= 9) & (HOW_MANY == 3)),
+            "proved",
+        ),
+        (
+            never_above("mine/p", "…", "style", Decimal("0.6"), where=(SUM >= 9) & (HOW_MANY == 3)),
+            "counterexample",
+        ),
+    ],
+)
+def test_what_is_promised_of_the_largest_is_proved_or_refuted(
+    tmp_path: Path, promise: Property, status: str
+) -> None:
+    further = {"style": "mine/harsh", "further": (harsh,)}
+    scorer = sample(tmp_path, schema=schema_of(tmp_path), properties=(promise,), **further)
+    (answer,) = prove(scorer, only="mine/p")
+    assert answer.status == status
+    if answer.record is not None:
+        scored = scorer.score(answer.record)
+        assert scored.axes["style"] == Decimal(answer.value or "")
+
+
+def test_a_smaller_largest_is_better_and_repeating_a_mark_changes_nothing(tmp_path: Path) -> None:
+    directions = (less_is_better(MOST),)
+    scorer = sample(
+        tmp_path,
+        schema=schema_of(tmp_path),
+        directions=directions,
+        style="mine/harsh",
+        further=(harsh,),
+    )
+    assert {answer.status for answer in prove(scorer)} == {"proved"}
