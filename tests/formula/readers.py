@@ -20,6 +20,7 @@ from tallystick.formula.facts import (
     number,
     opaque,
     overlap,
+    smallest,
     total,
 )
 from tallystick.numbers.nano import NANO
@@ -42,6 +43,7 @@ EVERY = [
     overlap("a.b", "c"),
     total("a.b"),
     largest("a.b"),
+    smallest("a.b"),
     excess("a.b", "c.*"),
     equal("a.b", "c"),
     matches("a.b", "x+"),

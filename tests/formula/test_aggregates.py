@@ -37,6 +37,7 @@ from tallystick.formula.facts import (
     largest,
     reader_of,
     relations,
+    smallest,
     total,
 )
 from tallystick.formula.tree import Node
@@ -100,8 +101,13 @@ def largest_by_hand(values: Numbers, empty: int) -> int:
     return found
 
 
+def smallest_by_hand(values: Numbers, empty: int) -> int:
+    return -largest_by_hand([-value for value in values], -empty)
+
+
 ENDS: list[tuple[Callable[..., Node], Callable[[Numbers, int], int]]] = [
     (largest, largest_by_hand),
+    (smallest, smallest_by_hand),
 ]
 """What takes the number at one end, and what it is by hand."""
 

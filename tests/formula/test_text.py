@@ -104,6 +104,7 @@ def test_brackets_stand_where_the_meaning_needs_them(node: Node, text: str) -> N
         ("overlap", "|b ∩ c|"),
         ("total", "Σ b"),
         ("largest", "max b"),
+        ("smallest", "min b"),
         ("excess", "Σ max(0, b − c.*)"),
         ("flag", "b"),
         ("given", "[b given]"),

@@ -22,6 +22,7 @@ from tallystick.formula.facts import (
     number,
     opaque,
     overlap,
+    smallest,
     total,
 )
 from tallystick.formula.formula import (
@@ -111,6 +112,7 @@ __all__ = [
     "published",
     "rank",
     "require",
+    "smallest",
     "summed",
     "threshold",
     "total",

@@ -22,11 +22,13 @@ from tallystick.plugins.author import (
     less_is_better,
     never_above,
     never_below,
+    smallest,
     total,
 )
 
 MARKS = "checks.marks"
 SUM, MOST, HOW_MANY = total(MARKS), largest(MARKS), count(MARKS)
+LEAST, LEAST_OR_TEN = smallest(MARKS), smallest(MARKS, empty=10)
 
 
 @axis("mine/harsh@1")
@@ -53,6 +55,30 @@ def schema_of(folder: Path) -> Path:
         (never_below("mine/p", "…", "style", Decimal("0.6"), where=MOST <= 5), "counterexample"),
         (never_below("mine/p", "…", "style", Decimal("0.5"), where=SUM <= 5), "proved"),
         (never_below("mine/p", "…", "style", 1, where=HOW_MANY == 0), "proved"),
+        (never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST >= 4), "proved"),
+        (
+            never_above("mine/p", "…", "style", Decimal("0.5"), where=LEAST >= 4),
+            "counterexample",
+        ),
+        (
+            never_above("mine/p", "…", "style", Decimal("0.6"), where=LEAST_OR_TEN >= 4),
+            "counterexample",
+        ),
+        (
+            never_above(
+                "mine/p",
+                "…",
+                "style",
+                Decimal("0.6"),
+                where=(LEAST_OR_TEN >= 4) & (HOW_MANY > 0),
+            ),
+            "proved",
+        ),
+        (never_below("mine/p", "…", "style", 0, where=(SUM == 7) & (LEAST == 2)), "proved"),
+        (
+            never_below("mine/p", "…", "style", Decimal("0.6"), where=(SUM == 7) & (LEAST == 2)),
+            "counterexample",
+        ),
         (
             never_above("mine/p", "…", "style", Decimal("0.7"), where=(SUM >= 9) & (HOW_MANY == 3)),
             "proved",

@@ -17,6 +17,7 @@ distinct how many different items                                1
 overlap  how many different items two lists share                1
 total    a whole number, or the sum of the values of a map       1
 largest  the largest whole number; ``empty`` if there is none    1
+smallest the smallest whole number; ``empty`` if there is none   1
 excess   Σ over the keys of a map of max(0, its value − the      1
          value of the same key in another map, absent as 0)
 equal    whether both are there and the same                     truth
@@ -29,7 +30,7 @@ functions that authors call; for each a ``FactReader``, which says everything th
 of such a fact; and what writes records that have such facts. ``families`` brings them together.
 """
 
-from tallystick.formula.facts.aggregate import excess, largest, total
+from tallystick.formula.facts.aggregate import excess, largest, smallest, total
 from tallystick.formula.facts.collection import count, distinct, overlap
 from tallystick.formula.facts.draft import Json
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
@@ -79,5 +80,6 @@ __all__ = [
     "reader_of",
     "relations",
     "scale_of",
+    "smallest",
     "total",
 ]

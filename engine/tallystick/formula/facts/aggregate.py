@@ -1,4 +1,4 @@
-"""Facts of whole numbers in a list or a map: what they add up to, and the largest.
+"""Facts of whole numbers in a list or a map: what they add up to, and the ends.
 
 What cannot be read without doubt is refused: numbers that are no whole ones, values that can be
 null.
@@ -46,6 +46,11 @@ def total(path: str) -> Node:
 def largest(path: str, *, empty: Operand = 0) -> Node:
     """The largest whole number of a list, a map or a projection; ``empty`` where there is none."""
     return fact_at("largest", path, scaled("empty", empty, 1))
+
+
+def smallest(path: str, *, empty: Operand = 0) -> Node:
+    """The smallest whole number of a list, a map or a projection; ``empty`` where there is none."""
+    return fact_at("smallest", path, scaled("empty", empty, 1))
 
 
 def excess(path: str, allowance: str) -> Node:
@@ -244,8 +249,16 @@ class _Extreme(Aggregate):
             yield logic.implies(record.of(counted) == 0, term == empty)
         for sum_of_it in record.index.find("total", path_of(fact)):
             if record.domains[sum_of_it.digest].low >= 0:  # then no number is below 0
-                none = logic.every([record.of(sum_of_it) == 0, term == empty])
-                yield logic.some([none, record.of(sum_of_it) >= term])
+                none = [record.of(sum_of_it) == 0, *self.nothing(fact, record)]
+                yield logic.some([logic.every(none), record.of(sum_of_it) >= term])
+
+    def nothing(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """What holds where there is no number."""
+        yield record.of(fact) == arguments_of(fact)[0]
+        for path in (path_of(fact), f"{path_of(fact)}.*"):
+            counted = record.find("count", path)
+            if counted is not None:
+                yield counted == 0
 
 
 def _counts_of(path: str) -> Iterator[str]:
@@ -278,6 +291,40 @@ class Largest(_Extreme):
         counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
         if counted is not None and added is not None:
             yield record.logic.some([counted == 0, added <= counted * record.of(fact)])
+
+
+class Smallest(_Extreme):
+    """The smallest whole number of a list or a map."""
+
+    name, word = "smallest", "min"
+
+    def of(self, fact: Node, values: Sequence[int]) -> int:
+        """The smallest."""
+        return min(values, default=arguments_of(fact)[0])
+
+    def shape(self, fact: Node, value: int) -> Shape:
+        """It is among them, and none is smaller."""
+        del fact
+        return Shape(low=value, among=(value,))
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than the largest, unless what stands for none is."""
+        (empty,) = arguments_of(fact)
+        for other in others.find("largest", path_of(fact)):
+            if empty <= arguments_of(other)[0]:
+                yield other
+
+    def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
+        """So many of them are no more than the sum; it is the largest at most, if there is one."""
+        yield from super().constraints(fact, record)
+        logic, term = record.logic, record.of(fact)
+        counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
+        if counted is not None and added is not None:
+            yield logic.some([counted == 0, added >= counted * term])
+        for other in record.index.find("largest", path_of(fact)):
+            most = record.of(other)
+            none = [*self.nothing(fact, record), most == arguments_of(other)[0]]
+            yield logic.some([logic.every(none), term <= most])
 
 
 def _ends_of_sum(numbers: Numbers) -> tuple[int, int]:
@@ -367,4 +414,4 @@ def _itself(item: int | None) -> int | None:
     return item
 
 
-READERS = (Total(), Largest(), Excess())
+READERS = (Total(), Largest(), Smallest(), Excess())
