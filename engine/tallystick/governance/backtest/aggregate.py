@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import pairwise
-from typing import Any
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
 from tallystick.formula.columns import Column
 from tallystick.governance.backtest.candidates import Candidate
@@ -21,12 +18,11 @@ from tallystick.governance.backtest.comparison_model import (
     OnFlips,
     Outcome,
 )
-from tallystick.governance.backtest.comparison_set import Compared, accepted, compared_of
-from tallystick.governance.backtest.flips import flip_rows
-from tallystick.governance.backtest.row_block import STRETCH, Pending, RowBlock
+from tallystick.governance.backtest.comparison_set import ComparisonSet, comparison_set
+from tallystick.governance.backtest.row_block import PendingFlips, RowBlock, row_blocks
 from tallystick.governance.backtest.tally import Tally
 from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.planner import Rows, joined
+from tallystick.scoring.planner import Rows
 
 
 @attrs.frozen(eq=False)
@@ -64,9 +60,9 @@ class Counting:
     def __init__(self, candidates: Sequence[Candidate], on_flips: OnFlips | None = None) -> None:
         """Plan every type of the baseline."""
         self.candidates, self._on_flips = candidates, on_flips
-        self._begin({name: compared_of(candidates, name) for name in candidates[0].scorer.types})
+        self._begin({name: comparison_set(candidates, name) for name in candidates[0].scorer.types})
 
-    def _begin(self, types: Mapping[str, Compared]) -> None:
+    def _begin(self, types: Mapping[str, ComparisonSet]) -> None:
         self._types = types
         self._places: dict[str, int] = {}
         self._uids, self._last = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -86,7 +82,7 @@ class Counting:
         """The same plans with nothing counted."""
         found = copy(self)
         found._on_flips = on_flips  # noqa: SLF001  # of the same class
-        found._begin({name: each.emptied() for name, each in self._types.items()})  # noqa: SLF001  # as above
+        found._begin({name: each.empty() for name, each in self._types.items()})  # noqa: SLF001  # as above
         return found
 
     def counted(self) -> Counted:
@@ -131,30 +127,20 @@ class Counting:
         )
         return Outcome(history, miners, found)
 
-    def _add_type(self, compared: Compared, rows: FactRows) -> None:
+    def _add_type(self, compared: ComparisonSet, rows: FactRows) -> None:
         encoded = rows.miner_hotkey.dictionary_encode()
         places = self._places_of(encoded.dictionary.to_pylist())
         miners = places[encoded.indices.to_numpy()]
         latest = _latest(miners)
         self._seen(miners[latest], rows.miner_uid[latest], rows.record[latest])
-        valid = [accepted(compared, part, rows) for part in compared.parts]
-        pending: Pending = None if self._on_flips is None else {}
-        for taken in _stretches(rows, miners):
-            parts = [None if v is None else np.flatnonzero(v[taken]) for v in valid]
-            RowBlock(compared, rows, taken, miners[taken], pending).count(parts)
-        self._tell(compared, rows, pending)
-
-    def _tell(self, compared: Compared, rows: FactRows, pending: Pending) -> None:
-        """Give the flips of one type away, by candidate and then by line."""
-        if self._on_flips is None or pending is None:
-            return
-        for candidate, parts in sorted(pending.items()):
-            places = np.concatenate([each.places for each in parts])
-            order = np.argsort(places)
-            before = joined([each.before for each in parts]).take(order)
-            after = joined([each.after for each in parts]).take(order)
-            who, sides = _at(rows, places[order]), compared.sides[candidate]
-            self._on_flips(flip_rows(candidate, sides, who, before, after))
+        valid = [compared.accepted(group, rows) for group in compared.groups]
+        pending = None if self._on_flips is None else PendingFlips()
+        for places in row_blocks(rows, miners):
+            accepted = [None if v is None else np.flatnonzero(v[places]) for v in valid]
+            RowBlock(compared, rows, places, miners[places], pending).count(accepted)
+        if self._on_flips is not None and pending is not None:
+            for flips in pending.told(compared, rows):
+                self._on_flips(flips)
 
     def _places_of(self, hotkeys: Sequence[str]) -> Rows:
         places = self._places
@@ -177,24 +163,3 @@ def _latest(miners: Rows) -> Rows:
     # of several rows of one miner the last stays
     found[miners] = np.arange(len(miners))
     return found[found >= 0]
-
-
-def _stretches(rows: FactRows, miners: Rows) -> Iterator[Rows]:
-    """The rows that are answered, in stretches of about one size, each sorted by miner."""
-    count = len(rows)
-    number = -(-count // STRETCH)
-    for begin, end in pairwise(count * place // number for place in range(number + 1)):
-        taken = begin + np.flatnonzero(rows.answered[begin:end])
-        if len(taken):
-            yield taken[np.argsort(miners[taken], kind="stable")]
-
-
-def _at(rows: FactRows, places: Rows) -> FactRows:
-    """Who some records are, without their facts."""
-    taken = pa.array(places)
-    changed: dict[str, Any] = {
-        field.name: value.take(taken) if isinstance(value, pa.Array) else value[places]
-        for field in attrs.fields(FactRows)
-        if isinstance(value := getattr(rows, field.name), pa.Array | np.ndarray)
-    }
-    return attrs.evolve(rows, **changed, facts={})

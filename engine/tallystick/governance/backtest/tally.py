@@ -25,7 +25,7 @@ _ANY = 1 << 63
 
 
 @attrs.frozen(eq=False)
-class Groups:
+class MinerGroups:
     """Rows that are sorted by miner, and where the rows of each begin.
 
     Attributes:
@@ -41,13 +41,13 @@ class Groups:
     rows: int
 
 
-def groups_of(miners: npt.NDArray[np.intp]) -> Groups:
+def miner_groups(miners: npt.NDArray[np.intp]) -> MinerGroups:
     """The groups of sorted rows, by the position of the miner of each."""
     first = np.ones(len(miners), np.bool_)
     np.not_equal(miners[1:], miners[:-1], out=first[1:])
     starts = np.flatnonzero(first)
     sizes = np.diff(starts, append=len(miners))
-    return Groups(miners[starts], starts, sizes, len(miners))
+    return MinerGroups(miners[starts], starts, sizes, len(miners))
 
 
 class Sums:
@@ -64,7 +64,7 @@ class Sums:
         self._most, self._largest = most, 0
         self._low, self._high = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
-    def add(self, values: Column, groups: Groups) -> None:
+    def add(self, values: Column, groups: MinerGroups) -> None:
         """Add the sum of the rows of each miner."""
         largest = self._most * groups.rows
         if largest < _SAFE:
@@ -75,7 +75,7 @@ class Sums:
         self._high[groups.miners] += np.add.reduceat(values >> _HALF, groups.starts)
         self._high[groups.miners] += low >> _HALF
 
-    def count(self, groups: Groups) -> None:
+    def count(self, groups: MinerGroups) -> None:
         """Add the number of rows of each miner."""
         self._put(groups.miners, groups.sizes, groups.rows)
 
