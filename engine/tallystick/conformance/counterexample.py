@@ -6,6 +6,7 @@ Searched among random and corner records with the exact reader, so that what is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, product
 from math import prod
@@ -23,9 +24,8 @@ from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.generator import Draw
-from tallystick.records.extraction import compile_extraction
 from tallystick.records.schema import load_schema
-from tallystick.testing.samples import RecordChecker, of_type
+from tallystick.testing.samples import FactReader, of_type
 
 _PICKS = 12
 """So many choices of the given values are tried with each record, the corners first."""
@@ -101,22 +101,14 @@ def _records(claim: Claim) -> Iterator[tuple[Mapping[str, Any] | None, Facts]]:
     if claim.skill_type is None:
         yield None, {}
         return
-    schema = load_schema(claim.skill_type.schema)
-    judge, facts = RecordChecker(schema, ()), claim.facts
-    take = compile_extraction(facts, schema)
-    try:
-        samples = of_type(claim.skill_type, claim.requirements)
-    except SchemaError:  # no record meets the requirements
-        return
-    for record in samples:
-        decoded = judge.decoded(record)
-        if decoded is None:
-            continue
-        try:
-            values = take(decoded)
-        except RecordError:  # a fact that is code fails, which other checks report
-            continue
-        yield record, {f.digest: value for f, value in zip(facts, values, strict=True)}
+    reader = FactReader(load_schema(claim.skill_type.schema), claim.facts)
+    # where no record meets the requirements there are no samples
+    with suppress(SchemaError):
+        for record in of_type(claim.skill_type, claim.requirements):
+            with suppress(RecordError):  # a fact that is code fails, which other checks report
+                facts = reader.integers(record)
+                if facts is not None:
+                    yield record, facts
 
 
 def _given(claim: Claim, alone: bool) -> Iterator[Mapping[str, int]]:

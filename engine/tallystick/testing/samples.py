@@ -53,6 +53,46 @@ _BASES = 6
 
 
 @attrs.frozen(eq=False)
+class FactReader:
+    """Takes facts of records that are JSON values, as the engine takes them.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+        facts: what is read, each once.
+    """
+
+    schema: Schema
+    facts: tuple[Node, ...]
+    _decoder: Decoder = attrs.field(init=False)
+    _facts_of: FactsOf = attrs.field(init=False)
+
+    @_decoder.default
+    def _make_decoder(self) -> Decoder:
+        return Decoder({skill_type_of(self.schema): self.schema})
+
+    @_facts_of.default
+    def _compile(self) -> FactsOf:
+        return compile_extraction(self.facts, self.schema)
+
+    def decoded(self, record: Mapping[str, Any]) -> Record | None:
+        """The record as formulas get it; None if it is not valid, or has no submission."""
+        found = self._decoder.convert(record, 1)
+        return None if isinstance(found, Reject | MissedDeadline) else found
+
+    def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
+        """The integers of the facts, by digest; None if the record has none.
+
+        Raises:
+            RecordError: a fact that is code fails.
+        """
+        found = self.decoded(record)
+        if found is None:
+            return None
+        values = self._facts_of(found)
+        return {fact.digest: value for fact, value in zip(self.facts, values, strict=True)}
+
+
+@attrs.frozen(eq=False)
 class RecordChecker:
     """Tells whether a record is valid under a schema and meets requirements.
 
@@ -63,42 +103,29 @@ class RecordChecker:
 
     schema: Schema
     requirements: tuple[Requirement, ...]
-    _decoder: Decoder = attrs.field(init=False)
-    _facts: tuple[Node, ...] = attrs.field(init=False)
-    _facts_of: FactsOf = attrs.field(init=False)
+    _reader: FactReader = attrs.field(init=False)
 
-    @_decoder.default
-    def _make_decoder(self) -> Decoder:
-        return Decoder({skill_type_of(self.schema): self.schema})
-
-    @_facts.default
-    def _gather(self) -> tuple[Node, ...]:
+    @_reader.default
+    def _make_reader(self) -> FactReader:
         every = [f for r in self.requirements for f in leaves(r.condition, "fact")]
-        return tuple({fact.digest: fact for fact in every}.values())
-
-    @_facts_of.default
-    def _compile(self) -> FactsOf:
-        return compile_extraction(self._facts, self.schema)
+        return FactReader(self.schema, tuple({fact.digest: fact for fact in every}.values()))
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
         """The record as formulas get it; None if it is not valid, or has no submission."""
-        found = self._decoder.convert(record, 1)
-        return None if isinstance(found, Reject | MissedDeadline) else found
+        return self._reader.decoded(record)
 
     def unmet(self, record: Mapping[str, Any]) -> list[Requirement] | None:
         """The requirements that a valid record does not meet; None if it is not valid.
 
         A requirement whose opaque fact fails is not met.
         """
-        found = self.decoded(record)
-        if found is None:
-            return None
         try:
-            facts = self._facts_of(found)
+            facts = self._reader.integers(record)
         except RecordError:
             return [r for r in self.requirements if _is_opaque(r)]
-        by_digest = {f.digest: value for f, value in zip(self._facts, facts, strict=True)}
-        return [r for r in self.requirements if not evaluate(r.condition, by_digest, {})]
+        if facts is None:
+            return None
+        return [r for r in self.requirements if not evaluate(r.condition, facts, {})]
 
 
 def records(
@@ -142,7 +169,7 @@ def of_type(
     """
     asked = skill_type.requirements if requirements is None else requirements
     checker = RecordChecker(load_schema(skill_type.schema), asked)
-    given = [*_examples(skill_type), *_of_generator(skill_type, seed)]
+    given = [*examples_of(skill_type), *_of_generator(skill_type, seed)]
     kept = [record for record in given if checker.unmet(record) == []]
     return tuple(_distinct([*kept, *_made(checker, kept, count, seed)]))
 
@@ -264,8 +291,8 @@ def generated(skill_type: SkillType, seed: int) -> list[bytes]:
     return list(history_of(seed, [skill_type], **sizes).lines(_OF_A_NETWORK))
 
 
-def _examples(skill_type: SkillType) -> Iterator[JSON]:
-    """The examples that are records; what is wrong with others is told by another check."""
+def examples_of(skill_type: SkillType) -> Iterator[JSON]:
+    """The examples of a type that are JSON objects, valid or not."""
     path = skill_type.examples
     for text in path.read_bytes().splitlines() if path is not None and path.is_file() else ():
         with suppress(ValueError):

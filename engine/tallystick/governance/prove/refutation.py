@@ -13,12 +13,11 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import RecordError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.schema_path import steps
-from tallystick.governance.prove.concrete_record import concrete_record_of
 from tallystick.governance.prove.property import QUALITY, Question
 from tallystick.governance.prove.subject import Subject
 from tallystick.numbers.nano import NANO
-from tallystick.records.struct_builder import Record
 from tallystick.scoring.scores import score_facts
+from tallystick.testing.concrete_record import concrete_record_of
 
 Facts = Mapping[str, int]
 """The integers of facts, by digest."""
@@ -62,14 +61,14 @@ def _attempt(
     one: Facts,
     other: Facts | None,
 ) -> Refutation | str:
-    first = _scored(subject, question, concrete_record_of(subject.scorer, subject.name, one, base))
+    first = _scored(subject, question, concrete_record_of(subject.reader, one, base))
     if first is None:
         return ""
     if other is None:
         return _checked(question, Refutation(first, None))
     reason = ""
     for asked in _asks(question, first.facts, other):
-        made = concrete_record_of(subject.scorer, subject.name, asked, first.record)
+        made = concrete_record_of(subject.reader, asked, first.record)
         second = _scored(subject, question, made)
         found = "" if second is None else _checked(question, Refutation(first, second))
         if isinstance(found, Refutation):
@@ -100,14 +99,13 @@ def _scored(
         subject.scorer.score(record)
     except RecordError:
         return None
-    bound, found = subject.bound, subject.scorer.decoder.convert(record, 1)
-    if not isinstance(found, Record):
+    facts = subject.reader.integers(record)
+    if facts is None:
         return None
-    taken = bound.facts_of(found)
-    scores = score_facts(bound, taken, subject.scorer.thresholds[subject.name])
+    thresholds = subject.scorer.thresholds[subject.name]
+    scores = score_facts(subject.bound, tuple(facts.values()), thresholds)
     values: dict[str, int | None] = {**scores.axes, **scores.factors, QUALITY: scores.quality}
     value = values[question.value]
-    facts = dict(zip(subject.facts, taken, strict=True))
     return Scored(record, facts, NANO if value is None else value, scores.axes)
 
 

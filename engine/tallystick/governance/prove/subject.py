@@ -14,7 +14,6 @@ from tallystick.errors import TallystickError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of
 from tallystick.formula.tree import Node, leaves, value_of
-from tallystick.governance.prove.concrete_record import bases
 from tallystick.governance.prove.property import QUALITY
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
@@ -22,6 +21,8 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue
+from tallystick.testing.concrete_record import bases
+from tallystick.testing.samples import FactReader
 
 _BASES = 3
 """How many records are tried as the start of a counterexample."""
@@ -83,9 +84,14 @@ class Subject:
         return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
 
     @cached_property
+    def reader(self) -> FactReader:
+        """Takes every fact of a record."""
+        return FactReader(self.bound.schema, self.bound.facts)
+
+    @cached_property
     def bases(self) -> tuple[Mapping[str, Any], ...]:
         """Valid records to start a counterexample from."""
-        return tuple(islice(bases(self.scorer, self.name), _BASES))
+        return tuple(islice(bases(self.skill_type, self.reader), _BASES))
 
     def trees(self, name: str) -> tuple[Node, ...]:
         """The trees of a value: its formula, and where it applies."""

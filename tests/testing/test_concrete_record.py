@@ -1,14 +1,22 @@
-"""A witness has the facts that were asked for, whatever they are, and is a record that scores."""
+"""A concrete record has the facts that were asked for, and is a record that scores."""
 
 import random
 
 import pytest
 
 import tallystick
-from tallystick.governance.prove.concrete_record import bases, concrete_record_of
+from tallystick.plugins.skill_type import SkillType
 from tallystick.records.struct_builder import Record
+from tallystick.testing.concrete_record import bases, concrete_record_of
+from tallystick.testing.samples import FactReader
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+
+
+def made_of(scorer: tallystick.Scorer, name: str) -> tuple[SkillType, FactReader]:
+    """A skill type, and what takes the facts of its records."""
+    bound = scorer.types[name]
+    return scorer.registry.skill_types[name], FactReader(bound.schema, bound.facts)
 
 
 def facts(scorer: tallystick.Scorer, skill_type: str, record: object) -> dict[str, int]:
@@ -22,10 +30,10 @@ def facts(scorer: tallystick.Scorer, skill_type: str, record: object) -> dict[st
 def test_a_record_is_found_for_the_facts_of_any_record(reference: str) -> None:
     scorer = tallystick.load(reference)
     for skill_type in scorer.types:
-        base, *others = bases(scorer, skill_type)
+        base, *others = bases(*made_of(scorer, skill_type))
         for other in others:
             wanted = facts(scorer, skill_type, other)
-            made = concrete_record_of(scorer, skill_type, wanted, base)
+            made = concrete_record_of(made_of(scorer, skill_type)[1], wanted, base)
             assert made is not None, (skill_type, other)
             assert facts(scorer, skill_type, made) == wanted
 
@@ -34,36 +42,41 @@ def test_a_record_is_found_for_the_facts_of_any_record(reference: str) -> None:
 def test_some_facts_alone_are_enough_and_the_base_is_left_as_it_was(reference: str) -> None:
     scorer, choices = tallystick.load(reference), random.Random(7)
     for skill_type in scorer.types:
-        base, *others = bases(scorer, skill_type)
+        base, *others = bases(*made_of(scorer, skill_type))
         before = facts(scorer, skill_type, base)
         for other in others:
             every = facts(scorer, skill_type, other)
             wanted = dict(choices.sample(sorted(every.items()), 5))
-            made = concrete_record_of(scorer, skill_type, wanted, base)
+            made = concrete_record_of(made_of(scorer, skill_type)[1], wanted, base)
             if made is not None:
                 assert facts(scorer, skill_type, made).items() >= wanted.items()
         assert facts(scorer, skill_type, base) == before
 
 
-def test_facts_that_contradict_each_other_have_no_witness() -> None:
+def test_facts_that_contradict_each_other_have_no_record() -> None:
     scorer = tallystick.load("skills@1.0.0")
-    base = next(bases(scorer, "rag_knowledge"))
+    base = next(bases(*made_of(scorer, "rag_knowledge")))
     bound = scorer.types["rag_knowledge"]
     named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
     mine = named["distinct", "submission.recommended_policy"]
     shared = named["overlap", "submission.recommended_policy"]
-    assert concrete_record_of(scorer, "rag_knowledge", {mine: 1, shared: 1}, base) is not None
-    assert concrete_record_of(scorer, "rag_knowledge", {mine: 1, shared: 2}, base) is None
+    assert (
+        concrete_record_of(made_of(scorer, "rag_knowledge")[1], {mine: 1, shared: 1}, base)
+        is not None
+    )
+    assert (
+        concrete_record_of(made_of(scorer, "rag_knowledge")[1], {mine: 1, shared: 2}, base) is None
+    )
 
 
 def test_items_are_repeated_where_more_are_counted_than_differ() -> None:
     scorer = tallystick.load("skills@1.0.0")
-    base = next(bases(scorer, "rag_knowledge"))
+    base = next(bases(*made_of(scorer, "rag_knowledge")))
     bound = scorer.types["rag_knowledge"]
     named = {(fact.data[0], fact.data[1]): fact.digest for fact in bound.facts}
     reported = named["count", "submission.findings[category=canary_match]"]
     injected = named["distinct", "task.injected_canaries"]
-    made = concrete_record_of(scorer, "rag_knowledge", {reported: 2, injected: 2}, base)
+    made = concrete_record_of(made_of(scorer, "rag_knowledge")[1], {reported: 2, injected: 2}, base)
     assert made is not None
     first, second = made["submission"]["findings"]
     assert first == second
