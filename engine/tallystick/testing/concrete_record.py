@@ -28,7 +28,9 @@ _DRAFTS = 50
 
 def bases(skill_type: SkillType, reader: FactReader) -> Iterator[JSON]:
     """Valid records of a type to start from: its examples, then some made from its schema."""
-    yield from (record for record in examples_of(skill_type) if _integers(reader, record) is not None)
+    yield from (
+        record for record in examples_of(skill_type) if _integers(reader, record) is not None
+    )
     made = RandomRecords(reader.schema)
     for number in range(_DRAWS):
         try:
