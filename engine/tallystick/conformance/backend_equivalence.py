@@ -1,7 +1,7 @@
-"""Agreement: every reader of a formula gives the same number for the same record.
+"""Equivalence of the backends: each gives the same number for the same record.
 
-The exact reader is the reference. What it publishes of each requirement, axis, composite, factor
-and emission is compared with the generated function of integers and with the columns; then whole
+The exact evaluator is the reference. What it gives for each requirement and for each value of a
+skill type is compared with the generated functions of integers and with the columns; then whole
 results, one by one, with those of a batch, and what explanations say of them.
 """
 
@@ -38,7 +38,7 @@ _LONGEST = 200
 
 @attrs.frozen(eq=False)
 class _Rows:
-    """The records of one type, with their facts and what the exact reader published of them.
+    """The records of one type, with their facts and what the exact evaluator published of them.
 
     Attributes:
         records: the records.
@@ -52,13 +52,13 @@ class _Rows:
 
 
 @attrs.frozen(eq=False)
-class _Readings:
-    """One value of every record, by three readers; what fails is told as text.
+class _Evaluated:
+    """One value of every record, by three backends; what fails is told as text.
 
     Attributes:
         name: of the value.
-        exact: by the exact reader.
-        integers: by the function of integers.
+        exact: by the exact evaluator.
+        integers: by the generated function of integers.
         columns: by the columns.
     """
 
@@ -69,7 +69,7 @@ class _Readings:
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """The findings about readers that differ; one for each formula of each rule set.
+    """The findings about backends that differ; one for each value of each rule set.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
@@ -85,7 +85,8 @@ def _of_type(
     where: str, scorer: Scorer, bound: BoundType, records: Sequence[JSON]
 ) -> Iterator[Diagnostic]:
     rows = _rows(scorer, records)
-    found = [each for readings in _steps(bound, rows) for each in _differing(where, readings, rows)]
+    steps = _steps(bound, rows)
+    found = [each for evaluated in steps for each in _differing(where, evaluated, rows)]
     # a formula that differs makes results differ too, which says nothing more
     yield from found or _of_results(where, scorer, records)
     yield from _of_explanations(where, scorer, records)
@@ -108,30 +109,27 @@ def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
     return rows
 
 
-def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Readings]:
-    """Every formula and the quality in the order of scoring.
+def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
+    """Every value of a type in order, each over what the exact evaluator gave for those before.
 
-    Each is read over what the exact evaluator gave for those before; what is between them (a mean,
-    a tier, its multiplier) has no tree and is computed anew by each evaluator.
+    The composite is compared after its gates, as the quality.
     """
     for requirement, compiled in bound.requirements:
         yield _conditions(requirement.name, compiled, rows)
     for place, value in enumerate(bound.values):
-        if value.role != "quality" and (
-            value.role == "composite" or not isinstance(value, FormulaValue)
-        ):
+        if value.role == "composite":
             continue
         if isinstance(value, FormulaValue) and value.applies is not None:
             yield _conditions(f"{value.name}, where it applies", value.applies, rows)
-        yield (readings := _read(bound, place, rows))
-        for published, found in zip(rows.published, readings.exact, strict=True):
+        yield (evaluated := _evaluate(bound, place, rows))
+        for published, found in zip(rows.published, evaluated.exact, strict=True):
             published[value] = found if isinstance(found, int) else 0
 
 
-def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Readings:
-    """What the evaluators make of a condition on facts."""
+def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Evaluated:
+    """What the backends make of a condition on facts."""
     count = len(rows.records)
-    return _Readings(
+    return _Evaluated(
         name,
         [_tried(_exact, compiled, facts) for facts in rows.facts],
         [_tried(compiled.nano, facts, {}) for facts in rows.facts],
@@ -143,8 +141,8 @@ def _exact(compiled: Compiled, facts: Sequence[int]) -> int:
     return publish(compiled.exact(facts, {}))
 
 
-def _read(bound: BoundType, place: int, rows: _Rows) -> _Readings:
-    """What the evaluators make of the value at a place of those of a type."""
+def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
+    """What the backends make of the value at a place of those of a type."""
     value, values = bound.values[place], bound.values[: place + 1]
     given = list(zip(rows.facts, rows.published, strict=True))
 
@@ -158,7 +156,7 @@ def _read(bound: BoundType, place: int, rows: _Rows) -> _Readings:
         facts, published = _columns(rows.facts), _named(rows.published)
         return column_of(bound, value, facts, published, bound.seeds)
 
-    return _Readings(
+    return _Evaluated(
         value.name,
         [_tried(one, *each, exactly=True) for each in given],
         [_tried(one, *each, exactly=False) for each in given],
@@ -166,15 +164,15 @@ def _read(bound: BoundType, place: int, rows: _Rows) -> _Readings:
     )
 
 
-def _of_columns(rows: int, read: Callable[[], Column]) -> list[int | str]:
-    found = _tried(read) if rows else []
+def _of_columns(rows: int, evaluate: Callable[[], Column]) -> list[int | str]:
+    found = _tried(evaluate) if rows else []
     return [found] * rows if isinstance(found, str) else [int(value) for value in found]
 
 
-def _tried(read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # what it reads, or why it cannot
+def _tried(evaluate: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # a number, or why there is none
     try:
-        return read(*arguments, **named)
-    except Exception as error:  # noqa: BLE001  # an evaluator that fails differs from one that does not
+        return evaluate(*arguments, **named)
+    except Exception as error:  # noqa: BLE001  # a backend that fails differs from others
         return f"{type(error).__name__}: {error}"[:_LONGEST]
 
 
@@ -191,15 +189,15 @@ def _named(published: Sequence[Mapping[Value, int]]) -> dict[Value, Any]:
     return {value: np.array([each[value] for each in published], np.int64) for value in values}
 
 
-def _differing(where: str, readings: _Readings, rows: _Rows) -> Iterator[Diagnostic]:
-    """The first record of which two readers give different numbers."""
-    every = zip(rows.records, readings.exact, readings.integers, readings.columns, strict=True)
+def _differing(where: str, evaluated: _Evaluated, rows: _Rows) -> Iterator[Diagnostic]:
+    """The first record for which two backends give different numbers."""
+    every = zip(rows.records, evaluated.exact, evaluated.integers, evaluated.columns, strict=True)
     for record, exact, integers, columns in every:
         if isinstance(exact, str) or not exact == integers == columns:
             values = {"exact": exact, "integers": integers, "columns": columns}
-            shown = ", ".join(f"{reader} {value}" for reader, value in values.items())
+            shown = ", ".join(f"{backend} {value}" for backend, value in values.items())
             message = f"found {shown} (nano), expected one number"
-            place = f"{where}: {readings.name}"
+            place = f"{where}: {evaluated.name}"
             yield finding("readers-disagree", place, message, {"record": record, **values})
             return
 
