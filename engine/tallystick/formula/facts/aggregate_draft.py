@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tallystick.formula.facts.aggregate import READERS, Aggregate, Excess, Numbers, Shape
-from tallystick.formula.facts.collection import entry_name, new_item, split
+from tallystick.formula.facts.collection import Selection, entry_name, split
 from tallystick.formula.facts.draft import Demand, Demands, Draft, Json, put
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.formula.schema_path import Schema, Step, alternatives_of, is_map, type_of
+from tallystick.formula.schema_path import Schema, alternatives_of, is_map, type_of
 from tallystick.formula.tree import Node
 
 _AGGREGATES = {reader.name: reader for reader in READERS if isinstance(reader, Aggregate)}
@@ -21,7 +21,7 @@ def write(demands: Demands, draft: Draft) -> None:
     for fact, value in demands:
         if name_of(fact) in _AGGREGATES and demands.value("itemised", path_of(fact)) != 1:
             wanted.setdefault(path_of(fact), []).append((fact, value))
-    lists: dict[tuple[str, Step], dict[str, list[Demand]]] = {}
+    lists: dict[Selection, dict[str, list[Demand]]] = {}
     for path, asked in wanted.items():
         field, step, rest = split(path)
         if step is None:
@@ -29,9 +29,9 @@ def write(demands: Demands, draft: Draft) -> None:
         elif step.name == "*":
             _write_map(path, asked, demands, draft)
         else:
-            lists.setdefault((field, step), {})[rest] = asked
-    for (field, step), projections in lists.items():
-        _write_list(field, step, projections, demands, draft)
+            lists.setdefault(Selection(field, step), {})[rest] = asked
+    for selection, projections in lists.items():
+        _write_list(selection, projections, demands, draft)
     for fact, value in demands.of("excess"):
         _write_excess(fact, value, demands, draft)
 
@@ -85,28 +85,24 @@ def _entries(
 
 
 def _write_list(
-    field: str,
-    step: Step,
-    projections: dict[str, list[Demand]],
-    demands: Demands,
-    draft: Draft,
+    selection: Selection, projections: dict[str, list[Demand]], demands: Demands, draft: Draft
 ) -> None:
-    """What is read of each item of a list that its step keeps."""
-    path = ".".join([*field.split(".")[:-1], str(step)])
-    items = [item for item in draft.get(field) or () if isinstance(item, dict)]
-    kept = [item for item in items if step.keeps(item)]
-    counted, target = demands.value("count", path), draft.target(path)
-    sizes = [counted] if counted is not None else [len(kept), *range(target.repeats + 1)]
+    """What is read of each of some items of a list."""
+    items = [item for item in draft.get(selection.field) or () if isinstance(item, dict)]
+    kept = [item for item in items if selection.step.keeps(item)]
+    others = [item for item in items if not selection.step.keeps(item)]
+    counted, kind = demands.value("count", selection.counted), selection.kind(draft)
+    sizes = [len(kept), *range(selection.most(draft) + 1)] if counted is None else [counted]
     for size in sizes:
         found = {
-            rest: _projected(asked, target.alternatives[0], rest, size, demands, draft)
+            rest: _projected(asked, kind, rest, size, demands, draft)
             for rest, asked in projections.items()
         }
         if None not in found.values():
-            kept = kept[:size] + [new_item(path, step, draft) for _ in range(size - len(kept))]
+            kept = kept[:size] + [selection.new(draft) for _ in range(size - len(kept))]
             for rest, values in found.items():
                 _put_each(kept, rest.split("."), values or ())
-            draft.put(field, [*(item for item in items if not step.keeps(item)), *kept])
+            draft.put(selection.field, [*others, *kept])
             return
 
 

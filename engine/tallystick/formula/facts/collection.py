@@ -250,21 +250,49 @@ def write(demands: Demands, draft: Draft) -> None:
     """Give a record the lists and maps that facts ask for."""
     wanted = _Wanted.of(demands)
     lists: dict[str, list[Any]] = {}
-    parts: dict[tuple[str, Step], dict[str, list[Token]]] = {}
+    parts: dict[Selection, dict[str, list[Token]]] = {}
     for path in wanted.paths:
         field, step, rest = split(path)
         if step is None:
             lists[field] = [_item(token, draft) for token in wanted.tokens(path)]
         else:
-            parts.setdefault((field, step), {})[rest] = wanted.tokens(path)
-    for (field, step), tokens in parts.items():
-        if step.name == "*":
-            _write_map(field, tokens, draft)
+            parts.setdefault(Selection(field, step), {})[rest] = wanted.tokens(path)
+    for selection, tokens in parts.items():
+        if selection.step.name == "*":
+            _write_map(selection.field, tokens, draft)
         else:
-            lists.setdefault(field, [])
-            lists[field] += _objects(field, step, tokens, draft)
+            lists.setdefault(selection.field, [])
+            lists[selection.field] += _objects(selection, tokens, draft)
     for field, items in lists.items():
         draft.put(field, items)
+
+
+@attrs.frozen
+class Selection:
+    """The items of a list that a step takes."""
+
+    field: str
+    step: Step
+
+    @property
+    def counted(self) -> str:
+        """The path whose count says how many they are."""
+        return ".".join([*self.field.split(".")[:-1], str(self.step)])
+
+    def kind(self, draft: Draft) -> Schema:
+        """What each of them is."""
+        (kind,), _ = items_at(draft.target(self.field), draft.schema)
+        return kind
+
+    def most(self, draft: Draft) -> int:
+        """How many there can be."""
+        arrays = draft.target(self.field).of_type("array")
+        return max(limit_of(array, "maxItems", self.field) for array in arrays)
+
+    def new(self, draft: Draft) -> Json:
+        """One more of them."""
+        made = draft.make(self.kind(draft), self.counted, 0)
+        return {**made, str(self.step.field): self.step.value}
 
 
 def split(path: str) -> tuple[str, Step | None, str]:
@@ -298,23 +326,16 @@ def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> No
 
 
 def _objects(
-    field: str, step: Step, parts: Mapping[str, list[Token]], draft: Draft
+    selection: Selection, parts: Mapping[str, list[Token]], draft: Draft
 ) -> Iterator[Json]:
-    """The items that a filter keeps, with what is read from each of them."""
-    path = ".".join([*field.split(".")[:-1], str(step)])
+    """New items of a list, with what is read from each of them."""
     for number in range(max(map(len, parts.values()))):
-        made = new_item(path, step, draft)
+        made = selection.new(draft)
         for rest, tokens in parts.items():
             if rest and tokens:
                 token = tokens[min(number, len(tokens) - 1)]
                 put(made, rest.split("."), _item(token, draft))
         yield made
-
-
-def new_item(path: str, step: Step, draft: Draft) -> Json:
-    """An object that a filter keeps."""
-    (kind,) = draft.target(path).alternatives
-    return {**draft.make(kind, path, 0), str(step.field): step.value}
 
 
 def _item(token: Token, draft: Draft) -> Any:  # noqa: ANN401  # a JSON value
