@@ -64,6 +64,10 @@ BY_HAND: dict[str, Callable[[Record], Numbers]] = {
     "items[kind=x].size": lambda r: [
         i["size"] for i in r.get("items", []) if i["kind"] == "x" and "size" in i
     ],
+    "items[].size": lambda r: [i["size"] for i in r.get("items", []) if "size" in i],
+    "items[].inner.deep": lambda r: [
+        i["inner"]["deep"] for i in r.get("items", []) if "deep" in i.get("inner", {})
+    ],
     "items[kind=y].inner.deep": lambda r: [
         i["inner"]["deep"]
         for i in r.get("items", [])
@@ -139,6 +143,7 @@ def aggregates(empty: int) -> list[tuple[Node, Callable[[Record], int]]]:
         for build, by_hand in ENDS:
             fact = build(path, empty=empty)
             found.append((fact, lambda r, n=numbers, h=by_hand: h(n(r), empty)))
+    found.append((count("items"), lambda r: len(r.get("items", []))))
     lengths = [(count(path), lambda r, n=BY_HAND[path]: len(n(r))) for path in COUNTED]
     return [*found, *lengths]
 
@@ -185,6 +190,8 @@ def test_a_record_is_written_for_the_aggregates_of_any_record(
 ) -> None:
     path = data.draw(st.sampled_from(list(BY_HAND)))
     own = [(fact, of(made)) for fact, of in aggregates(empty) if fact.data[1] == path]
+    if path.startswith("items[]"):
+        own += [(fact, of(made)) for fact, of in aggregates(empty) if fact.data[1] == "items"]
     asked = [pair for pair in own if data.draw(st.booleans())]
     facts = [fact for fact, _ in asked]
     for draft in islice(drafts(asked, base, SCHEMA, made_up), 5):

@@ -138,6 +138,17 @@ ERRORS: list[tuple[Node, Schema, str]] = [
     (integer("x"), record(x={"type": "integer", "maximum": 9}), "found no minimum"),
     (count("x"), record(x=TEXT), "found count.. of 'x', expected a list"),
     (count("x"), record(x={"type": "array", "items": TEXT}), "found no maxItems at 'x'"),
+    (count("x[].kind"), record(x=listed(TEXT)), "expected a list of objects$"),
+    (count("x[].kind"), record(x=listed(either(TAGGED, NULL))), "expected a list of objects$"),
+    (count("x[].kind"), record(x=either(listed(TAGGED), TEXT)), "expected a list of objects$"),
+    (count("x[].other"), record(x=listed(TAGGED)), "the record schema has no 'other' there$"),
+    (total("x[].size"), record(x=nested(size=WHOLE)), "expected a list of objects$"),
+    (
+        total("x.size"),
+        record(x=listed(TAGGED)),
+        "no 'size' there, but a list: write \\[\\] after its name, for each of its items",
+    ),
+    (total("x[].kind"), record(x=listed(TAGGED)), "expected whole numbers to add up"),
     (count("x[kind=a]"), record(x=listed(TEXT)), "expected a list of objects with a text 'kind'"),
     (count("x[kind=a].other"), record(x=listed(TAGGED)), "the record schema has no 'other' there"),
     (

@@ -143,6 +143,17 @@ def test_a_filter_keeps_items_and_a_projection_drops_nulls() -> None:
     check(count("x[kind=a].tool"), schema, 0, {})
 
 
+def test_every_item_of_a_list_is_read() -> None:
+    schema = record([], x=listed(nested([], size=WHOLE, tool=TEXT)), y=listed(TEXT))
+    items = [{"size": 2, "tool": "t"}, {"tool": "t"}, {"size": 3}, {}]
+    check(total("x[].size"), schema, 5, {"x": items})
+    check(count("x[].size"), schema, 2, {"x": items})
+    check(distinct("x[].tool"), schema, 1, {"x": items})
+    check(overlap("x[].tool", "y"), schema, 1, {"x": items, "y": ["t", "u"]})
+    check(total("x[].size"), schema, 0, {"x": []})
+    check(total("x[].size"), schema, 0, {})
+
+
 def test_the_value_of_a_filter_is_text_whatever_is_in_it() -> None:
     odd = 'it\'s "so" \\ {x}'
     schema = record(x=listed(TAGGED))

@@ -93,7 +93,7 @@ def test_a_fact_that_cannot_be_is_refused(declare: Callable[[], Node], message: 
 @pytest.mark.parametrize(
     "path",
     ["", ".", "a.", ".a", "a..b", "a b", "a-b", "é", "a[b]", "a[b=]", "a[=c]", "a[b=c", "[b=c]",
-     "**", "a*", "a[b=c][d=e]", "a[b=c]]", "$.a", "a/b"],
+     "**", "a*", "a[b=c][d=e]", "a[].b[c]", "[].a", "a[][]", "a[b=c]]", "$.a", "a/b"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "read",
@@ -105,17 +105,28 @@ def test_a_path_that_is_none_is_refused(read: Callable[[str], Node], path: str) 
         read(path)
 
 
-@pytest.mark.parametrize("path", ["a.*.*", "a[b=c].*", "a[b=c].d[e=f]", "*.a[b=c]"])
+@pytest.mark.parametrize(
+    "path", ["a.*.*", "a[].*", "a[].b[].c", "a[].b[c=d]", "a[b=c].*", "a[b=c].d[e=f]", "*.a[b=c]"]
+)
 def test_a_path_takes_no_items_of_items(path: str) -> None:
-    with pytest.raises(FormulaError, match="at most one filter or"):
+    with pytest.raises(FormulaError, match=r"at most one filter, \[\] or \*"):
         count(path)
 
 
 def test_a_path_is_a_chain_of_steps() -> None:
     assert steps("a.b_1[c=x y].d") == (Step("a"), Step("b_1", "c", "x y"), Step("d"))
+    assert steps("a.b[].d") == (Step("a"), Step("b", each=True), Step("d"))
+    assert [str(step) for step in steps("a.b[].d")] == ["a", "b[]", "d"]
+    assert [str(step) for step in steps("a[c=x y].d")] == ["a[c=x y]", "d"]
     assert steps("a.*.d") == (Step("a"), Step("*"), Step("d"))
     assert [step.many for step in steps("a.b[c=d].e")] == [False, True, False]
     assert path_of(count("a.*.d")) == "a.*.d"
+
+
+@pytest.mark.parametrize("path", ["a[]", "a.b[]"])
+def test_a_list_itself_needs_no_brackets(path: str) -> None:
+    with pytest.raises(FormulaError, match=f"the list itself is '{path.removesuffix('[]')}'"):
+        count(path)
 
 
 def test_an_opaque_fact_is_identified_by_the_source_of_its_function() -> None:

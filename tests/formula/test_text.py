@@ -228,6 +228,7 @@ def test_facts_of_one_name_are_told_apart_by_their_paths() -> None:
         (overlap("mine.ids", "mine.ids"), "|mine.ids ∩ mine.ids|"),
         (excess("mine.nits", "task.files.*.nits"), "Σ max(0, mine.nits − task.files.*.nits)"),
         (count("task.files.*"), "|files.*|"),
+        (total("checks.segments[].errors"), "Σ segments[].errors"),
     ],
 )
 def test_a_path_is_shown_as_far_as_it_takes_to_know_it(fact: Node, text: str) -> None:

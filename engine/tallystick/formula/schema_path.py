@@ -1,9 +1,10 @@
 """Paths: where in a record a fact looks, and what a record schema has there.
 
-A path is a chain of names. ``name[field=value]`` keeps the items of a list whose field has that
-value; ``*`` takes every value of a map. What follows either is read from each item, and items where
-it is missing or null are dropped::
+A path is a chain of names. ``name[]`` takes every item of a list, ``name[field=value]`` those whose
+field has that value; ``*`` takes every value of a map. What follows is read from each of them, and
+those where it is missing or null are dropped::
 
+    checks.segments[].errors
     submission.findings[category=tool_poisoning].tool
     submission.error_handling.*.retry_count
 
@@ -29,28 +30,37 @@ SCALARS = frozenset({"string", "number", "integer", "boolean"})
 """The JSON types of values without parts."""
 
 _BRANCHES = ("anyOf", "oneOf")
-_STEP = re.compile(r"(?P<name>\w+)(\[(?P<field>\w+)=(?P<value>[^\]]+)\])?", re.ASCII)
+_STEP = re.compile(r"(?P<name>\w+)((?P<each>\[\])|\[(?P<field>\w+)=(?P<value>[^\]]+)\])?", re.ASCII)
 
 
 @attrs.frozen
 class Step:
-    """A name, perhaps with the filter of a list; ``*`` is every value of a map."""
+    """A name, perhaps with the items that it takes of a list; ``*`` is every value of a map.
+
+    Attributes:
+        name: the name, or ``*``.
+        field: of a filter.
+        value: that the field of an item must have.
+        each: whether it takes every item of a list.
+    """
 
     name: str
     field: str | None = None
     value: str | None = None
+    each: bool = False
 
     @property
     def many(self) -> bool:
         """Whether the steps after this one are read from each of several items."""
-        return self.name == "*" or self.field is not None
+        return self.name == "*" or self.each or self.field is not None
 
     def keeps(self, item: Mapping[str, Any]) -> bool:
-        """Whether the filter keeps an item of a list."""
+        """Whether the step takes an item of a list."""
         return self.field is None or item.get(self.field) == self.value
 
     def __str__(self) -> str:
-        return self.name if self.field is None else f"{self.name}[{self.field}={self.value}]"
+        taken = "[]" if self.each else f"[{self.field}={self.value}]" if self.field else ""
+        return f"{self.name}{taken}"
 
 
 def steps(path: str) -> tuple[Step, ...]:
@@ -61,7 +71,12 @@ def steps(path: str) -> tuple[Step, ...]:
     """
     found = tuple(_step(part, path) for part in path.split("."))
     if sum(step.many for step in found) > 1:
-        raise FormulaError(f"found the path {path!r}, expected at most one filter or *")
+        raise FormulaError(f"found the path {path!r}, expected at most one filter, [] or *")
+    if found[-1].each:
+        raise FormulaError(
+            f"found the path {path!r}, expected what to read of each item: the list itself is "
+            f"{path.removesuffix('[]')!r}"
+        )
     return found
 
 
@@ -72,8 +87,8 @@ class PathTarget:
     Attributes:
         alternatives: the schemas that a value there can have, null left out.
         optional: whether a valid record can lack the value, or have null there.
-        repeats: how many values there can be, 1 without filter or ``*``.
-        many: whether the path has a filter or ``*``.
+        repeats: how many values there can be, 1 of a path without many.
+        many: whether the path has a filter, ``[]`` or ``*``.
     """
 
     alternatives: tuple[Schema, ...]
@@ -168,9 +183,9 @@ def _step(part: str, path: str) -> Step:
     match = _STEP.fullmatch(part)
     if match is None:
         raise FormulaError(
-            f"found {part!r} in the path {path!r}, expected name, name[field=value] or *"
+            f"found {part!r} in the path {path!r}, expected name, name[field=value], name[] or *"
         )
-    return Step(match["name"], match["field"], match["value"])
+    return Step(match["name"], match["field"], match["value"], bool(match["each"]))
 
 
 def _branches(schema: Schema) -> list[Schema | bool] | None:
@@ -201,14 +216,16 @@ def _follow(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarg
         raise FormulaError(f"found several objects on the way of {path!r}, expected one")
     inner = objects[0].get("properties", {}).get(step.name) if objects else None
     if inner is None:
+        listed = ", but a list: write [] after its name, for each of its items"
         raise FormulaError(
             f"found the path {path!r}, but the record schema has no {step.name!r} there"
+            f"{listed if target.of_type('array') else ''}"
         )
     schemas, nullable = alternatives_of(inner, root)
     sure = len(target.alternatives) == 1 and step.name in _required(objects[0], root)
     optional = target.optional or nullable or not sure
     reached = PathTarget(schemas, optional, target.repeats, target.many)
-    return _filtered(reached, step, root, path) if step.field else reached
+    return _taken(reached, step, root, path) if step.many else reached
 
 
 def _required(alternative: Schema, root: Schema) -> set[str]:
@@ -226,21 +243,22 @@ def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
     return PathTarget(schemas, any(null for _, null in found), repeats, many=True)
 
 
-def _filtered(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
-    """The items of a list whose field, a text, has one value."""
+def _taken(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
+    """The items of a list, all of them or those whose field, a text, has one value."""
     arrays = target.of_type("array")
     found = [items_of(array, root) for array in arrays]
     items = tuple(item for inner, _ in found for item in inner)
-    fields = [_field_types(item, str(step.field), root) for item in items]
+    sound = [type_of(item) == "object" for item in items]
+    if step.field is not None:
+        sound = [_field_types(item, step.field, root) == {"string"} for item in items]
     if (
         len(arrays) < len(target.alternatives)
         or len(items) != 1
         or any(nullable for _, nullable in found)
-        or fields != [{"string"}]
+        or sound != [True]
     ):
-        raise FormulaError(
-            f"found the path {path!r}, expected a list of objects with a text {step.field!r}"
-        )
+        told = "" if step.field is None else f" with a text {step.field!r}"
+        raise FormulaError(f"found the path {path!r}, expected a list of objects{told}")
     return PathTarget(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)
 
 

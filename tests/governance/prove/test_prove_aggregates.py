@@ -41,8 +41,15 @@ def schema_of(folder: Path) -> Path:
     """The schema of essays with marks."""
     schema: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
     checks = schema["properties"]["checks"]["properties"]
-    mark = {"type": "integer", "minimum": 0, "maximum": 10}
+    mark: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10}
     checks["marks"] = {"type": "array", "maxItems": 8, "items": mark}
+    segment: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["errors"],
+    }
+    segment["properties"] = {"errors": {"type": "integer", "minimum": 0, "maximum": 20}}
+    checks["segments"] = {"type": "array", "maxItems": 6, "items": segment}
     path = folder / "essay.schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path
@@ -111,3 +118,45 @@ def test_a_smaller_largest_is_better_and_repeating_a_mark_changes_nothing(tmp_pa
         further=(harsh,),
     )
     assert {answer.status for answer in prove(scorer)} == {"proved"}
+
+
+ERRORS = total("checks.segments[].errors")
+
+
+@axis("mine/faultless@1")
+def faultless(_p: Parameters) -> Node:
+    """Every error costs a tenth."""
+    return clip(1 - ERRORS / 10)
+
+
+@pytest.mark.parametrize(
+    ("promise", "status"),
+    [
+        (never_below("mine/p", "…", "style", Decimal("0.8"), where=ERRORS <= 2), "proved"),
+        (never_above("mine/p", "…", "style", Decimal("0.8"), where=ERRORS >= 1), "counterexample"),
+        (
+            never_above(
+                "mine/p",
+                "…",
+                "style",
+                Decimal("0.7"),
+                where=(count("checks.segments") == 3) & (largest("checks.segments[].errors") >= 2),
+            ),
+            "counterexample",
+        ),
+    ],
+)
+def test_what_is_promised_of_fields_of_objects_is_proved_or_refuted(
+    tmp_path: Path, promise: Property, status: str
+) -> None:
+    scorer = sample(
+        tmp_path,
+        schema=schema_of(tmp_path),
+        properties=(promise,),
+        style="mine/faultless",
+        further=(faultless,),
+    )
+    (answer,) = prove(scorer, only="mine/p")
+    assert answer.status == status
+    if answer.record is not None:
+        assert scorer.score(answer.record).axes["style"] == Decimal(answer.value or "")

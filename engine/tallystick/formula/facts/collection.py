@@ -101,7 +101,9 @@ class _Items(FactReader):
 def items_before(path: str) -> str | None:
     """The items of a list of which a path reads something more; None where it reads them whole."""
     whole, bracket, rest = path.partition("]")
-    return f"{whole}{bracket}" if bracket and rest else None
+    if not (bracket and rest):
+        return None
+    return whole.removesuffix("[") if whole.endswith("[") else f"{whole}{bracket}"
 
 
 class Count(_Items):
@@ -262,7 +264,11 @@ def write(demands: Demands, draft: Draft) -> None:
             _write_map(selection.field, tokens, draft)
         else:
             lists.setdefault(selection.field, [])
-            lists[selection.field] += _objects(selection, tokens, draft)
+            if not selection.step.each:
+                lists[selection.field] += _objects(selection, tokens, draft)
+    for selection, tokens in parts.items():
+        if selection.step.each:
+            _read_of_each(lists[selection.field], selection, tokens, demands, draft)
     for field, items in lists.items():
         draft.put(field, items)
 
@@ -277,6 +283,8 @@ class Selection:
     @property
     def counted(self) -> str:
         """The path whose count says how many they are."""
+        if self.step.each:
+            return self.field
         return ".".join([*self.field.split(".")[:-1], str(self.step)])
 
     def kind(self, draft: Draft) -> Schema:
@@ -291,8 +299,8 @@ class Selection:
 
     def new(self, draft: Draft) -> Json:
         """One more of them."""
-        made = draft.make(self.kind(draft), self.counted, 0)
-        return {**made, str(self.step.field): self.step.value}
+        made: Json = draft.make(self.kind(draft), self.counted, 0)
+        return made if self.step.each else {**made, str(self.step.field): self.step.value}
 
 
 def split(path: str) -> tuple[str, Step | None, str]:
@@ -336,6 +344,28 @@ def _objects(
                 token = tokens[min(number, len(tokens) - 1)]
                 put(made, rest.split("."), _item(token, draft))
         yield made
+
+
+def _read_of_each(
+    items: list[Any],
+    selection: Selection,
+    parts: Mapping[str, list[Token]],
+    demands: Demands,
+    draft: Draft,
+) -> None:
+    """Give the items of a list what is read from each of them, with as many more as that takes."""
+    if demands.value("count", selection.field) is None:
+        more = max(map(len, parts.values())) - len(items)
+        items += [selection.new(draft) for _ in range(more)]
+    for rest, tokens in parts.items():
+        counted = demands.value("count", f"{selection.field}[].{rest}") is not None
+        for number, item in enumerate(items):
+            if number < len(tokens):
+                put(item, rest.split("."), _item(tokens[number], draft))
+            elif counted or not tokens:
+                item.pop(rest.partition(".")[0], None)
+            else:
+                put(item, rest.split("."), _item(tokens[-1], draft))
 
 
 def _item(token: Token, draft: Draft) -> Any:  # noqa: ANN401  # a JSON value

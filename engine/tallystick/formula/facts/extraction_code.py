@@ -153,7 +153,9 @@ class ExtractionCode:
 
 
 def _kept(step: Step) -> str:
-    """The condition that a filter keeps the item ``x``."""
+    """The condition that a filter keeps the item ``x``; nothing where every item is taken."""
+    if step.each:
+        return ""
     return f"x.{attribute_name(str(step.field))} == {step.value!r}"
 
 
