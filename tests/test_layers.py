@@ -2,14 +2,15 @@
 
 The sources are parsed, not imported: an import that only the type checker sees, or that a function
 runs late, is an import all the same. So is a module that a string names, to be loaded when it is
-asked for.
+asked for. What only the type checker sees may go in circles inside a package, as nothing runs it.
 """
 
 import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,67 @@ def test_every_part_of_the_engine_has_its_layer() -> None:
 )
 def test_an_import_that_runs_upwards_is_seen(module: str, source: str) -> None:
     assert any(wrong_way(module, imported) for imported in imports(source))
+
+
+def runtime_imports(text: str) -> Iterator[str]:
+    """Every module that the source imports when it runs, early or late, and perhaps other names."""
+
+    def walk(node: ast.AST) -> Iterator[str]:
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=orelse):
+                for each in orelse:
+                    yield from walk(each)
+                return
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{each.name}" for each in names)
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child)
+
+    return walk(ast.parse(text))
+
+
+def circle(texts: Mapping[str, str]) -> list[str]:
+    """Modules of which each imports the one before it, the first the last; none if there are none.
+
+    Args:
+        texts: the sources, by module.
+    """
+    graph = {
+        module: {name for name in runtime_imports(text) if name in texts and name != module}
+        for module, text in texts.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_of_the_engine_import_each_other_in_a_circle() -> None:
+    texts = {module_of(path, ENGINE): path.read_text() for path in sources(ENGINE)}
+    found = circle({name: text for name, text in texts.items() if name not in FACADE})
+    assert not found, f"found the circle {' ← '.join(found)}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_circle"),
+    [
+        ("from tallystick.io.lines import Splitter", "import tallystick.io.chunks", True),
+        ("def late():\n    from tallystick.io import lines", "import tallystick.io.chunks", True),
+        (
+            "if TYPE_CHECKING:\n    from tallystick.io import lines\nelse:\n    x = 1",
+            "import tallystick.io.chunks",
+            False,
+        ),
+        ("from tallystick.io.lines import Splitter", "import zlib", False),
+    ],
+)
+def test_a_circle_is_seen(first: str, second: str, is_circle: bool) -> None:
+    texts = {"tallystick.io.chunks": first, "tallystick.io.lines": second}
+    assert bool(circle(texts)) == is_circle
 
 
 def test_the_folders_engine_and_plugins_are_never_imported() -> None:

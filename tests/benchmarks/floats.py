@@ -17,7 +17,7 @@ from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import read
+from tallystick.scoring.facts.file import FactsRequest, read
 from tallystick.scoring.facts.metadata import column_name, fact_text
 from tallystick.scoring.facts.results import FIELDS, wanted_by
 from tallystick.scoring.scorer import Scorer
@@ -120,7 +120,7 @@ def factor_of(skill_type: str, fact: Fact, where: Where) -> Column:
 
 def batches(path: Path, scorer: Scorer) -> Iterator[FactBatch]:
     """The facts that results need, read as scoring reads them."""
-    yield from read(path, catalog_of(scorer.registry), wanted_by(scorer), FIELDS)
+    yield from read(path, FactsRequest(catalog_of(scorer.registry), wanted_by(scorer), FIELDS))
 
 
 @cache

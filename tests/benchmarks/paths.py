@@ -19,9 +19,10 @@ from tallystick.governance.backtest.run import backtest, outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
+from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.executors.work import Engine
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 
@@ -119,7 +120,7 @@ def candidates(number: int) -> tuple[Candidate, ...]:
 
 
 @cache
-def dask() -> Engine:
+def dask() -> Executor:
     """A cluster on this machine, started once."""
     from distributed import LocalCluster  # noqa: PLC0415  # heavy
 
@@ -139,17 +140,17 @@ def judged(inputs: Inputs, _: Told) -> Found:
         return min(JUDGED, inputs.rows), by_hand.judged(islice(file, JUDGED), judges())
 
 
-def scored(engine: Callable[[], Engine] | None, inputs: Inputs, told: Told) -> Found:
+def scored(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
     """Records to a file of results."""
-    out, by = inputs.output("results.parquet"), None if engine is None else engine()
-    receipt = scorer().score_file(inputs.records, out, progress=told, engine=by)
+    out, by = inputs.output("results.parquet"), None if executor is None else executor()
+    receipt = scorer().score_file(inputs.records, out, progress=told, executor=by)
     return inputs.rows, f"results {receipt.output_digest}"
 
 
-def taken(engine: Callable[[], Engine] | None, inputs: Inputs, told: Told) -> Found:
+def taken(executor: Callable[[], Executor] | None, inputs: Inputs, told: Told) -> Found:
     """Records to a file of facts."""
-    out, by = inputs.output("facts.parquet"), None if engine is None else engine()
-    receipt = extract_file(inputs.records, out, installed(), progress=told, engine=by)
+    out, by = inputs.output("facts.parquet"), None if executor is None else executor()
+    receipt = extract_file(inputs.records, out, installed(), progress=told, executor=by)
     return inputs.rows, f"facts {receipt.output_digest}"
 
 
@@ -160,23 +161,23 @@ def read(inputs: Inputs, _: Told) -> Found:
 
 def in_memory(inputs: Inputs, _: Told) -> Found:
     """Facts to results, batch after batch."""
-    found = source_of(inputs.facts).batches(scorer())
+    found = map(Scoring(scorer()).chunk, source_of(inputs.facts))
     totals = [int(batch.decimals["emission"].values.sum()) for batch in found]
     return inputs.rows, sum(totals) / 1e9
 
 
 def written(workers: int, inputs: Inputs, told: Told) -> Found:
     """Facts to a file of results."""
-    out, engine = inputs.output("results.parquet"), Local(workers) if workers > 1 else None
-    receipt = scorer().score_file(inputs.facts, out, progress=told, engine=engine)
+    out, executor = inputs.output("results.parquet"), Local(workers) if workers > 1 else None
+    receipt = scorer().score_file(inputs.facts, out, progress=told, executor=executor)
     return inputs.rows, f"results {receipt.output_digest}"
 
 
 def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
     """Facts under many candidates."""
     some = candidates(number)
-    engine = Local(workers) if workers > 1 else None
-    found = outcome_of(reader_of(inputs.facts, some), some, progress=told, engine=engine)
+    executor = Local(workers) if workers > 1 else None
+    found = outcome_of(reader_of(inputs.facts, some), some, progress=told, executor=executor)
     given = found.candidates[0].types.values()
     nano = sum(int(sum(each.emission)) for each in given if each.emission is not None)
     return number * inputs.rows, nano / 1e9

@@ -24,7 +24,9 @@ import tallystick
 from tallystick.io.lines import LineReader
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.batch import ResultBatch
-from tallystick.scoring.gathering import gather
+from tallystick.scoring.facts.catalog import bound_selection
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.results import FIELDS
 from tallystick.scoring.output import Parquet, encoder
 from tallystick.scoring.table import to_arrow
 
@@ -109,6 +111,7 @@ def main() -> None:
         source.write_bytes(b"\n".join(data) + b"\n")
         chunk = data[:12_000]
         batch = scorer.score_lines(chunk)
+        extractor = Extractor(map(bound_selection, scorer.types.values()), FIELDS)
         decoder = Decoder({name: bound.schema for name, bound in scorer.types.items()})
         paths: dict[str, Callable[[], float]] = {
             "JSONL file → Parquet file": lambda: timed(
@@ -117,7 +120,7 @@ def main() -> None:
             "  reading, hashing, splitting": lambda: timed(lambda: list(LineReader(source)), count),
             "  decoding and validating": lambda: timed(lambda: decoded(decoder, chunk), len(chunk)),
             "  decoding, validating, taking facts": lambda: timed(
-                lambda: gather(chunk, decoder.decode, 1, scorer.types), len(chunk)
+                lambda: extractor.facts(chunk), len(chunk)
             ),
             "  lines → scored in memory": lambda: timed(
                 lambda: scorer.score_lines(chunk), len(chunk)

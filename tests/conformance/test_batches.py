@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from conformance.memos import skill_type, subject_of
 from tallystick.conformance.batches import check
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.plugins.author import opaque
-from tallystick.scoring.batch import BatchScorer, ResultBatch
-from tallystick.scoring.gathering import Decode
+from tallystick.records.decoding import Decoded, Decoder
 
 _calls: list[int] = []
 
@@ -61,15 +60,15 @@ def _first_row(patch: pytest.MonkeyPatch) -> None:
 
 
 def _once(patch: pytest.MonkeyPatch) -> None:
-    score = BatchScorer.score
+    decode = Decoder.records
 
     def deduplicated(
-        scorer: BatchScorer, items: Sequence[bytes], decode: Decode, first: int = 1
-    ) -> ResultBatch:
+        decoder: Decoder, items: Sequence[bytes], first: int = 1
+    ) -> Iterator[tuple[int, Decoded]]:
         kept = [b"null" if item in items[:place] else item for place, item in enumerate(items)]
-        return score(scorer, kept, decode, first)
+        return decode(decoder, kept, first)
 
-    patch.setattr(BatchScorer, "score", deduplicated)
+    patch.setattr(Decoder, "records", deduplicated)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import tallystick
 from tallystick.errors import InputError, OutputError
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.resources import schema_path
-from tallystick.scoring.files import Progress
+from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import DECIMALS, FIELDS
 
 Row = dict[str, Any]

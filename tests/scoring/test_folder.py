@@ -54,7 +54,7 @@ def test_a_folder_scores_as_its_records_in_one_file(
     whole = tmp_path / "whole.jsonl"
     whole.write_bytes(b"".join([*plain(1, 10), *plain(2, 30), b"{}\n", *plain(3, 20)]))
     one = scorers["skills@1.0.0"].score_file(whole, tmp_path / "one.jsonl")
-    many = scorers["skills@1.0.0"].score_file(folder, tmp_path / "many.jsonl", engine=engine)
+    many = scorers["skills@1.0.0"].score_file(folder, tmp_path / "many.jsonl", executor=engine)
     assert (tmp_path / "many.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     assert rows(tmp_path / "many.jsonl.rejects.jsonl")[0]["line"] == 41
     assert many.counts == one.counts
@@ -122,7 +122,7 @@ def test_a_bad_file_of_a_folder_is_named(  # noqa: PLR0913, PLR0917  # fixtures 
 ) -> None:
     (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=f"history/{name}: "):
-        scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl", engine=engine)
+        scorers["skills@1.0.0"].score_file(folder, tmp_path / "out.jsonl", executor=engine)
     assert not list(tmp_path.glob("out*"))
 
 

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallystick
+from tallystick.io.chunks import LineChunk, RowChunk
 from tallystick.records.rejects import Reject
 from tallystick.resources import schema_path
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
@@ -66,7 +67,7 @@ def dumped(*rows: object) -> list[bytes]:
 
 
 def taken(scorer: tallystick.Scorer, *rows: object) -> EventBatch:
-    return EventDecoder(scorer).score_lines(dumped(*rows))
+    return EventDecoder(scorer).events(LineChunk(dumped(*rows), 1))
 
 
 def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
@@ -276,7 +277,8 @@ def test_one_record_has_one_digest_however_it_is_spelled(
     for spelled in spellings(row):
         assert state_event(scorer, spelled) == plain
     if row.get("checks") != {}:  # the type of an empty object is one that no column has
-        from_rows = EventDecoder(scorer).score_rows(pa.RecordBatch.from_pylist([row]))
+        rows = RowChunk(Path("rows.parquet"), pa.RecordBatch.from_pylist([row]), 1)
+        from_rows = EventDecoder(scorer).events(rows)
         assert [one for _, one in from_rows.events] == [plain]
 
 
@@ -477,10 +479,10 @@ def test_the_rejects_of_records_are_those_of_scoring(scorer: tallystick.Scorer) 
     random = Random(2)
     rows = [generated(random, random.choice(SKILLS), valid=False) for _ in range(300)]
     data = dumped(*rows, b"", b"[]", b"\xff", b"{}")
-    results, found = scorer.score_lines(data), EventDecoder(scorer).score_lines(data)
+    results, found = scorer.score_lines(data), EventDecoder(scorer).events(LineChunk(data, 1))
     assert found.rejects == list(results.rejects)
     assert len(found.rejects) > 200
-    assert [line for line, _ in found.events] == results.record
+    assert [line for line, _ in found.events] == results.record.tolist()
 
 
 def test_parquet_holds_records_only(scorer: tallystick.Scorer, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tallystick.cli.rule_text import text_of
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.resources import schema_path
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 
 # ------------------------------------------------------------------------------- to every digit

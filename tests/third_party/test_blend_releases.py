@@ -13,7 +13,7 @@ import tallystick
 from tallystick.errors import InputError, RuleSetError
 from tallystick.plugins.registry import GROUP, Registry
 from tallystick.rules.loading import shipped
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.receipt import Receipt
 from tallystick.scoring.scorer import Scorer
 from tallystick.state.ledger import Ledger

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
+from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
 
-    engine = engine_of(workers, cluster)
+    executor = executor_of(workers, cluster)
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
     with _progress() as progress:
         outcome, written = run(
@@ -73,7 +73,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             output,
             with_state=with_state,
             command=_command(history, references, sweeps, output, with_state=with_state),
-            engine=engine,
+            executor=executor,
             progress=progress,
         )
     if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -59,7 +58,8 @@ def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> No
 def _record(path: Path, number: int) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
     from tallystick.scoring.sources import source_of  # noqa: PLC0415  # heavy
 
-    found = next(islice(source_of(path).items(), number - 1, None), None)
-    if found is None:
-        raise InputError(f"{path}: found fewer than {number} records, expected one at that line")
-    return found
+    for chunk in source_of(path):
+        items = chunk.items()
+        if number < chunk.first + len(items):
+            return items[number - chunk.first]
+    raise InputError(f"{path}: found fewer than {number} records, expected one at that line")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
+from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.score import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
-    from tallystick.scoring.facts.files import FactsReceipt
+    from tallystick.scoring.facts.run import FactsReceipt
 
 
 @click.command()
@@ -44,12 +44,12 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     The exit status is 1 when a record was rejected.
     """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.scoring.facts.files import extract_file  # noqa: PLC0415  # heavy
+    from tallystick.scoring.facts.run import extract_file  # noqa: PLC0415  # heavy
 
-    engine = engine_of(workers, cluster)
+    executor = executor_of(workers, cluster)
     with progress_bar("taking facts") as progress:
         receipt = extract_file(
-            records, output, installed(), rejects=rejects, progress=progress, engine=engine
+            records, output, installed(), rejects=rejects, progress=progress, executor=executor
         )
     if as_json:
         print_json(receipt.to_dict())

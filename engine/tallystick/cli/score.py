@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.engine_options import cluster_option, engine_of, workers_option
+from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import pinned, pinned_option
 from tallystick.numbers.text import numbered
@@ -18,8 +18,7 @@ from tallystick.scoring.output import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tallystick.scoring.files import Progress
-    from tallystick.scoring.receipt import Receipt
+    from tallystick.scoring.receipt import Progress, Receipt
 
 
 @click.command()
@@ -56,7 +55,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    engine = engine_of(workers, cluster)
+    executor = executor_of(workers, cluster)
     with pinned(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
@@ -64,7 +63,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             format_name=format_name,
             rejects=rejects,
             progress=progress,
-            engine=engine,
+            executor=executor,
         )
     if as_json:
         print_json(receipt.to_dict())

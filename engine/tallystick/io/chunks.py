@@ -1,17 +1,17 @@
-"""Pieces: consecutive records of an input, which anyone can score by themselves.
+"""Chunks: consecutive records of an input, which anyone can work on by themselves.
 
-Of lines, a piece is their place in the file; of a pipe the lines, and of Parquet the rows. Where a
-piece of lines ends is a function of the bytes alone, so results do not depend on who scores them:
-at the first line end by which it has ``PIECE_BYTES`` bytes or ``PIECE_LINES`` lines.
+Of lines, a chunk is their place in the file; of a pipe the lines, and of Parquet the rows. Where a
+chunk of lines ends is a function of the bytes alone, so results do not depend on who works on them:
+at the first line end by which it has ``CHUNK_BYTES`` bytes or ``CHUNK_LINES`` lines.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import attrs
 import numpy as np
@@ -23,37 +23,32 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-PIECE_BYTES = 3 << 21
-"""How many bytes end a piece: enough rows for columns to pay, few enough to share work evenly."""
-PIECE_LINES = 1 << 14
-"""How many lines end a piece, however short they are."""
+CHUNK_BYTES = 3 << 21
+"""How many bytes end a chunk: enough rows for columns to pay, few enough to share work evenly."""
+CHUNK_LINES = 1 << 14
+"""How many lines end a chunk, however short they are."""
 
-_CHUNK_BYTES = 1 << 17
+_READ_BYTES = 1 << 17
 _LINE_END = 10
 
-Results_co = TypeVar("Results_co", covariant=True)
-"""What becomes of a piece: for scoring alone a ``ResultBatch``."""
 
+class Chunk(Protocol):
+    """Consecutive records of any kind of input; those that go by their place can be pickled."""
 
-class ScoresBatches(Protocol[Results_co]):
-    """What scores the pieces of a source."""
+    @property
+    def first(self) -> int:
+        """The number of the first record, over the whole input."""
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> Results_co:
-        """The results of consecutive lines."""
+    def items(self) -> Sequence[bytes | Mapping[str, Any]]:
+        """The records as they came: lines without their line ends, or rows as mappings.
 
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> Results_co:
-        """The results of consecutive rows."""
-
-
-class Scorable(Protocol):
-    """A piece of any kind; it can be pickled."""
-
-    def results(self, scorer: ScoresBatches[Results_co]) -> Results_co:
-        """What a scorer makes of the records."""
+        Raises:
+            InputError: they cannot be read.
+        """
 
 
 @attrs.frozen
-class Piece:
+class FileChunk:
     """Consecutive lines of a file, by their place.
 
     Attributes:
@@ -70,16 +65,8 @@ class Piece:
     first: int
     checksum: int
 
-    def results(self, scorer: ScoresBatches[Results_co]) -> Results_co:
-        """What a scorer makes of the lines.
-
-        Raises:
-            InputError: as ``lines``.
-        """
-        return scorer.score_lines(self.lines(), self.first)
-
-    def lines(self) -> list[bytes]:
-        """The lines without their line ends; one that is too long is cut as by ``LineReader``.
+    def items(self) -> list[bytes]:
+        """The lines; one that is too long is cut as by ``LineReader``.
 
         Raises:
             InputError: the file cannot be read, or does not have these bytes.
@@ -102,46 +89,48 @@ class Piece:
     def _read(self, file: BinaryIO) -> tuple[list[bytes], int]:
         file.seek(self.offset)
         splitter, lines, checksum, left = Splitter(), list[bytes](), 0, self.size
-        while left and (chunk := file.read(min(_CHUNK_BYTES, left))):
-            lines += splitter.lines(chunk)
-            checksum = zlib.crc32(chunk, checksum)
-            left -= len(chunk)
+        while left and (data := file.read(min(_READ_BYTES, left))):
+            lines += splitter.lines(data)
+            checksum = zlib.crc32(data, checksum)
+            left -= len(data)
         # what is shorter than it was has another checksum
         return lines + splitter.rest(), checksum
 
 
 @attrs.frozen
-class Held:
-    """Consecutive lines themselves, of what cannot be read twice."""
+class LineChunk:
+    """Consecutive lines themselves."""
 
     lines: list[bytes]
     first: int
 
-    def results(self, scorer: ScoresBatches[Results_co]) -> Results_co:
-        """What a scorer makes of the lines."""
-        return scorer.score_lines(self.lines, self.first)
+    def items(self) -> list[bytes]:
+        """The lines."""
+        return self.lines
 
 
 @attrs.frozen(eq=False)
-class Rows:
+class RowChunk:
     """Consecutive rows of a Parquet file themselves."""
 
     path: Path
     rows: pa.RecordBatch
     first: int
 
-    def results(self, scorer: ScoresBatches[Results_co]) -> Results_co:
-        """What a scorer makes of the rows.
+    def items(self) -> list[dict[str, Any]]:
+        """The rows as mappings.
 
         Raises:
             InputError: a value has no equal in Python.
         """
-        with of_file(self.path):
-            return scorer.score_rows(self.rows, self.first)
+        from tallystick.io.tables import rows  # noqa: PLC0415  # heavy
+
+        with _of_file(self.path):
+            return list(rows(self.rows, self.first))
 
 
 @contextmanager
-def of_file(path: Path) -> Iterator[None]:
+def _of_file(path: Path) -> Iterator[None]:
     """Says of an error in the block which file it is of."""
     try:
         yield
@@ -150,13 +139,13 @@ def of_file(path: Path) -> Iterator[None]:
 
 
 @attrs.frozen
-class Part:
-    """Some bytes of a piece.
+class _Part:
+    """Some bytes of a chunk.
 
     Attributes:
         data: the bytes; there may be none.
         line_ends: how many lines end in them.
-        last: whether the piece ends with them.
+        last: whether the chunk ends with them.
     """
 
     data: bytes
@@ -165,13 +154,13 @@ class Part:
 
 
 @attrs.define
-class PieceReader:
-    """Reads a file once, from start to end, piece after piece.
+class ChunkReader:
+    """Reads a file once, from start to end, chunk after chunk.
 
     Attributes:
         reader: the file.
         first: the number of the first line.
-        next: the number of the line after the last piece.
+        next: the number of the line after the last chunk.
     """
 
     reader: LineReader
@@ -182,8 +171,8 @@ class PieceReader:
         """Begin with the first line."""
         self.next = self.first
 
-    def pieces(self) -> Iterator[Piece]:
-        """The places of the pieces.
+    def places(self) -> Iterator[FileChunk]:
+        """The chunks by their places.
 
         Raises:
             InputError: as ``LineReader``.
@@ -196,14 +185,14 @@ class PieceReader:
             size, lines = size + len(part.data), lines + part.line_ends
             checksum, end = zlib.crc32(part.data, checksum), part.data[-1:] or end
             if part.last and size:
-                yield Piece(path, offset, size, self.next, checksum)
+                yield FileChunk(path, offset, size, self.next, checksum)
                 # the last line of a file may have no line end
                 self.next += lines + (end != b"\n")
                 offset, size, lines, checksum = offset + size, 0, 0, 0
         self._check()
 
-    def lines(self) -> Iterator[tuple[int, list[bytes]]]:
-        """The lines of each piece, and the number of the first.
+    def __iter__(self) -> Iterator[LineChunk]:
+        """The chunks, read as they are asked for.
 
         Raises:
             InputError: as ``LineReader``.
@@ -215,7 +204,7 @@ class PieceReader:
             if part.last:
                 lines += splitter.rest()
                 if lines:
-                    yield self.next, lines
+                    yield LineChunk(lines, self.next)
                     self.next += len(lines)
                 lines = []
         self._check()
@@ -226,45 +215,45 @@ class PieceReader:
                 f"{self.reader.path}: the file is empty, expected one JSON record a line"
             )
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[_Part]:
         cutter = _Cutter()
-        for chunk in self.reader.chunks():
-            yield from cutter.parts(chunk)
-        yield Part(b"", 0, last=True)
+        for data in self.reader.chunks():
+            yield from cutter.parts(data)
+        yield _Part(b"", 0, last=True)
 
 
 @attrs.define
 class _Cutter:
-    """Finds the ends of pieces; it knows how much the piece at hand has so far."""
+    """Finds the ends of chunks; it knows how much the chunk at hand has so far."""
 
     size: int = 0
     lines: int = 0
 
-    def parts(self, chunk: bytes) -> Iterator[Part]:
-        """The bytes of a chunk, apart by piece."""
-        lines = chunk.count(b"\n")
-        if self.size + len(chunk) < PIECE_BYTES and self.lines + lines < PIECE_LINES:
-            self.size, self.lines = self.size + len(chunk), self.lines + lines
-            yield Part(chunk, lines, last=False)
+    def parts(self, data: bytes) -> Iterator[_Part]:
+        """The bytes of one read, apart by chunk."""
+        lines = data.count(b"\n")
+        if self.size + len(data) < CHUNK_BYTES and self.lines + lines < CHUNK_LINES:
+            self.size, self.lines = self.size + len(data), self.lines + lines
+            yield _Part(data, lines, last=False)
         else:
-            yield from self._cut(chunk)
+            yield from self._cut(data)
 
-    def _cut(self, chunk: bytes) -> Iterator[Part]:
-        ends = np.flatnonzero(np.frombuffer(chunk, np.uint8) == _LINE_END) + 1
+    def _cut(self, data: bytes) -> Iterator[_Part]:
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_END) + 1
         start = passed = 0
         while (last := self._last(ends, start, passed)) < len(ends):
             end = int(ends[last])
-            yield Part(chunk[start:end], last + 1 - passed, last=True)
+            yield _Part(data[start:end], last + 1 - passed, last=True)
             start, passed, self.size, self.lines = end, last + 1, 0, 0
-        if start < len(chunk):
-            self.size += len(chunk) - start
+        if start < len(data):
+            self.size += len(data) - start
             self.lines += len(ends) - passed
-            yield Part(chunk[start:], len(ends) - passed, last=False)
+            yield _Part(data[start:], len(ends) - passed, last=False)
 
     def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
-        """Which of the line ends of a chunk ends the piece that goes on at ``start``."""
-        by_size = int(np.searchsorted(ends, start + PIECE_BYTES - self.size))
-        return max(passed, min(by_size, passed + PIECE_LINES - self.lines - 1))
+        """Which of the line ends of a read ends the chunk that goes on at ``start``."""
+        by_size = int(np.searchsorted(ends, start + CHUNK_BYTES - self.size))
+        return max(passed, min(by_size, passed + CHUNK_LINES - self.lines - 1))
 
 
 def is_seekable(path: Path) -> bool:

@@ -1,19 +1,134 @@
-"""The receipt: what was scored with what, so that anyone can do it again and compare."""
+"""The receipt of a run: what was made with what, so that anyone can do it again and compare.
+
+A run writes three files: its output, the records that it rejected, and its receipt.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import attrs
+import cattrs
 
+from tallystick.errors import OutputError
+from tallystick.io.atomic import AtomicFile, atomic_files, output_place
+from tallystick.io.sources import Source
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
-from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules
+
+Progress = Callable[[int, int], None]
+"""Told after every chunk how many bytes of how many were read."""
+
+_converter = cattrs.Converter()
+
+
+@attrs.frozen
+class RunFiles:
+    """The files of a run while it goes on.
+
+    Attributes:
+        output: what it makes.
+        rejects: the rejected records, one JSON object a line.
+        receipt: the receipt.
+        progress: told how far it is.
+    """
+
+    output: AtomicFile
+    rejects: AtomicFile
+    receipt: AtomicFile
+    progress: Progress | None
+
+    def tell(self, source: Source) -> None:
+        """Tell how much of a source was read."""
+        if self.progress is not None:
+            self.progress(source.bytes_read, source.size)
+
+
+def run_paths(source: Path, output: Path, rejects: Path | None) -> tuple[Path, Path, Path]:
+    """Where a run writes its output, its rejects and its receipt.
+
+    Args:
+        source: what is read.
+        output: what is made; the receipt goes beside it, with ``.receipt.json`` after its name.
+        rejects: where rejected records go; by default beside it too, with ``.rejects.jsonl``.
+
+    Raises:
+        OutputError: the output is a folder by its name, such as ``.``, or two files are one.
+    """
+    if not output.name:
+        raise OutputError(f"{output}: a folder, expected the name of a file to write")
+    refused = rejects or output.with_name(f"{output.name}.rejects.jsonl")
+    paths = (output, refused, output.with_name(f"{output.name}.receipt.json"))
+    _check_apart(source, paths)
+    return paths
+
+
+@contextmanager
+def run_files(
+    paths: tuple[Path, Path, Path], progress: Progress | None = None
+) -> Iterator[RunFiles]:
+    """The files of a run, which take their names together when the block ends without an error.
+
+    Args:
+        paths: from ``run_paths``.
+        progress: told how far the run is.
+
+    Raises:
+        OutputError: a file cannot be written; nothing is left under its name.
+    """
+    with atomic_files(*paths) as (output, rejects, receipt):
+        yield RunFiles(output, rejects, receipt, progress)
+
+
+def _check_apart(source: Path, paths: Sequence[Path]) -> None:
+    """That input and outputs are different files, and that the next run reads none of these."""
+    places, inside = [output_place(path) for path in paths], False
+    # a name that leads nowhere is told when it is read
+    with suppress(OSError, ValueError):
+        place = Path(os.path.realpath(source))
+        inside = place.is_dir() and any(each.parent == place for each in places)
+        places.append(place)
+    if inside:
+        raise OutputError(
+            f"{paths[0]}: found an output in the folder of the records, expected another "
+            "folder: it would be read as records next time"
+        )
+    if len(set(places)) < len(places):
+        raise OutputError(
+            f"{paths[0]}: found two of input, output, rejects and receipt in one file, "
+            "expected a file for each"
+        )
+
+
+class RunReceipt:
+    """What every receipt can do; it is an attrs class whose fields are JSON values, or such."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as JSON values."""
+        fields: dict[str, Any] = _converter.unstructure(self)
+        return {"format": 1, **fields}
+
+    def to_json(self) -> str:
+        """The receipt as indented JSON with sorted keys."""
+        return json.dumps(self.to_dict(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def engine_name() -> str:
+    """The engine and its version, as receipts name it."""
+    return f"tallystick {version('tallystick')}"
+
+
+def plugin_names(registry: Registry) -> dict[str, str]:
+    """The distribution and version of each plugin, as receipts name them."""
+    return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
 @attrs.frozen
@@ -37,7 +152,7 @@ class Counts:
 
 
 @attrs.frozen
-class Receipt:
+class Receipt(RunReceipt):
     """What was scored with what.
 
     Attributes:
@@ -66,34 +181,24 @@ class Receipt:
     output_digest: str
     counts: Counts
 
-    def to_dict(self) -> dict[str, Any]:
-        """The receipt as JSON values."""
-        return {"format": 1, **attrs.asdict(self)}
 
-    def to_json(self) -> str:
-        """The receipt as indented JSON with sorted keys."""
-        return json.dumps(self.to_dict(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def receipt_of(  # noqa: PLR0913  # everything that a receipt covers
-    loaded: LoadedRuleSet,
-    registry: Registry,
-    types: Mapping[str, BoundType],
+def receipt_of(
+    rules: BoundRules,
     *,
     snapshots: Mapping[str, str] | None,
     input_digest: str,
     output_digest: str,
     counts: Counts,
 ) -> Receipt:
-    """The receipt of one run."""
-    formulas = used_formulas(loaded.rule_set)
+    """The receipt of scoring under one rule set."""
+    formulas = used_formulas(rules.rule_set)
     return Receipt(
-        rule_set=loaded.rule_set.reference,
-        rule_set_digest=loaded.digest,
-        formulas={name: registry.formulas[name].digest for name in formulas},
-        schemas={name: schema_digest(bound.schema) for name, bound in types.items()},
-        engine=f"tallystick {version('tallystick')}",
-        plugins={p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()},
+        rule_set=rules.rule_set.reference,
+        rule_set_digest=rules.digest,
+        formulas={name: rules.registry.formulas[name].digest for name in formulas},
+        schemas={name: schema_digest(bound.schema) for name, bound in rules.types.items()},
+        engine=engine_name(),
+        plugins=plugin_names(rules.registry),
         snapshots=snapshots,
         input_digest=input_digest,
         output_digest=output_digest,

@@ -13,14 +13,13 @@ import attrs
 from tallystick.errors import RecordError, TallystickError
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
-from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.decoding import MissedDeadline
 from tallystick.records.rejects import Reject
 from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
-from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules, bind_rules
 from tallystick.scoring.explanation import Explanation, explain
 from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
@@ -36,11 +35,11 @@ from tallystick.scoring.threshold_snapshots import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallystick.scoring.batch import BatchScorer, ResultBatch
-    from tallystick.scoring.executors.work import Engine
-    from tallystick.scoring.files import Progress
-    from tallystick.scoring.gathering import Decode, Item
-    from tallystick.scoring.receipt import Receipt
+    from tallystick.records.decoding import Decoded, Item
+    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.executors.executor import Executor
+    from tallystick.scoring.facts.results import Scoring
+    from tallystick.scoring.receipt import Progress, Receipt
 
 RecordLike = Mapping[str, Any] | str | bytes
 """A record: a mapping of JSON values, or a line of JSON."""
@@ -77,42 +76,13 @@ def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:
     Raises:
         RuleSetError: its formulas, types and schemas do not fit; ``problems`` holds all of it.
     """
-    types = bind_rule_set(loaded, registry)
-    return Scorer(loaded, registry, types, {name: bound.seeds for name, bound in types.items()})
+    rules = bind_rules(loaded, registry)
+    return Scorer(rules.loaded, rules.registry, rules.types, rules.thresholds)
 
 
 @attrs.frozen(eq=False, slots=False)
-class Scorer:
-    """One rule set, ready to score records of its skill types.
-
-    Attributes:
-        loaded: the rule set and where it comes from.
-        registry: the plugins that it was bound with.
-        types: the bound skill types, by name.
-        thresholds: the tier thresholds of each type in nano; without a state, the seeds.
-        pinned: by epoch, the snapshots whose thresholds its records are scored by instead.
-    """
-
-    loaded: LoadedRuleSet
-    registry: Registry
-    types: Mapping[str, BoundType]
-    thresholds: Mapping[str, Thresholds]
-    pinned: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict)
-
-    @property
-    def rule_set(self) -> RuleSet:
-        """The rule set as a value."""
-        return self.loaded.rule_set
-
-    @property
-    def digest(self) -> str:
-        """The digest of what the rule set means."""
-        return self.loaded.digest
-
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis of every type, each once, sorted."""
-        return tuple(sorted({n for bound in self.types.values() for n in bound.axis_order}))
+class Scorer(BoundRules):
+    """One rule set, ready to score records of its skill types."""
 
     def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
         """The same rule set with other tier thresholds for some types, such as those of a state.
@@ -190,7 +160,7 @@ class Scorer:
         format_name: str | None = None,
         rejects: str | Path | None = None,
         progress: Progress | None = None,
-        engine: Engine | None = None,
+        executor: Executor | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -199,16 +169,16 @@ class Scorer:
             output: where the results go; rejects and a receipt go beside it.
             format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
             rejects: where rejected records go instead.
-            progress: told after every batch how many bytes of how many were read.
-            engine: whose workers score the records, such as ``Local(2)``; by default this process
-                does, and the files are the same.
+            progress: told after every chunk how many bytes of how many were read.
+            executor: who scores the records, such as ``Local(2)``; by default this process, and the
+                files are the same.
 
         Raises:
             InputError: the file cannot be read.
             OutputError: a file cannot be written; nothing is left under its final name.
             EngineError: the workers cannot be used; as above.
         """
-        from tallystick.scoring.files import score_file  # noqa: PLC0415  # loads NumPy
+        from tallystick.scoring.run import score_file  # noqa: PLC0415  # loads NumPy
 
         return score_file(
             self,
@@ -217,12 +187,12 @@ class Scorer:
             format_name=format_name,
             rejects=None if rejects is None else Path(rejects),
             progress=progress,
-            engine=engine,
+            executor=executor,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
-        return self.score_items(lines, self.decoder.decode, first)
+        return self.score_decoded(self.decoder.records(lines, first), lines, first)
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
         """The results of rows with the fields of records, as columns.
@@ -230,20 +200,23 @@ class Scorer:
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
         """
-        from tallystick.io.tables import rows as records_of  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import rows as mappings  # noqa: PLC0415  # heavy
 
-        return self.score_items(records_of(rows, first), self.decoder.convert, first)
+        items = list(mappings(rows, first))
+        return self.score_decoded(self.decoder.records(items, first), items, first)
 
-    def score_items(self, items: Iterable[Item], decode: Decode, first: int = 1) -> ResultBatch:
-        """The results of consecutive records in any form, as columns.
+    def score_decoded(
+        self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
+    ) -> ResultBatch:
+        """The results of records that are decoded, as columns.
 
         Args:
-            items: the records as they came.
-            decode: makes a record of an item and its number, or says why not; it is called once
-                for each item, in order, and usually asks ``decoder``.
+            records: what ``decoder`` made of the items, or of some of them, with their numbers in
+                order; it is read once.
+            items: consecutive lines or mappings.
             first: the number of the first.
         """
-        return self._batches.score(items, decode, first)
+        return self._columns.records(records, items, first)
 
     def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
         """Every step behind the result of one record.
@@ -294,15 +267,10 @@ class Scorer:
         return None if reputation is None else reputation.consensus_event(value)
 
     @cached_property
-    def decoder(self) -> Decoder:
-        """Decodes the records of the skill types."""
-        return Decoder({name: bound.schema for name, bound in self.types.items()})
+    def _columns(self) -> Scoring:
+        from tallystick.scoring.facts.results import Scoring  # noqa: PLC0415  # loads NumPy
 
-    @cached_property
-    def _batches(self) -> BatchScorer:
-        from tallystick.scoring.batch import BatchScorer  # noqa: PLC0415  # loads NumPy
-
-        return BatchScorer(self.types, self.thresholds, self.axis_names, self.pinned)
+        return Scoring(self)
 
     def _bound(self, skill_type: str) -> BoundType:
         if skill_type not in self.types:

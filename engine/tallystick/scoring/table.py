@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,12 +31,12 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     """The results of a batch."""
     schema = schema_of(batch.axes)
     columns = {
-        "record": _plain(batch.record, pa.int64()),
-        "skill_type": _plain(batch.skill_type, pa.string()),
-        "task_id": _plain(batch.task_id, pa.string()),
-        "miner_uid": _plain(batch.miner_uid, pa.int64()),
-        "miner_hotkey": _plain(batch.miner_hotkey, pa.string()),
-        "role": _plain(batch.role, pa.string()),
+        "record": pa.array(batch.record),
+        "skill_type": _decoded(batch.skill_type),
+        "task_id": _decoded(batch.task_id),
+        "miner_uid": pa.array(batch.miner_uid),
+        "miner_hotkey": _decoded(batch.miner_hotkey),
+        "role": _decoded(batch.role),
         "tier": _tiers(batch),
         "axes": pa.StructArray.from_arrays(
             [_decimal(column) for column in batch.axes.values()],
@@ -47,10 +47,9 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     return pa.record_batch([columns[name] for name in FIELDS], schema=schema)
 
 
-def _plain(values: Any, kind: pa.DataType) -> pa.Array:  # noqa: ANN401  # a list or an array
-    if isinstance(values, pa.DictionaryArray):
-        return values.dictionary_decode()
-    return values if isinstance(values, pa.Array) else pa.array(values, kind)
+def _decoded(texts: pa.Array) -> pa.Array:
+    """Texts, also of a dictionary of texts."""
+    return texts.dictionary_decode() if isinstance(texts, pa.DictionaryArray) else texts
 
 
 def _tiers(batch: ResultBatch) -> pa.Array:

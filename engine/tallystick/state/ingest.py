@@ -12,27 +12,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import msgspec
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import RefusedError
+from tallystick.io.chunks import Chunk
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.io.tables import rows as records_of
-from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
+from tallystick.records.decoding import MISSED, Decoded, Decoder, MissedDeadline
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
-from tallystick.scoring.gathering import Decode, Item
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
@@ -42,9 +41,6 @@ from tallystick.state.miners import has_declared
 from tallystick.state.model import State
 from tallystick.state.reputation import consensus_event
 from tallystick.state.rules import StateRules, state_rules_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -63,8 +59,6 @@ Known = Mapping[bytes, StateEvent]
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
 
-_SET_ASIDE = Reject(0, "", "", "", "")
-"""What scoring is told of a late event: nothing to score."""
 _NEGATIVE_ZERO = b"-0.0"
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -229,7 +223,7 @@ def events_of(source: Path, scorer: Scorer) -> Iterator[EventBatch]:
     Raises:
         InputError: the file cannot be read, or has no records.
     """
-    return source_of(source).batches(EventDecoder(scorer))
+    return map(EventDecoder(scorer).events, source_of(source))
 
 
 @attrs.frozen
@@ -259,47 +253,32 @@ class EventDecoder:
         types = self.scorer.types.items()
         return frozenset(name for name, bound in types if CONSENSUS in bound.absent)
 
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> EventBatch:
-        """The events of consecutive lines of JSON; ``first`` is the first's number."""
-        records, late = self.scorer.decoder.decode, list[Line]()
-
-        def decode(line: bytes, number: int) -> Record | MissedDeadline | Reject:
-            if not _is_event(line):
-                return records(line, number)
-            event = self._events.decode(line, number)
-            if isinstance(event, Reject):
-                return event
-            late.append((number, _late_event(event)))
-            return _SET_ASIDE
-
-        return self._taken(lines, decode, first, late)
-
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> EventBatch:
-        """The events of rows with the fields of records.
+    def events(self, chunk: Chunk) -> EventBatch:
+        """The events of one chunk.
 
         Raises:
-            InputError: a value has no equal in Python, such as text that is not UTF-8.
+            InputError: it cannot be read, or holds facts alone.
         """
-        return self._taken(records_of(rows, first), self.scorer.decoder.convert, first, [])
+        items, decoder = chunk.items(), self.scorer.decoder
+        decoded: dict[int, Decoded] = {}
+        late, rejects = list[Line](), list[Reject]()
+        for number, item in enumerate(items, chunk.first):
+            if not isinstance(item, bytes):
+                decoded[number] = decoder.convert(item, number)
+            elif not _is_event(item):
+                decoded[number] = decoder.decode(item, number)
+            elif isinstance(event := self._events.decode(item, number), Reject):
+                rejects.append(event)
+            else:
+                late.append((number, _late_event(event)))
+        results = self.scorer.score_decoded(decoded.items(), items, chunk.first)
+        events = sorted([*self._scored(results, decoded), *late], key=itemgetter(0))
+        return EventBatch(events, sorted([*results.rejects, *rejects], key=lambda each: each.line))
 
-    def _taken(
-        self, items: Iterable[Item], decode: Decode, first: int, late: list[Line]
-    ) -> EventBatch:
-        decoded: dict[int, Any] = {}
-
-        def keep(item: Item, number: int) -> Record | MissedDeadline | Reject:
-            found = decoded[number] = decode(item, number)
-            return found
-
-        results = self.scorer.score_items(items, keep, first)
-        events = list(self._scored(results, decoded))
-        rejects = [reject for reject in results.rejects if reject is not _SET_ASIDE]
-        return EventBatch(sorted(events + late, key=itemgetter(0)) if late else events, rejects)
-
-    def _scored(self, results: ResultBatch, decoded: dict[int, Any]) -> Iterator[Line]:
+    def _scored(self, results: ResultBatch, decoded: Mapping[int, Any]) -> Iterator[Line]:
         quality, emission = _column(results, "quality"), _column(results, "emission")
         consensus = _column(results, CONSENSUS)
-        for row, line in enumerate(results.record):
+        for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
                 record = record.record

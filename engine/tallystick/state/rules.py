@@ -24,7 +24,7 @@ from tallystick.rules.reading import LoadedRuleSet, read_again
 from tallystick.rules.sections import Epochs, Groups, Reputation
 
 if TYPE_CHECKING:
-    from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.threshold_snapshots import Thresholds
     from tallystick.scoring.tiers import Tiers
     from tallystick.state.chain import Entry
@@ -137,9 +137,9 @@ class StateRules:
         return section
 
 
-def state_rules_of(scorer: Scorer) -> StateRules:
-    """The rules of a state that follows the rule set of a scorer."""
-    return StateRules(scorer.loaded, scorer.registry)
+def state_rules_of(rules: BoundRules) -> StateRules:
+    """The rules of a state that follows the bound rule set."""
+    return StateRules(rules.loaded, rules.registry)
 
 
 def genesis_rules(

@@ -20,7 +20,7 @@ from tallystick.numbers.nano import from_decimal, publish
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 
 RECORDS = [*lines(5, 1_200), b'{"skill_type": "workflow"}\n', b"[]\n"]
@@ -280,7 +280,7 @@ def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
         alone, with_workers = list[FlipRows](), list[FlipRows]()
         reader = reader_of(path, candidates)
         outcome = outcome_of(reader, candidates, on_flips=alone.append)
-        again = outcome_of(reader, candidates, on_flips=with_workers.append, engine=Local(2))
+        again = outcome_of(reader, candidates, on_flips=with_workers.append, executor=Local(2))
         assert again == outcome
         assert [told(rows) for rows in with_workers] == [told(rows) for rows in alone]
 

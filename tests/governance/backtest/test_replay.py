@@ -1,9 +1,10 @@
 """A replay gives what a ledger gives that is fed the same records, epoch by epoch."""
 
 import json
+import pickle
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
+from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.executors.work import Answer, Task, Work
 from tallystick.state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(6))
@@ -143,7 +144,7 @@ def test_workers_replay_the_same(tmp_path: Path) -> None:
     alone, with_workers = list[EpochState](), list[EpochState]()
     reader = reader_of(path, candidates)
     outcome = outcome_of(reader, candidates, on_epoch=alone.append)
-    again = outcome_of(reader, candidates, on_epoch=with_workers.append, engine=Local(2))
+    again = outcome_of(reader, candidates, on_epoch=with_workers.append, executor=Local(2))
     assert again == outcome
     assert with_workers == alone
     assert {each.candidate for each in alone} == set(range(len(candidates)))
@@ -162,13 +163,17 @@ def test_a_worker_refuses_a_history_that_is_another_one(tmp_path: Path) -> None:
 
 @attrs.frozen
 class Changing:
-    """An engine under whose hands a file changes after the first task."""
+    """An executor under whose hands a file changes after the first task."""
 
     path: Path
+    is_elsewhere = True
 
-    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
+    def map(
+        self, function: Function[Task, Answer], tasks: Iterable[Task]
+    ) -> Generator[Answer, None, None]:
+        sent = pickle.loads(pickle.dumps(function))  # noqa: S301  # its own
         for task in tasks:
-            yield work(task)
+            yield sent(task)
             self.path.write_bytes(self.path.read_bytes() + b"{}\n")
 
 

@@ -17,7 +17,7 @@ SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of some twenty records, which is decided by who cuts."""
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 20_000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 20_000)
 
 
 @pytest.fixture(scope="session")

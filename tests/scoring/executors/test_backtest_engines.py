@@ -17,7 +17,7 @@ from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.run import extract_file
 
 # half a minute of starting processes; tests of facts and scores on them always run
 pytestmark = pytest.mark.slow
@@ -69,7 +69,7 @@ def test_the_files_are_those_of_one_process(  # noqa: PLR0913  # fixtures and pa
     assert len(here) == (7 if with_state else 5)
     for engine in (Local(2), Cluster(cluster.scheduler_address)):
         place = tmp_path / type(engine).__name__
-        found = files(histories[form], candidates, place, with_state=with_state, engine=engine)
+        found = files(histories[form], candidates, place, with_state=with_state, executor=engine)
         assert found == here
 
 
@@ -91,7 +91,9 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
             os.kill(pids[0], signal.SIGKILL)
 
     here = files(histories["lines"], candidates, tmp_path / "here")
-    found = files(histories["lines"], candidates, tmp_path / "there", engine=engine, progress=kill)
+    found = files(
+        histories["lines"], candidates, tmp_path / "there", executor=engine, progress=kill
+    )
     assert found == here
     assert len(told) > 20
     assert told == sorted(told)
@@ -109,7 +111,7 @@ def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(
             os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
-        backtest(histories["lines"], candidates, tmp_path / "out", engine=Local(2), progress=kill)
+        backtest(histories["lines"], candidates, tmp_path / "out", executor=Local(2), progress=kill)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,7 +131,7 @@ def test_a_worker_with_another_plugin_is_refused(
     changed = (attrs.evolve(candidates[0], scorer=other), *candidates[1:])
     where = r"worker tcp://\S+: " if which == "cluster" else "^"
     with pytest.raises(EngineError, match=where + "found the plugin skills to be "):
-        backtest(histories["lines"], changed, tmp_path / "out", engine=engine)
+        backtest(histories["lines"], changed, tmp_path / "out", executor=engine)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,5 +140,5 @@ def test_a_cluster_that_cannot_be_reached_is_told_and_leaves_nothing(
 ) -> None:
     nowhere = Cluster("tcp://127.0.0.1:9", patience=2)
     with pytest.raises(EngineError, match=r"tcp://127\.0\.0\.1:9: the cluster cannot be reached"):
-        backtest(histories["lines"], candidates, tmp_path / "out", engine=nowhere)
+        backtest(histories["lines"], candidates, tmp_path / "out", executor=nowhere)
     assert list(tmp_path.iterdir()) == []

@@ -11,10 +11,10 @@ from distributed import LocalCluster
 
 import tallystick
 from tallystick.errors import EngineError, InputError
-from tallystick.io.chunks import Piece
+from tallystick.io.chunks import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
-from tallystick.scoring.executors.scored import Scoring, ScoringTask
-from tallystick.scoring.executors.scorer_spec import ScorerSpec
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.run import ScoringSpec, ScoringTask
 
 
 def files(
@@ -35,7 +35,7 @@ def test_the_files_are_those_of_one_process(
     scorer: tallystick.Scorer, engine: Cluster, records: Path, tmp_path: Path, name: str
 ) -> None:
     one = files(scorer, records, tmp_path / "one" / name)
-    assert files(scorer, records, tmp_path / "two" / name, engine=engine) == one
+    assert files(scorer, records, tmp_path / "two" / name, executor=engine) == one
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
@@ -50,7 +50,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
             os.kill(killed, signal.SIGKILL)
 
     killed = process_of(cluster)
-    two = files(scorer, records, tmp_path / "two" / "out.parquet", engine=engine, progress=kill)
+    two = files(scorer, records, tmp_path / "two" / "out.parquet", executor=engine, progress=kill)
     assert two == one
     assert len(told) > 20
     assert killed not in processes(cluster)
@@ -75,7 +75,7 @@ def test_a_worker_with_another_plugin_is_refused_by_name(
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
     other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
     with pytest.raises(EngineError, match=r"worker tcp://\S+: found the plugin skills to be "):
-        other.score_file(records, tmp_path / "out.csv", engine=engine)
+        other.score_file(records, tmp_path / "out.csv", executor=engine)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,19 +97,25 @@ def test_a_worker_of_another_kind_is_refused(
     change: dict[str, object],
     message: str,
 ) -> None:
-    recipe = ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds)
-    work = Scoring(attrs.evolve(recipe, **change), "csv")
+    spec = ScorerSpec.of(scorer)
+    installation = {key: value for key, value in change.items() if key != "digest"}
+    changed = attrs.evolve(
+        spec,
+        installation=attrs.evolve(spec.installation, **installation),
+        digest=change.get("digest", spec.digest),
+    )
+    function = PortableFunction(lambda: ScoringSpec(changed, "csv"))
     with pytest.raises(EngineError, match=r"worker tcp://\S+: " + message):
-        list(engine.run(work, [ScoringTask(Piece(records, 0, 3, 1, 0))]))
+        list(engine.map(function, [ScoringTask(FileChunk(records, 0, 3, 1, 0))]))
 
 
 def test_a_worker_that_does_not_see_the_file_is_named(
     scorer: tallystick.Scorer, engine: Cluster
 ) -> None:
-    work = Scoring(ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds), "csv")
-    piece = Piece(Path("/nowhere/records.jsonl"), 0, 3, 1, 0)
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(scorer), "csv"))
+    piece = FileChunk(Path("/nowhere/records.jsonl"), 0, 3, 1, 0)
     with pytest.raises(InputError, match=r"worker tcp://\S+: /nowhere/records.jsonl: no such"):
-        list(engine.run(work, [ScoringTask(piece)]))
+        list(engine.map(function, [ScoringTask(piece)]))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://", "udp://x:1", ""])
@@ -118,7 +124,7 @@ def test_a_cluster_that_cannot_be_reached_is_told_soon(
 ) -> None:
     before = time.monotonic()
     with pytest.raises(EngineError, match="the cluster cannot be reached"):
-        scorer.score_file(records, tmp_path / "out.csv", engine=Cluster(address, patience=2))
+        scorer.score_file(records, tmp_path / "out.csv", executor=Cluster(address, patience=2))
     assert time.monotonic() - before < 10
     assert list(tmp_path.iterdir()) == []
 
@@ -129,5 +135,5 @@ def test_a_cluster_without_workers_is_told(
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         engine = Cluster(empty.scheduler_address, patience=1)
         with pytest.raises(EngineError, match="found a cluster without workers"):
-            scorer.score_file(records, tmp_path / "out.csv", engine=engine)
+            scorer.score_file(records, tmp_path / "out.csv", executor=engine)
     assert list(tmp_path.iterdir()) == []

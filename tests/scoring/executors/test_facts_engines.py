@@ -16,14 +16,14 @@ from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.errors import EngineError, InputError
-from tallystick.io.chunks import Piece
+from tallystick.io.chunks import FileChunk
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.files import extract_file
-from tallystick.scoring.facts.source import FactsPiece
-from tallystick.scoring.facts.work import Extracting
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.facts.run import ExtractionSpec, extract_file
+from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.run import ScoringSpec, ScoringTask
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 COUNT = 900
@@ -96,7 +96,7 @@ def test_every_path_gives_the_digest_of_scoring_one_by_one(  # noqa: PLR0913, PL
     tmp_path: Path,
 ) -> None:
     expected = "".join(f"{each.to_json()}\n" for each in one_by_one).encode()
-    receipt = scorer.score_file(forms[form], tmp_path / "out.jsonl", engine=engine)
+    receipt = scorer.score_file(forms[form], tmp_path / "out.jsonl", executor=engine)
     assert receipt.output_digest == f"sha256:{hashlib.sha256(expected).hexdigest()}"
     assert (tmp_path / "out.jsonl").read_bytes() == expected
 
@@ -120,7 +120,7 @@ def test_every_path_gives_the_same_bytes_of_parquet(  # noqa: PLR0913, PLR0917  
     form: str,
     tmp_path: Path,
 ) -> None:
-    scorer.score_file(forms[form], tmp_path / "out.parquet", engine=engine)
+    scorer.score_file(forms[form], tmp_path / "out.parquet", executor=engine)
     assert (tmp_path / "out.parquet").read_bytes() == as_table
 
 
@@ -152,7 +152,7 @@ def test_a_cluster_takes_the_facts_of_one_process(
 ) -> None:
     one = files(forms[form], tmp_path / "one" / "facts.parquet")
     assert len(one) == 3
-    assert files(forms[form], tmp_path / "two" / "facts.parquet", engine=shared) == one
+    assert files(forms[form], tmp_path / "two" / "facts.parquet", executor=shared) == one
 
 
 def kills_after(number: int, cluster: LocalCluster) -> Callable[..., None]:
@@ -187,7 +187,7 @@ def test_facts_survive_a_worker_that_is_killed_in_the_middle(
     before = _alive(whole)
     one = files(records, tmp_path / "one" / "facts.parquet")
     kill = kills_after(2, whole)
-    assert files(records, tmp_path / "two" / "facts.parquet", engine=shared, progress=kill) == one
+    assert files(records, tmp_path / "two" / "facts.parquet", executor=shared, progress=kill) == one
     assert _alive(whole) != before
 
 
@@ -199,7 +199,7 @@ def test_facts_are_found_by_workers_of_another_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(forms["facts.parquet"].parent)
-    receipt = scorer.score_file(Path("facts.parquet"), tmp_path / "out.jsonl", engine=shared)
+    receipt = scorer.score_file(Path("facts.parquet"), tmp_path / "out.jsonl", executor=shared)
     assert receipt.counts.records == COUNT
 
 
@@ -213,9 +213,13 @@ def test_facts_are_found_by_workers_of_another_folder(
 def test_a_worker_that_would_take_other_facts_is_refused_by_name(
     shared: Cluster, records: Path, change: dict[str, object], message: str
 ) -> None:
-    work = attrs.evolve(Extracting.of(catalog_of(installed())), **change)
+    spec = ExtractionSpec.of(installed())
+    if "engine" in change:
+        change = {"installation": attrs.evolve(spec.installation, **change)}
+    changed = attrs.evolve(spec, **change)
+    function = PortableFunction(lambda: changed)
     with pytest.raises(EngineError, match=r"worker tcp://\S+: " + message):
-        list(shared.run(work, [Piece(records, 0, 3, 1, 0)]))
+        list(shared.map(function, [FileChunk(records, 0, 3, 1, 0)]))
 
 
 @pytest.mark.parametrize("which", ["local", "cluster"])
@@ -223,17 +227,14 @@ def test_a_facts_file_that_changes_is_refused(
     scorer: tallystick.Scorer, shared: Cluster, forms: Mapping[str, Path], which: str
 ) -> None:
     engine = shared if which == "cluster" else Local(1)
-    from tallystick.scoring.executors.scored import Scoring, ScoringTask  # noqa: PLC0415
-    from tallystick.scoring.executors.scorer_spec import ScorerSpec  # noqa: PLC0415
-
-    work = Scoring(ScorerSpec.of(scorer.loaded, scorer.registry, scorer.thresholds), "csv")
-    piece = FactsPiece(forms["facts.parquet"], 0, 0, 12345)
+    function = PortableFunction(lambda: ScoringSpec(ScorerSpec.of(scorer), "csv"))
+    chunk = FactsChunk(forms["facts.parquet"], 0, 0, 12345)
     with pytest.raises(InputError, match=r"facts\.parquet: found another facts file than before"):
-        list(engine.run(work, [ScoringTask(piece)]))
+        list(engine.map(function, [ScoringTask(chunk)]))
 
 
 def test_facts_of_a_cluster_that_cannot_be_reached(records: Path, tmp_path: Path) -> None:
     nowhere = Cluster("tcp://127.0.0.1:9", patience=2)
     with pytest.raises(EngineError, match=r"tcp://127\.0\.0\.1:9: the cluster cannot be reached"):
-        extract_file(records, tmp_path / "facts.parquet", installed(), engine=nowhere)
+        extract_file(records, tmp_path / "facts.parquet", installed(), executor=nowhere)
     assert list(tmp_path.iterdir()) == []

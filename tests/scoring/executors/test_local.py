@@ -16,8 +16,9 @@ from scoring.executors.raising import Raising
 
 import tallystick
 from tallystick.errors import EngineError, InputError, TallystickError
+from tallystick.scoring.executors.executor import InProcess
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.files import Progress
+from tallystick.scoring.receipt import Progress
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 RULES = "skills@1.0.0"
@@ -28,8 +29,8 @@ def files(
 ) -> dict[str, bytes]:
     """The bytes of every file of a run."""
     folder.mkdir()
-    engine = Local(workers) if workers else None
-    scorer.score_file(source, folder / name, engine=engine)
+    executor = Local(workers) if workers else InProcess()
+    scorer.score_file(source, folder / name, executor=executor)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -123,10 +124,10 @@ def test_a_worker_that_is_killed_ends_the_run_and_leaves_nothing(
             os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
-        scorer.score_file(records, tmp_path / "out.csv", engine=Local(2), progress=once(kill))
+        scorer.score_file(records, tmp_path / "out.csv", executor=Local(2), progress=once(kill))
     assert list(tmp_path.iterdir()) == []
     assert workers_of(os.getpid()) <= others
-    scorer.score_file(records, tmp_path / "out.csv", engine=Local(2))
+    scorer.score_file(records, tmp_path / "out.csv", executor=Local(2))
 
 
 class StoppedError(Exception):
@@ -143,7 +144,7 @@ def test_workers_end_with_a_run_that_its_caller_stops(
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        scorer.score_file(records, tmp_path / "out.csv", engine=Local(2), progress=once(stop))
+        scorer.score_file(records, tmp_path / "out.csv", executor=Local(2), progress=once(stop))
     assert list(tmp_path.iterdir()) == []
     assert workers_of(os.getpid()) <= others
 
@@ -158,7 +159,7 @@ def test_a_file_that_changes_is_refused(
         scorer.score_file(
             source,
             tmp_path / "out" / "out.csv",
-            engine=Local(2),
+            executor=Local(2),
             progress=once(lambda: source.write_bytes(b"{}\n" * 500_000)),
         )
     assert list((tmp_path / "out").iterdir()) == []
@@ -171,11 +172,11 @@ def test_a_worker_with_another_plugin_is_refused(
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
     other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
     with pytest.raises(EngineError, match=r"found the plugin skills to be .*expected .* 0\.0\.1"):
-        other.score_file(records, tmp_path / "out.csv", engine=Local(2))
+        other.score_file(records, tmp_path / "out.csv", executor=Local(2))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_few_pieces_are_asked_for_ahead() -> None:
+def test_few_tasks_are_asked_for_ahead() -> None:
     asked = []
 
     def tasks() -> Iterator[int]:
@@ -183,7 +184,7 @@ def test_few_pieces_are_asked_for_ahead() -> None:
             asked.append(number)
             yield number
 
-    answers = Local(2).run(abs, tasks())
+    answers = Local(2).map(abs, tasks())
     for number, answer in enumerate(answers):
         assert answer == number
         assert len(asked) <= number + 6
@@ -202,7 +203,7 @@ def test_an_error_of_a_worker_is_told_here(
     error: type[Exception], kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind, match=message):
-        list(Local(1).run(Raising(error), [7]))
+        list(Local(1).map(Raising(error), [7]))
 
 
 LARGE = 30

@@ -1,4 +1,4 @@
-"""What every engine has in common: order, a bound on what is begun, and errors that travel."""
+"""What every executor has in common: order, a bound on what is begun, and errors that travel."""
 
 import sys
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner
 
-from tallystick.cli.engine_options import engine_of
+from tallystick.cli.executor_options import executor_of
 from tallystick.cli.main import cli
 from tallystick.diagnostics import problem
 from tallystick.errors import EngineError, InputError, RecordError, RuleSetError
 from tallystick.scoring.executors.cluster import Cluster
+from tallystick.scoring.executors.executor import Failure, InProcess, attempted, in_order
 from tallystick.scoring.executors.local import Local
-from tallystick.scoring.executors.work import Failure, attempted, in_order
 
 
 def test_results_come_in_the_order_of_the_tasks_and_few_are_begun() -> None:
@@ -65,9 +65,9 @@ def test_an_error_travels_as_what_it_says(
 
 
 def test_options_say_who_works() -> None:
-    assert engine_of(1, None) is None
-    assert engine_of(3, None) == Local(3)
-    assert engine_of(1, "tcp://x:1") == Cluster("tcp://x:1")
+    assert executor_of(1, None) == InProcess()
+    assert executor_of(3, None) == Local(3)
+    assert executor_of(1, "tcp://x:1") == Cluster("tcp://x:1")
 
 
 def test_one_engine_can_be_asked_for() -> None:
@@ -80,4 +80,4 @@ def test_one_engine_can_be_asked_for() -> None:
 def test_a_cluster_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineError, match=r"pip install 'tallystick\[cluster\]'"):
-        list(Cluster("tcp://x:1").run(abs, [1]))
+        list(Cluster("tcp://x:1").map(abs, [1]))

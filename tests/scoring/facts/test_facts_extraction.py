@@ -12,12 +12,13 @@ from generators import SKILL_TYPES, lines, record
 import tallystick
 from tallystick.formula.facts import is_opaque, reader_of
 from tallystick.formula.tree import Node
+from tallystick.io import tables
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.extraction import compile_extraction
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.extraction import every_fact
 
 CATALOGUES = catalog_of(installed())
 
@@ -29,7 +30,7 @@ def records() -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def batch(records: list[bytes]) -> FactBatch:
-    return Extractor(CATALOGUES).lines(records)
+    return every_fact(CATALOGUES).facts(records)
 
 
 def test_every_installed_type_has_a_catalogue() -> None:
@@ -91,15 +92,16 @@ def test_facts_are_those_of_the_records_taken_alone(records: list[bytes], batch:
 
 
 def test_rows_have_the_facts_of_their_lines(records: list[bytes]) -> None:
-    extractor = Extractor(CATALOGUES)
+    extractor = every_fact(CATALOGUES)
     for name in SKILL_TYPES:
         whole = [each for each in map(json.loads, records) if each["skill_type"] == name]
         # Arrow has no union of numbers and objects, and makes structs of maps
         plain = [{k: v for k, v in each.items() if k != "consensus"} for each in whole]
         simple = [each for each in plain if name != "workflow" and "submission" in each]
         if simple:
-            of_rows = extractor.rows(pa.RecordBatch.from_struct_array(pa.array(simple)), 5)
-            of_lines = extractor.lines([json.dumps(each).encode() for each in simple], 5)
+            table = pa.RecordBatch.from_struct_array(pa.array(simple))
+            of_rows = extractor.facts(list(tables.rows(table, 5)), 5)
+            of_lines = extractor.facts([json.dumps(each).encode() for each in simple], 5)
             assert of_rows.rejects == of_lines.rejects
             assert equal(of_rows, of_lines)
 
@@ -124,7 +126,7 @@ def test_what_a_type_requires_is_enforced(answered: bool) -> None:
     if not answered:
         whole = {k: v for k, v in whole.items() if k not in ("submission", "checks")}
         whole["events"] = ["missed_deadline"]
-    found = Extractor(CATALOGUES).lines([json.dumps(whole).encode()], 7)
+    found = every_fact(CATALOGUES).facts([json.dumps(whole).encode()], 7)
     assert not found.types
     assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50.0")]
 
@@ -133,7 +135,7 @@ def test_rejects_are_those_of_scoring(scorers: dict[str, tallystick.Scorer]) -> 
     rng = random.Random(9)
     types = [name for name in SKILL_TYPES if name != "workflow"]
     bad = [json.dumps(record(rng, rng.choice(types), valid=False)).encode() for _ in range(300)]
-    found = Extractor(CATALOGUES).lines(bad).rejects
+    found = every_fact(CATALOGUES).facts(bad).rejects
     expected = scorers["skills@1.0.0"].score_lines(bad).rejects
     unknown = {r.line for r in expected if r.code == "unknown-skill-type"}
     assert [r for r in found if r.line not in unknown and r.path != "skill_type"] == [

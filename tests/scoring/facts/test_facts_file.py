@@ -22,10 +22,10 @@ from tallystick.resources import folder
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.file import FactsWriter, about, read
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.file import FactsRequest, FactsWriter, facts_metadata, read
 from tallystick.scoring.facts.metadata import KEY, sealed
+from tallystick.scoring.facts.run import extract_file
 
 CATALOGUES = catalog_of(installed())
 CHUNK = 64
@@ -38,13 +38,13 @@ def records() -> list[bytes]:
         found = [line.rstrip(b"\n") for line in lines(4, 400)]
         found[63:65] = [b"{}", b"[]"]
         _CACHE["records"] = found
-        _CACHE["extractor"] = Extractor(CATALOGUES)
+        _CACHE["extractor"] = every_fact(CATALOGUES)
     return list(_CACHE["records"])
 
 
 def extracted(data: list[bytes], first: int = 1) -> FactBatch:
     records()
-    found: FactBatch = _CACHE["extractor"].lines(data, first)
+    found: FactBatch = _CACHE["extractor"].facts(data, first)
     return found
 
 
@@ -83,8 +83,8 @@ def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> Non
     one.write_bytes(written([], 64))
     other.write_bytes(written([], 1000))
     assert one.read_bytes() != other.read_bytes()
-    assert len(list(read(one, CATALOGUES))) == -(-400 // 64)
-    assert len(list(read(other, CATALOGUES))) == 1
+    assert len(list(read(one, FactsRequest(CATALOGUES)))) == -(-400 // 64)
+    assert len(list(read(other, FactsRequest(CATALOGUES)))) == 1
     assert joined(one, "epoch") == joined(other, "epoch")
     assert joined(one, "task_id") == joined(other, "task_id")
 
@@ -93,7 +93,7 @@ def joined(path: Path, field: str) -> dict[int, Any]:
     """A field by line."""
     return {
         line: value
-        for batch in read(path, CATALOGUES)
+        for batch in read(path, FactsRequest(CATALOGUES))
         for rows in batch.types.values()
         for line, value in zip(rows.record.tolist(), getattr(rows, field).tolist(), strict=True)
     }
@@ -101,7 +101,7 @@ def joined(path: Path, field: str) -> dict[int, Any]:
 
 def test_what_is_read_is_what_was_taken(facts: Path) -> None:
     data, start = records(), 0
-    for batch in read(facts, CATALOGUES):
+    for batch in read(facts, FactsRequest(CATALOGUES)):
         taken = extracted(data[start : start + CHUNK], start + 1)
         assert (batch.first, batch.lines) == (taken.first, taken.lines)
         assert list(batch.types) == sorted(taken.types)
@@ -122,7 +122,7 @@ def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  # any part of the fact
 
 
 def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
-    groups = about(facts).groups
+    groups = facts_metadata(facts).groups
     assert [(chunk, name) for chunk, name, _ in groups] == sorted({g[:2] for g in groups})
     with pq.ParquetFile(facts) as parquet:
         for position, (_, name, rows) in enumerate(groups):
@@ -132,7 +132,11 @@ def test_row_groups_are_of_one_type_in_name_order(facts: Path) -> None:
 
 def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> None:
     plain, coded = (
-        [rows for batch in read(facts, CATALOGUES, coded=names) for rows in batch.types.values()]
+        [
+            rows
+            for batch in read(facts, FactsRequest(CATALOGUES, coded=names))
+            for rows in batch.types.values()
+        ]
         for names in ((), ("miner_hotkey", "role"))
     )
     assert coded
@@ -146,7 +150,7 @@ def test_texts_are_read_as_dictionaries_where_that_is_asked_for(facts: Path) -> 
 
 def test_only_what_is_wanted_is_read(facts: Path, scorers: dict[str, tallystick.Scorer]) -> None:
     wanted = results.wanted_by(scorers["workflow@1.0.0"])
-    for batch in read(facts, CATALOGUES, wanted, ("role",)):
+    for batch in read(facts, FactsRequest(CATALOGUES, wanted, ("role",))):
         for name, rows in batch.types.items():
             assert set(rows.facts) == set(wanted.get(name, ()))
             assert rows.role.null_count == 0
@@ -155,7 +159,7 @@ def test_only_what_is_wanted_is_read(facts: Path, scorers: dict[str, tallystick.
 
 
 def test_what_the_file_says_of_itself(facts: Path) -> None:
-    said = about(facts)
+    said = facts_metadata(facts)
     assert (said.lines, said.records, said.chunk) == (400, 398, CHUNK)
     assert said.input_digest == "sha256:0"
     stored = json.loads(pq.read_metadata(facts).metadata[KEY])
@@ -236,7 +240,7 @@ def test_other_facts_are_refused(
 ) -> None:
     changed(facts, change)
     with pytest.raises(InputError, match=message) as caught:
-        list(read(facts, CATALOGUES))
+        list(read(facts, FactsRequest(CATALOGUES)))
     assert str(caught.value).startswith(f"{facts}: ")
 
 
@@ -244,16 +248,16 @@ def test_a_file_that_lacks_facts_of_other_rule_sets_alone_is_read(
     facts: Path, scorers: dict[str, tallystick.Scorer]
 ) -> None:
     changed(facts, _fewer_facts)
-    assert list(read(facts, CATALOGUES, results.wanted_by(scorers["skills@1.0.0"])))
+    assert list(read(facts, FactsRequest(CATALOGUES, results.wanted_by(scorers["skills@1.0.0"]))))
     with pytest.raises(InputError, match="without max_budget_tao"):
-        list(read(facts, CATALOGUES, results.wanted_by(scorers["workflow@1.1.0"])))
+        list(read(facts, FactsRequest(CATALOGUES, results.wanted_by(scorers["workflow@1.1.0"]))))
 
 
 def test_records_are_no_facts(tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     pq.write_table(pa.table({"task_id": ["a"]}), path)
     with pytest.raises(InputError, match="Parquet without facts"):
-        list(read(path, CATALOGUES))
+        list(read(path, FactsRequest(CATALOGUES)))
 
 
 def test_no_facts_file_is_cut_or_corrupt_anywhere(facts: Path, tmp_path: Path) -> None:
@@ -262,7 +266,7 @@ def test_no_facts_file_is_cut_or_corrupt_anywhere(facts: Path, tmp_path: Path) -
     for cut in (0, 3, 100, len(whole) // 2, len(whole) - 1):
         bad.write_bytes(whole[:cut])
         with pytest.raises(InputError, match=r"bad\.parquet"):
-            list(read(bad, CATALOGUES))
+            list(read(bad, FactsRequest(CATALOGUES)))
     told = 0
     for place in range(4, len(whole) - 4, max(1, len(whole) // 150)):
         bad.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
@@ -287,7 +291,7 @@ def _digest(path: Path) -> list[Any]:
             {d: c.tolist() for d, c in rows.facts.items()},
             rows.role.to_pylist(),
         )
-        for batch in read(path, CATALOGUES)
+        for batch in read(path, FactsRequest(CATALOGUES))
         for rows in batch.types.values()
     ]
 
@@ -304,7 +308,7 @@ def test_a_run_writes_facts_rejects_and_a_receipt(tmp_path: Path) -> None:
     assert [json.loads(reject)["line"] for reject in rejects] == [64, 65]
     counts = receipt.counts
     assert counts.records == counts.answered + counts.missed + counts.rejected == 400
-    assert about(output).input_digest == receipt.input_digest
+    assert facts_metadata(output).input_digest == receipt.input_digest
     again = extract_file(source, tmp_path / "again.parquet", installed(), chunk=CHUNK)
     assert again.output_digest == receipt.output_digest
 
@@ -323,7 +327,7 @@ def test_workers_take_the_same_facts(tmp_path: Path) -> None:
     # several pieces
     source.write_bytes((b"\n".join(records()) + b"\n") * 12)
     alone = extract_file(source, tmp_path / "alone.parquet", installed())
-    shared = extract_file(source, tmp_path / "shared.parquet", installed(), engine=Local(2))
+    shared = extract_file(source, tmp_path / "shared.parquet", installed(), executor=Local(2))
     assert shared == alone
 
 

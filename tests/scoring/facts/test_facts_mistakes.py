@@ -19,8 +19,8 @@ from generators import SKILL_TYPES, lines
 import tallystick
 from tallystick.errors import InputError
 from tallystick.plugins.registry import installed
-from tallystick.scoring.facts.files import extract_file
 from tallystick.scoring.facts.metadata import KEY, sealed
+from tallystick.scoring.facts.run import extract_file
 
 RULES = ("--rules", "skills@1.0.0")
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]

@@ -15,8 +15,8 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts import results
 from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.extraction import Extractor
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.table import to_arrow
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
@@ -53,7 +53,7 @@ def test_facts_score_as_each_record_alone(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], rule_set: str
 ) -> None:
     scorer = scorers[rule_set]
-    found = results.score(Extractor(catalog_of(installed())).lines(history), scorer)
+    found = results.score(every_fact(catalog_of(installed())).facts(history), scorer)
     single = list(scorer.score_many(history))
     assert [r for r in single if isinstance(r, tallystick.Result)] == list(found.results())
     expected = [r for r in single if isinstance(r, tallystick.Reject)]
@@ -76,7 +76,7 @@ def test_records_of_other_types_are_rejected_as_such(
 ) -> None:
     good = [line.rstrip(b"\n") for line in lines(8, 50, ["workflow"])]
     scorer = scorers["skills@1.0.0"]
-    found = results.score(Extractor(catalog_of(installed())).lines(good), scorer)
+    found = results.score(every_fact(catalog_of(installed())).facts(good), scorer)
     assert found.rejects == scorer.score_lines(good).rejects
     assert len(found.rejects) == len(good)
 
@@ -90,7 +90,7 @@ def test_a_requirement_of_the_rule_set_rejects_with_what_the_facts_hold(
     missed = {name: value for name, value in free.items() if name not in ("submission", "checks")}
     missed["events"] = ["missed_deadline"]
     both = [json.dumps(each).encode() for each in (free, missed)]
-    facts = Extractor(catalog_of(installed())).lines(both)
+    facts = every_fact(catalog_of(installed())).facts(both)
     assert not facts.rejects
     scorer = scorers["workflow@1.1.0"]
     assert results.score(facts, scorer).rejects == scorer.score_lines(both).rejects
@@ -111,7 +111,7 @@ def test_pinned_snapshots_count(
         for epoch in range(0, 60, 2)
     }
     pinned = scorer.with_snapshots(pins)
-    facts = Extractor(catalog_of(installed())).lines(history)
+    facts = every_fact(catalog_of(installed())).facts(history)
     expected, found = pinned.score_lines(history), results.score(facts, pinned)
     assert list(found.results()) == list(expected.results())
     assert found.snapshots == expected.snapshots
@@ -165,7 +165,7 @@ def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     source.write_bytes(b"\n".join(history) + b"\n")
     extract_file(source, facts, installed())
     with pytest.raises(InputError, match="facts alone, expected records"):
-        next(source_of(facts).items())
+        next(iter(source_of(facts))).items()
     with pytest.raises(InputError, match="facts alone, expected records"):
         extract_file(facts, tmp_path / "again.parquet", installed())
     with pytest.raises(InputError, match="facts alone, expected records"):

@@ -19,7 +19,7 @@ from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.rules.structure import unstructure
 from tallystick.rules.toml import decimal_text, parse
-from tallystick.scoring.scorer import Scorer, bind
+from tallystick.scoring.bound_rules import BoundRules, bind_rules
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -39,7 +39,7 @@ class Candidate:
     """
 
     identity: Identity
-    scorer: Scorer
+    scorer: BoundRules
 
     @property
     def name(self) -> str:
@@ -139,9 +139,9 @@ def _swept(
         yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
 
 
-def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Scorer:
+def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
     try:
-        return bind(loaded, registry)
+        return bind_rules(loaded, registry)
     except RuleSetError as error:
         if not identity.changes:
             raise

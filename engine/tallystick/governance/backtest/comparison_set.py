@@ -20,11 +20,11 @@ from tallystick.formula.facts import is_opaque
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.tally import Tally
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
 from tallystick.scoring.planner import Plan, ScoreColumns, Small, Target, plan_of
-from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.threshold_snapshots import Thresholds
 
 
@@ -126,7 +126,7 @@ class AcceptanceGroup:
         plan: how they score.
     """
 
-    scorer: Scorer
+    scorer: BoundRules
     plan: Plan
 
 

@@ -30,11 +30,11 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
 )
 from tallystick.governance.backtest.history import COUNTED, Reader
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
 from tallystick.scoring.planner import score_columns
 from tallystick.scoring.result import CONSENSUS
-from tallystick.scoring.scorer import Scorer
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import FLAG, flag, pinned_reputation
@@ -126,7 +126,12 @@ class _Replay:
     """One candidate on its way through the epochs."""
 
     def __init__(
-        self, place: int, scorer: Scorer, rules: StateRules, calendar: Calendar, on_epoch: OnEpoch
+        self,
+        place: int,
+        scorer: BoundRules,
+        rules: StateRules,
+        calendar: Calendar,
+        on_epoch: OnEpoch,
     ) -> None:
         self.place, self.scorer, self.rules, self.on_epoch = place, scorer, rules, on_epoch
         self.state = State(0, _registered(rules, calendar.types), rules.seeds)

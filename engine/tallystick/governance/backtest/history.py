@@ -1,36 +1,80 @@
 """The history of a back-test: any file or folder of records or facts, as batches of facts.
 
-Facts files are read as they are; of records, facts are taken on the way. Lines are numbered over
-all files of a folder, as if they were one.
+Facts files are read as they are; of records, the facts that the candidates read are taken on the
+way. Lines are numbered over all files of a folder, as if they were one.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import attrs
 
-from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.io.atomic import file_digest
-from tallystick.io.lines import opened
-from tallystick.scoring.facts.batch import FactBatch, shifted
+from tallystick.io.chunks import Chunk
+from tallystick.io.sources import Source
+from tallystick.scoring.facts.batch import IDENTITY, FactBatch
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
-from tallystick.scoring.facts.extraction import Extractor, Taking
-from tallystick.scoring.facts.file import IDENTITY, read
-from tallystick.scoring.facts.metadata import is_facts
-from tallystick.scoring.folder import files_of
-from tallystick.scoring.sources import Source, source_of
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.sources import source_of
 
-Wanted = Mapping[str, Collection[str]]
-"""By skill type, the digests of the facts that are needed."""
 COUNTED = ("miner_uid", "miner_hotkey")
 """What is counted by, of who a record is."""
 TOLD = (*COUNTED, "task_id")
 """What is told of a flip."""
+_ALWAYS = ("epoch",)
+
+
+@attrs.frozen(eq=False, slots=False)
+class FactsWanted:
+    """The facts that some candidates need of a history.
+
+    Attributes:
+        catalogs: what is installed.
+        wanted: by skill type, the digests of the facts.
+        fields: of ``IDENTITY``, what is needed of who a record is.
+    """
+
+    catalogs: Mapping[str, FactCatalog]
+    wanted: Mapping[str, Collection[str]]
+    fields: Collection[str] = tuple(IDENTITY)
+
+    def batch(self, chunk: Chunk) -> FactBatch:
+        """The facts of one chunk.
+
+        Raises:
+            InputError: it cannot be read, or its facts are of other definitions.
+        """
+        if isinstance(chunk, FactsChunk):
+            return chunk.facts(self._request)
+        return self._extractor.facts(chunk.items(), chunk.first)
+
+    @cached_property
+    def _request(self) -> FactsRequest:
+        return FactsRequest(self.catalogs, self.wanted, self.fields)
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        selections = (
+            each.selection(self.wanted.get(name, ())) for name, each in self.catalogs.items()
+        )
+        return Extractor(selections, (*self.fields, *_ALWAYS))
+
+
+def wanted_by(
+    candidates: Sequence[Candidate], fields: Collection[str] = tuple(IDENTITY)
+) -> FactsWanted:
+    """The facts that some candidates read, and some fields."""
+    wanted: dict[str, set[str]] = {}
+    for candidate in candidates:
+        for name, bound in candidate.scorer.types.items():
+            wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
+    return FactsWanted(catalog_of(candidates[0].scorer.registry), wanted, fields)
 
 
 @attrs.frozen(eq=False)
@@ -39,16 +83,14 @@ class Reader:
 
     Attributes:
         path: a file or a folder.
-        catalogues: what is installed.
-        wanted: what is needed of facts files.
+        facts: what is needed of it.
     """
 
     path: Path
-    catalogues: Mapping[str, FactCatalog]
-    wanted: Wanted
+    facts: FactsWanted
 
     def source(self) -> Source:
-        """The history as pieces, which workers can read.
+        """The history as chunks.
 
         Raises:
             InputError: it cannot be read.
@@ -59,56 +101,27 @@ class Reader:
         """The facts, batch after batch.
 
         Args:
-            fields: what is needed of who a record is, as `facts.file.read` takes it.
+            fields: what is needed of who a record is.
 
         Raises:
             InputError: a file cannot be read, or its facts are of other definitions.
         """
-        first = 1
-        for path in self._files:
-            for batch in self._of_file(path, first, fields):
-                yield batch
-                first = batch.first + batch.lines
-
-    def digest(self) -> str:
-        """``sha256:`` and the digest of the file, or of what ``sha256sum`` prints of a folder."""
-        digests = []
-        for path in self._files:
-            with opened(path) as file:
-                digests.append((file_digest(file), path.name))
-        if not self.path.is_dir():
-            return digests[0][0]
-        lines = (f"{d.partition(':')[2]}  {name}\n" for d, name in digests)
-        return digest_of_bytes(os.fsencode("".join(lines)))
-
-    @property
-    def _files(self) -> Sequence[Path]:
-        return files_of(self.path) if self.path.is_dir() else [self.path]
-
-    def _of_file(self, path: Path, first: int, fields: Collection[str]) -> Iterator[FactBatch]:
-        if is_facts(path):
-            for batch in read(path, self.catalogues, self.wanted, fields):
-                yield shifted(batch, first - 1)
-        else:
-            yield from source_of(path, first).batches(Taking(Extractor(self.catalogues)))
+        # a map lets go of a batch before it asks for the next
+        return map(attrs.evolve(self.facts, fields=fields).batch, self.source())
 
 
-def reader_of(path: Path | None, candidates: Sequence[Candidate]) -> Reader:
-    """The reader of what some candidates need of a history; a worker has none of its own.
+def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
+    """The reader of what some candidates need of a history.
 
     Raises:
         InputError: the history can be read only once.
     """
-    if path is not None and _exists(path) and not (path.is_file() or path.is_dir()):
+    if _exists(path) and not (path.is_file() or path.is_dir()):
         raise InputError(
             f"{path}: found a pipe or a device, expected a file or a folder, as a history is read "
             "more than once: write it to a file first"
         )
-    wanted: dict[str, set[str]] = {}
-    for candidate in candidates:
-        for name, bound in candidate.scorer.types.items():
-            wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
-    return Reader(path or Path(), catalog_of(candidates[0].scorer.registry), wanted)
+    return Reader(path, wanted_by(candidates))
 
 
 def _exists(path: Path) -> bool:

@@ -1,20 +1,20 @@
-"""Replays: the epochs of a history under every candidate, here or by workers, one candidate each.
+"""The replays of all candidates, one task each, by whoever an executor has.
 
-A worker reads the history by its path, as it reads pieces of it. It gives the states of a candidate
-back with the outcome, so those of a few candidates wait in memory for their turn.
+A worker reads the history by its path. It gives the states of a candidate back with the outcome, so
+those of a few candidates wait in memory for their turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.chunk_count import candidate_of
 from tallystick.governance.backtest.comparison_model import (
     EpochState,
     OnEpoch,
@@ -23,9 +23,9 @@ from tallystick.governance.backtest.comparison_model import (
 )
 from tallystick.governance.backtest.epoch_replay import Calendar, calendar_of, replay
 from tallystick.governance.backtest.history import Reader, reader_of
-from tallystick.governance.backtest.shared import candidate_of, recipe_of
-from tallystick.scoring.executors.scorer_spec import ScorerSpec
-from tallystick.scoring.executors.work import Engine
+from tallystick.io.sources import input_digest
+from tallystick.scoring.executors.executor import Executor
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 
 
 def replays(
@@ -33,8 +33,8 @@ def replays(
     candidates: Sequence[Candidate],
     outcome: Outcome,
     on_epoch: OnEpoch,
-    engine: Engine | None = None,
-) -> Generator[StateOutcome]:
+    executor: Executor,
+) -> Generator[StateOutcome, None, None]:
     """What the epochs of a history come to under each candidate, in their order.
 
     Args:
@@ -42,7 +42,7 @@ def replays(
         candidates: the rule sets.
         outcome: what the history comes to without epochs.
         on_epoch: takes the states.
-        engine: whose workers replay; by default this process does.
+        executor: who replays.
 
     Raises:
         StateError: a rule set has no epochs.
@@ -51,32 +51,22 @@ def replays(
     """
     calendar = calendar_of(reader)
     miners = tuple(miner.hotkey for miner in outcome.miners)
-    if engine is None:
-        for place, candidate in enumerate(candidates):
-            yield replay(place, candidate, reader, calendar, miners, on_epoch)
-        return
-    # workers may have another working directory
-    work = Replaying(reader.path.absolute(), outcome.history.digest, calendar, miners)
-    tasks = [Turn(place, recipe_of(candidate)) for place, candidate in enumerate(candidates)]
-    answers: Any = engine.run(work, tasks)
-    with closing(answers):
-        for replayed in answers:
+    function = PortableFunction(
+        lambda: ReplaySpec(
+            tuple(ScorerSpec.of(each.scorer) for each in candidates),
+            # workers may have another working directory
+            reader.path.absolute(),
+            outcome.history.digest,
+            calendar,
+            miners,
+        ),
+        Replay(candidates.__getitem__, lambda _: reader, calendar, miners),
+    )
+    with closing(executor.map(function, range(len(candidates)))) as found:
+        for replayed in found:
             for state in replayed.epochs:
                 on_epoch(state)
             yield replayed.outcome
-
-
-@attrs.frozen
-class Turn:
-    """One candidate.
-
-    Attributes:
-        place: its position.
-        recipe: the rule set.
-    """
-
-    place: int
-    recipe: ScorerSpec
 
 
 @attrs.frozen
@@ -85,30 +75,30 @@ class Replayed:
 
     Attributes:
         outcome: the sums and the last state.
-        epochs: the states, in the order in which one process would tell them.
+        epochs: the states in their order.
     """
 
     outcome: StateOutcome
     epochs: tuple[EpochState, ...]
 
 
-@attrs.frozen
-class Replaying:
-    """Replays a history in a worker.
+@attrs.frozen(eq=False)
+class Replay:
+    """Replays a history under the candidate at a position; a function that executors map.
 
     Attributes:
-        path: of the history.
-        digest: of the history, by which another one of that name is known.
+        candidate: the candidate at a position.
+        reader: the history as a candidate needs it.
         calendar: of the history.
         miners: the hotkeys in the order of the outcome's counts.
     """
 
-    path: Path
-    digest: str
-    calendar: Calendar = attrs.field(repr=False)
-    miners: tuple[str, ...] = attrs.field(repr=False)
+    candidate: Callable[[int], Candidate]
+    reader: Callable[[Candidate], Reader]
+    calendar: Calendar
+    miners: tuple[str, ...]
 
-    def __call__(self, turn: Turn) -> Replayed:
+    def __call__(self, place: int) -> Replayed:
         """What the replay of one candidate comes to.
 
         Raises:
@@ -116,12 +106,43 @@ class Replaying:
             InputError: the history cannot be read, or is another one than before.
             StateError: the rule set has no epochs.
         """
-        candidate, epochs = candidate_of(turn.recipe), list[EpochState]()
-        reader = reader_of(self.path, [candidate])
-        if reader.digest() != self.digest:
+        candidate, epochs = self.candidate(place), list[EpochState]()
+        reader = self.reader(candidate)
+        outcome = replay(place, candidate, reader, self.calendar, self.miners, epochs.append)
+        return Replayed(outcome, tuple(epochs))
+
+
+@attrs.frozen(eq=False)
+class ReplaySpec:
+    """What a worker needs to replay.
+
+    Attributes:
+        scorers: the rule sets.
+        path: of the history.
+        digest: of the history, by which another one of that name is known.
+        calendar: of the history.
+        miners: the hotkeys in the order of the outcome's counts.
+    """
+
+    scorers: tuple[ScorerSpec, ...]
+    path: Path
+    digest: str
+    calendar: Calendar = attrs.field(repr=False)
+    miners: tuple[str, ...] = attrs.field(repr=False)
+
+    def make(self) -> Replay:
+        """The function, which binds a candidate when it is its turn."""
+        return Replay(
+            lambda place: candidate_of(self.scorers[place]),
+            self._reader,
+            self.calendar,
+            self.miners,
+        )
+
+    def _reader(self, candidate: Candidate) -> Reader:
+        if input_digest(self.path) != self.digest:
             raise InputError(
                 f"{self.path}: found another history than before, expected one that stays as it "
                 "is, the same for every worker: run again"
             )
-        outcome = replay(turn.place, candidate, reader, self.calendar, self.miners, epochs.append)
-        return Replayed(outcome, tuple(epochs))
+        return reader_of(self.path, [candidate])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,12 +11,12 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.governance.backtest.aggregate import Counting
 from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.chunk_count import counts_of
 from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
-from tallystick.governance.backtest.history import COUNTED, TOLD, Reader, reader_of
+from tallystick.governance.backtest.history import Reader, reader_of
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
-from tallystick.governance.backtest.shared import shares
-from tallystick.scoring.executors.work import Engine
+from tallystick.scoring.executors.executor import Executor, InProcess
 
 Progress = Callable[[int], None]
 """Told after every batch how many lines were read so far."""
@@ -29,7 +29,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     *,
     with_state: bool = False,
     command: str = "",
-    engine: Engine | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Outcome, Written]:
     """Score a history under many rule sets and write what differs.
@@ -40,7 +40,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         folder: where the results go; one that is there must be an earlier back-test.
         with_state: whether to replay the epochs, with reputations and tracked thresholds.
         command: how to do it again, for the report.
-        engine: whose workers count and replay; by default this process does.
+        executor: who counts and replays; by default this process.
         progress: told how far it is.
 
     Raises:
@@ -56,7 +56,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             candidates,
             on_flips=build.flips,
             on_epoch=build.epoch if with_state else None,
-            engine=engine,
+            executor=executor,
             progress=progress,
         )
         return outcome, build.finish(outcome, command)
@@ -68,7 +68,7 @@ def outcome_of(  # noqa: PLR0913  # as above
     *,
     on_flips: OnFlips | None = None,
     on_epoch: OnEpoch | None = None,
-    engine: Engine | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """What a history comes to under each candidate.
@@ -78,21 +78,28 @@ def outcome_of(  # noqa: PLR0913  # as above
         candidates: the baseline first.
         on_flips: takes the flips.
         on_epoch: given, the epochs are replayed, and it takes the states.
-        engine: whose workers count and replay; by default this process does.
+        executor: who counts and replays; by default this process.
         progress: told how far it is.
 
     Raises:
         InputError: as `backtest`.
         StateError: as `backtest`.
     """
-    counting = Counting(candidates, on_flips)
-    for lines in _counting(counting, reader, candidates, on_flips, engine):
-        if progress is not None:
-            progress(lines)
+    counting, source = Counting(candidates), reader.source()
+    executor = executor or InProcess()
+    # workers end with the block, whatever ends it
+    with closing(counts_of(source, candidates, executor, flips=on_flips is not None)) as found:
+        for each in found:
+            if on_flips is not None:
+                for rows in each.flips:
+                    on_flips(rows)
+            counting.merge(each.counted)
+            if progress is not None:
+                progress(counting.lines)
     _check_types(reader, candidates, counting)
     read = History(
         str(reader.path),
-        reader.digest(),
+        source.digest,
         counting.lines,
         dict(sorted(counting.records.items())),
         dict(sorted(counting.rejects.items())),
@@ -100,35 +107,12 @@ def outcome_of(  # noqa: PLR0913  # as above
     outcome = counting.outcome(read)
     if on_epoch is None:
         return outcome
-    with closing(replays(reader, candidates, outcome, on_epoch, engine)) as states:
-        found = [
+    with closing(replays(reader, candidates, outcome, on_epoch, executor)) as states:
+        replayed = [
             attrs.evolve(each, state=state)
             for each, state in zip(outcome.candidates, states, strict=True)
         ]
-    return attrs.evolve(outcome, candidates=tuple(found))
-
-
-def _counting(
-    counting: Counting,
-    reader: Reader,
-    candidates: Sequence[Candidate],
-    on_flips: OnFlips | None,
-    engine: Engine | None,
-) -> Iterator[int]:
-    """Count the history, here or by workers; gives how many lines were counted so far."""
-    if engine is None:
-        for batch in reader.batches(COUNTED if on_flips is None else TOLD):
-            counting.add(batch)
-            yield counting.lines
-        return
-    # workers end with the block, whatever ends it
-    with closing(shares(reader, candidates, engine, flips=on_flips is not None)) as found:
-        for share in found:
-            if on_flips is not None:
-                for rows in share.flips:
-                    on_flips(rows)
-            counting.merge(share.counted)
-            yield counting.lines
+    return attrs.evolve(outcome, candidates=tuple(replayed))
 
 
 def _check_types(reader: Reader, candidates: Sequence[Candidate], counting: Counting) -> None:

@@ -1,1 +1,1 @@
-"""Engines: where the pieces of a run are worked on: here, in several processes, on machines."""
+"""Executors: who maps a function over chunks: this process, several of them, or machines."""

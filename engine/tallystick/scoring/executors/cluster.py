@@ -6,14 +6,21 @@ is done again by another; answers are functions of the task, so that changes no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.errors import EngineError
-from tallystick.scoring.executors.work import Answer, Failure, Task, Work, attempted, in_order
+from tallystick.scoring.executors.executor import (
+    Answer,
+    Failure,
+    Function,
+    Task,
+    attempted,
+    in_order,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -22,7 +29,7 @@ CONNECT_SECONDS = 8
 """How long a scheduler has to answer, and how long a cluster may be without a worker."""
 
 _AHEAD = 3
-"""Pieces begun for each thread of a worker."""
+"""Tasks begun for each thread of a worker."""
 
 
 @attrs.frozen
@@ -36,26 +43,25 @@ class Cluster:
 
     address: str
     patience: float = CONNECT_SECONDS
+    is_elsewhere = True
 
-    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """The answers, in the order of the pieces.
+    def map(
+        self, function: Function[Task, Answer], tasks: Iterable[Task]
+    ) -> Generator[Answer, None, None]:
+        """The answers, in the order of the tasks.
 
         Raises:
             EngineError: the cluster cannot be reached or has no workers.
-            TallystickError: what the work raised, with the address of the worker.
+            TallystickError: what the function raised, with the address of the worker.
         """
         with self._client() as client, self._told():
             ahead = _AHEAD * sum(self._threads(client).values())
-            answers = in_order(
+            yield from in_order(
                 tasks,
-                lambda task: client.submit(_answer, work, task, pure=False),
+                lambda task: client.submit(_answer, function, task, pure=False),
                 lambda future: self._result(client, future),
                 ahead,
             )
-            for where, found in answers:
-                if isinstance(found, Failure):
-                    raise found.to_error(where)
-                yield found
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
@@ -84,16 +90,18 @@ class Cluster:
             raise self._deserted() from error
         return dict(client.nthreads())  # type: ignore[no-untyped-call]  # as released
 
-    def _result(self, client: Client, future: Future[tuple[str, Any]]) -> tuple[str, Any]:
-        """The answer of a task; a cluster whose workers are all lost has some time for new ones."""
+    def _result(self, client: Client, future: Future[tuple[str, Any]]) -> Any:  # noqa: ANN401  # an answer
+        """The answer to a task; a cluster whose workers are all lost has some time for new ones."""
         while True:
             try:
-                found: tuple[str, Any] = future.result(timeout=self.patience)
+                where, found = future.result(timeout=self.patience)
             except TimeoutError:
                 self._threads(client)
-            else:
-                future.release()  # type: ignore[no-untyped-call]  # as released
-                return found
+                continue
+            future.release()  # type: ignore[no-untyped-call]  # as released
+            if isinstance(found, Failure):
+                raise found.to_error(where)
+            return found
 
     def _deserted(self) -> EngineError:
         return EngineError(
@@ -118,11 +126,11 @@ class Cluster:
             ) from error
 
 
-def _answer(work: Work[Any, Any], task: object) -> tuple[str, Any]:
+def _answer(function: Function[Any, Any], task: object) -> tuple[str, Any]:
     """The answer of a worker, and which it is."""
     from distributed import get_worker  # noqa: PLC0415  # heavy
 
-    return f"worker {get_worker().address}", attempted(work, task)
+    return f"worker {get_worker().address}", attempted(function, task)
 
 
 def _imported(address: str) -> Callable[..., Client]:

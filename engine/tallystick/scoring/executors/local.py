@@ -9,7 +9,7 @@ Invariants:
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import get_context
@@ -21,10 +21,17 @@ from typing import Any
 import attrs
 
 from tallystick.errors import EngineError
-from tallystick.scoring.executors.work import Answer, Failure, Task, Work, attempted, in_order
+from tallystick.scoring.executors.executor import (
+    Answer,
+    Failure,
+    Function,
+    Task,
+    attempted,
+    in_order,
+)
 
 _AHEAD = 3
-"""Pieces begun for each worker: one at work, one that is ready, one to wait for its turn."""
+"""Tasks begun for each worker: one at work, one that is ready, one to wait for its turn."""
 _PATIENCE = 5.0
 """Seconds in which a process that was asked to end is waited for."""
 
@@ -34,13 +41,16 @@ class Local:
     """So many worker processes, started when a run begins."""
 
     workers: int
+    is_elsewhere = True
 
-    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """The answers, in the order of the pieces.
+    def map(
+        self, function: Function[Task, Answer], tasks: Iterable[Task]
+    ) -> Generator[Answer, None, None]:
+        """The answers, in the order of the tasks.
 
         Raises:
             EngineError: a worker ended before its time.
-            TallystickError: what the work raised.
+            TallystickError: what the function raised.
         """
         idle: SimpleQueue[_Worker] = SimpleQueue()
 
@@ -52,17 +62,15 @@ class Local:
                 idle.put(worker)
 
         with ExitStack() as stack, ThreadPoolExecutor(self.workers) as threads:
-            workers = [stack.enter_context(_worker(work)) for _ in range(self.workers)]
+            workers = [stack.enter_context(_worker(function)) for _ in range(self.workers)]
             for worker in workers:
                 idle.put(worker)
             try:
-                yield from _good(
-                    in_order(
-                        tasks,
-                        lambda task: threads.submit(answer, task),
-                        lambda future: future.result(),
-                        _AHEAD * self.workers,
-                    )
+                yield from in_order(
+                    tasks,
+                    lambda task: threads.submit(answer, task),
+                    lambda future: _answered(future.result()),
+                    _AHEAD * self.workers,
                 )
             finally:
                 threads.shutdown(wait=False, cancel_futures=True)
@@ -71,11 +79,10 @@ class Local:
                     worker.process.kill()
 
 
-def _good(answers: Iterator[Any]) -> Iterator[Any]:
-    for found in answers:
-        if isinstance(found, Failure):
-            raise found.to_error()
-        yield found
+def _answered(found: Any) -> Any:  # noqa: ANN401  # an answer or a failure
+    if isinstance(found, Failure):
+        raise found.to_error()
+    return found
 
 
 @attrs.frozen
@@ -104,11 +111,11 @@ class _Worker:
 
 
 @contextmanager
-def _worker(work: object) -> Iterator[_Worker]:
+def _worker(function: object) -> Iterator[_Worker]:
     """A worker process, which is ended with the block."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, function), daemon=True)
     process.start()
     theirs.close()
     try:
@@ -119,10 +126,10 @@ def _worker(work: object) -> Iterator[_Worker]:
         ours.close()
 
 
-def _serve(connection: Connection, work: Work[Any, Any]) -> None:
+def _serve(connection: Connection, function: Function[Any, Any]) -> None:
     """Answer every task that comes, until the other end is closed."""
     # the process that began it hears of Ctrl-C too, and ends this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError):
         while True:
-            connection.send(attempted(work, connection.recv()))
+            connection.send(attempted(function, connection.recv()))

@@ -12,6 +12,22 @@ import pyarrow as pa
 from tallystick.formula.columns import Column, Truths
 from tallystick.records.rejects import Reject
 
+IDENTITY = {
+    "record": pa.int64(),
+    "skill_type": pa.string(),
+    "task_id": pa.string(),
+    "round": pa.int64(),
+    "epoch": pa.int64(),
+    "validator": pa.string(),
+    "miner_uid": pa.int64(),
+    "miner_hotkey": pa.string(),
+    "role": pa.string(),
+    "events": pa.list_(pa.string()),
+    "missed": pa.bool_(),
+    "answered": pa.bool_(),
+}
+"""What says who a record is, beside its facts: the fields of ``FactRows`` as Arrow has them."""
+
 
 @attrs.frozen(eq=False)
 class FactRows:
@@ -31,8 +47,7 @@ class FactRows:
         missed: whether the deadline was missed, by its events.
         answered: whether it has a submission; the facts of the others are 0 but for those of the
             task.
-        facts: int64 columns by the digest of the fact; every fact that an installed formula or
-            requirement takes from the type.
+        facts: int64 columns by the digest of the fact.
     """
 
     skill_type: str
@@ -96,3 +111,11 @@ def shifted(batch: FactBatch, before: int) -> FactBatch:
     }
     rejects = tuple(attrs.evolve(reject, line=reject.line + before) for reject in batch.rejects)
     return FactBatch(batch.first + before, batch.lines, types, rejects)
+
+
+def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
+    """What a field of ``IDENTITY`` holds that was not taken or read: 0, or null."""
+    kind = IDENTITY[name]
+    if pa.types.is_string(kind) or pa.types.is_list(kind):
+        return pa.nulls(rows, kind)
+    return np.zeros(rows, np.bool_ if pa.types.is_boolean(kind) else np.int64)

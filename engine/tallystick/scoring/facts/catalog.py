@@ -6,7 +6,7 @@ rule sets require of records belongs to it in the same way; what the type itself
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
@@ -24,6 +24,7 @@ from tallystick.plugins.skill_type import SkillType
 from tallystick.records.extraction import FAILURES
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.scoring.binding import narrow, reads_answer
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
 
 READERS = 1
@@ -32,11 +33,11 @@ READERS = 1
 
 @attrs.frozen(eq=False)
 class TypeRequirement:
-    """A requirement of a skill type itself.
+    """A requirement of the records of one type.
 
     Attributes:
         requirement: the requirement.
-        compiled: its condition over the facts of the catalogue.
+        compiled: its condition over the facts that are taken.
         of_task: whether it reads neither submission nor checks, so that it also binds records
             without them.
     """
@@ -44,6 +45,40 @@ class TypeRequirement:
     requirement: Requirement
     compiled: Compiled
     of_task: bool
+
+
+@attrs.frozen(eq=False)
+class Selection:
+    """What is taken of the records of one skill type, and what they must meet.
+
+    Attributes:
+        name: the skill type.
+        schema: the self-contained record schema.
+        facts: what is taken, in order.
+        requirements: what every kept record meets.
+        may_fail: the digests of opaque facts that are one of ``FAILURES`` when they fail; when
+            another fails, the record is rejected.
+    """
+
+    name: str
+    schema: Schema
+    facts: tuple[Node, ...]
+    requirements: tuple[TypeRequirement, ...]
+    may_fail: frozenset[str] = frozenset()
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The digests of the facts that may read submission or checks."""
+        return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
+
+
+def bound_selection(bound: BoundType) -> Selection:
+    """What a rule set takes of the records of a type, and all that it requires of them."""
+    requirements = tuple(
+        TypeRequirement(requirement, compiled, _is_of_task(requirement))
+        for requirement, compiled in bound.requirements
+    )
+    return Selection(bound.name, bound.schema, bound.facts, requirements)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -67,10 +102,19 @@ class FactCatalog:
         """The facts by their digests."""
         return {fact.digest: fact for fact in self.facts}
 
-    @cached_property
-    def answers(self) -> frozenset[str]:
-        """The digests of the facts that may read submission or checks."""
-        return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
+    def selection(self, wanted: Collection[str] | None = None) -> Selection:
+        """What is taken of the records: all facts, or those of some digests.
+
+        Args:
+            wanted: the digests; what the type itself requires is taken beside them.
+        """
+        taken, requirements = self.facts, self.requirements
+        if wanted is not None:
+            required = {f.digest for own in requirements for f in _facts(own.requirement.condition)}
+            taken = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
+            domains = {fact.digest: domain_of(fact, self.schema) for fact in taken}
+            requirements = tuple(_own(own.requirement, domains) for own in requirements)
+        return Selection(self.name, self.schema, taken, requirements, self.may_fail)
 
     @cached_property
     def may_fail(self) -> frozenset[str]:
@@ -170,5 +214,8 @@ def _facts(tree: Node) -> Iterable[Node]:
 
 def _own(requirement: Requirement, domains: Mapping[str, Domain]) -> TypeRequirement:
     compiled = compile_tree(requirement.condition, domains, {})
-    of_task = not any(reads_answer(fact) for fact in _facts(requirement.condition))
-    return TypeRequirement(requirement, compiled, of_task)
+    return TypeRequirement(requirement, compiled, _is_of_task(requirement))
+
+
+def _is_of_task(requirement: Requirement) -> bool:
+    return not any(reads_answer(fact) for fact in _facts(requirement.condition))

@@ -1,15 +1,16 @@
-"""Extraction: from records as they come to batches of facts.
+"""Extraction: from records to batches of facts.
 
-Every record is decoded, validated and read once. What its skill type requires is checked here; what
-a rule set alone requires is checked when it scores.
+Every record is decoded, validated and read once, for a facts file and for scores alike. What is
+taken of it is a selection: of every fact that an installed formula reads, or of those that a rule
+set reads. What a selection requires of records is checked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
-import attrs
 import numpy as np
 import pyarrow as pa
 
@@ -17,47 +18,68 @@ from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.tree import Node
-from tallystick.io.tables import rows as records_of
 from tallystick.numbers.nano import NANO
-from tallystick.records.decoding import MISSED, Decoder, MissedDeadline
+from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.rejects import Reject
-from tallystick.scoring.facts.batch import FactBatch, FactRows
-from tallystick.scoring.facts.catalog import FactCatalog
-from tallystick.scoring.gathering import Decode, Item
+from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
+from tallystick.scoring.facts.catalog import FactCatalog, Selection
 from tallystick.scoring.requirements import unmet
 
-_IDENTITY = (integer("round"), integer("epoch"), integer("miner.uid"), count("events"))
-"""What is packed of every record beside its facts; the schemas of all types have it alike."""
-_TEXTS = 4
-"""How many texts say who a record is: its task, validator, miner's key and role."""
+_NUMBERS = {
+    "round": integer("round"),
+    "epoch": integer("epoch"),
+    "miner_uid": integer("miner.uid"),
+    "events": count("events"),
+}
+"""What is packed with the facts, of who a record is; the schemas of all types have it alike."""
+_TEXTS = {
+    "task_id": "task_id",
+    "validator": "validator",
+    "miner_hotkey": "miner.hotkey",
+    "role": "role",
+}
+"""The texts among it, and where they are."""
 
 
 class Extractor:
     """Takes the facts of records of some skill types."""
 
-    def __init__(self, catalogues: Mapping[str, FactCatalog]) -> None:
-        """Generate the function of each type."""
-        self._plans = {name: _plan(catalogue) for name, catalogue in catalogues.items()}
-        self._decoder = Decoder({name: each.schema for name, each in catalogues.items()})
+    def __init__(
+        self,
+        selections: Iterable[Selection],
+        fields: Collection[str] = IDENTITY,
+        decoder: Decoder | None = None,
+    ) -> None:
+        """Generate the functions of each type.
 
-    def lines(self, lines: Sequence[bytes], first: int = 1) -> FactBatch:
-        """The facts of consecutive lines of JSON; ``first`` is the number of the first."""
-        return self._taken(lines, self._decoder.decode, first)
-
-    def rows(self, rows: pa.RecordBatch, first: int = 1) -> FactBatch:
-        """The facts of rows with the fields of records.
-
-        Raises:
-            InputError: a value has no equal in Python, such as text that is not UTF-8.
+        Args:
+            selections: what is taken, by type.
+            fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
+            decoder: of the records, if there is one already.
         """
-        return self._taken(list(records_of(rows, first)), self._decoder.convert, first)
+        plans = [_Plan(each, fields) for each in selections]
+        self._plans = {plan.selection.name: plan for plan in plans}
+        self._decoder = decoder or Decoder({p.selection.name: p.selection.schema for p in plans})
 
-    def _taken(self, items: Sequence[Item], decode: Decode, first: int) -> FactBatch:
-        gathered = {name: _Gathered(plan) for name, plan in self._plans.items()}
-        rejects = _gather(items, decode, first, gathered)
+    def facts(self, items: Sequence[Item], first: int = 1) -> FactBatch:
+        """The facts of consecutive lines or mappings; ``first`` is the number of the first."""
+        return self.decoded_facts(self._decoder.records(items, first), items, first)
+
+    def decoded_facts(
+        self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
+    ) -> FactBatch:
+        """The facts of records that are decoded.
+
+        Args:
+            records: what the items hold, or some of them, with their numbers in order.
+            items: consecutive records as they came.
+            first: the number of the first.
+        """
+        taken = {name: _Taken(plan) for name, plan in self._plans.items()}
+        rejects = _take(records, taken)
         types = {}
-        for name, each in gathered.items():
+        for name, each in taken.items():
             if each.record:
                 rows, refused = each.checked(items, first)
                 rejects += refused
@@ -66,84 +88,75 @@ class Extractor:
         return FactBatch(first, len(items), types, tuple(sorted(rejects, key=lambda r: r.line)))
 
 
-@attrs.frozen
-class Taking:
-    """Takes facts where a rule set would score."""
-
-    extractor: Extractor
-
-    def score_lines(self, lines: Sequence[bytes], first: int = 1) -> FactBatch:
-        """The facts of consecutive lines."""
-        return self.extractor.lines(lines, first)
-
-    def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> FactBatch:
-        """The facts of consecutive rows."""
-        return self.extractor.rows(rows, first)
+def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
+    """What takes all that any rule set can read of the records of some types."""
+    return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
-def _gather(
-    items: Sequence[Item], decode: Decode, first: int, gathered: Mapping[str, _Gathered]
-) -> list[Reject]:
+def _take(records: Iterable[tuple[int, Decoded]], taken: Mapping[str, _Taken]) -> list[Reject]:
     """The one loop in Python that every record goes through; what it does is spelled out."""
     rejects = []
-    for number, item in enumerate(items, first):
-        record: Any = decode(item, number)
+    for number, found in records:
+        record: Any = found
         if record.__class__ is Reject:
             rejects.append(record)
             continue
         try:
             if record.__class__ is MissedDeadline:
                 record = record.record
-                mine = gathered[record.skill_type]
-                packed = mine.plan.task_of(record)
+                mine = taken[record.skill_type]
+                packed = mine.task_of(record)
                 mine.unanswered.append(len(mine.record))
             else:
-                mine = gathered[record.skill_type]
+                mine = taken[record.skill_type]
                 packed = mine.packed_of(record)
         except RecordError as error:
             rejects.append(Reject.of(error, number))
             continue
         mine.packed.append(packed)
         mine.record.append(number)
-        mine.texts += (record.task_id, record.validator, record.miner.hotkey, record.role)
+        mine.texts += mine.texts_of(record)
         if record.events:
             mine.events += record.events
     return rejects
 
 
-@attrs.frozen(eq=False)
 class _Plan:
     """How the records of one type are read.
 
     Attributes:
-        catalogue: what is taken.
-        packed_of: takes it, with ``_IDENTITY`` first.
+        selection: what is taken.
+        numbers: what is packed first, of who a record is.
+        texts: the texts that are taken, in order.
+        texts_of: takes them.
+        packed_of: takes numbers and facts.
         task_of: the same of a record without a submission; what reads more than the task is 0.
+        width: how many values are packed.
         doubles: the positions of the facts that are packed as doubles.
     """
 
-    catalogue: FactCatalog
-    packed_of: PackedFactsOf
-    task_of: PackedFactsOf
-    doubles: tuple[int, ...]
+    def __init__(self, selection: Selection, fields: Collection[str]) -> None:
+        self.selection = selection
+        wanted = {*fields, *(("events",) if "missed" in fields else ())}
+        self.numbers = tuple(name for name in _NUMBERS if name in wanted)
+        self.texts = tuple(name for name in _TEXTS if name in wanted)
+        self.texts_of = _texts_reader([_TEXTS[name] for name in self.texts])
+        packed: tuple[Node, ...] = (*(_NUMBERS[n] for n in self.numbers), *selection.facts)
+        self.width = len(packed)
+        schema, may_fail = selection.schema, selection.may_fail
+        self.packed_of: PackedFactsOf = compile_packed(packed, schema, may_fail=may_fail)
+        self.task_of: PackedFactsOf = compile_packed(
+            packed, schema, zero=selection.answers, may_fail=may_fail
+        )
+        self.doubles = tuple(place for place, fact in enumerate(packed) if is_double(fact))
 
 
-def _plan(catalogue: FactCatalog) -> _Plan:
-    packed: tuple[Node, ...] = (*_IDENTITY, *catalogue.facts)
-    answers, may_fail, schema = catalogue.answers, catalogue.may_fail, catalogue.schema
-    return _Plan(
-        catalogue=catalogue,
-        packed_of=compile_packed(packed, schema, may_fail=may_fail),
-        task_of=compile_packed(packed, schema, zero=answers, may_fail=may_fail),
-        doubles=tuple(place for place, fact in enumerate(packed) if is_double(fact)),
-    )
-
-
-class _Gathered:
-    """The good records of one type in a batch."""
+class _Taken:
+    """What was taken of the good records of one type in a batch."""
 
     def __init__(self, plan: _Plan) -> None:
-        self.plan, self.packed_of = plan, plan.packed_of
+        self.plan = plan
+        self.packed_of, self.task_of, self.texts_of = plan.packed_of, plan.task_of, plan.texts_of
         self.record: list[int] = []
         self.packed: list[bytes] = []
         self.texts: list[str] = []
@@ -151,50 +164,55 @@ class _Gathered:
         self.unanswered: list[int] = []
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
-        """The records that meet what their type requires, and the others."""
+        """The records that meet what the selection requires, and the others."""
         rows, rejects = self._rows(), list[Reject]()
         valid, columns = np.ones(len(rows), np.bool_), list(rows.facts.values())
-        for own in self.plan.catalogue.requirements:
-            broken = own.compiled.nano_columns(columns, {}, len(rows)) != NANO
-            if not own.of_task:
+        for each in self.plan.selection.requirements:
+            broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
+            if not each.of_task:
                 broken &= rows.answered
             for line in rows.record[valid & broken].tolist():
-                rejects.append(Reject.of(unmet(own.requirement, items[line - first]), line))
+                rejects.append(Reject.of(unmet(each.requirement, items[line - first]), line))
             valid &= ~broken
         return rows.select(valid), rejects
 
     def _rows(self) -> FactRows:
+        plan, rows = self.plan, len(self.record)
         columns = self._columns()
-        packed = dict(zip(self.plan.catalogue.by_digest, columns[len(_IDENTITY) :], strict=True))
-        answered = np.ones(len(self.record), np.bool_)
-        answered[self.unanswered] = False
-        events = _lists(self.events, columns[3])
-        tasks, validators, hotkeys, roles = (
-            pa.array(self.texts[place::_TEXTS], pa.string()) for place in range(_TEXTS)
-        )
-        return FactRows(
-            skill_type=self.plan.catalogue.name,
-            record=np.array(self.record, np.int64),
-            task_id=tasks,
-            round=columns[0],
-            epoch=columns[1],
-            validator=validators,
-            miner_uid=columns[2],
-            miner_hotkey=hotkeys,
-            role=roles,
-            events=events,
-            missed=_missed(self.events, columns[3]),
-            answered=answered,
-            facts=packed,
-        )
+        numbers = dict(zip(plan.numbers, columns, strict=False))
+        facts = [fact.digest for fact in plan.selection.facts]
+        found: dict[str, Any] = {
+            "skill_type": plan.selection.name,
+            "record": np.array(self.record, np.int64),
+            "answered": np.ones(rows, np.bool_),
+        }
+        found["answered"][self.unanswered] = False
+        for place, name in enumerate(plan.texts):
+            found[name] = pa.array(self.texts[place :: len(plan.texts)], pa.string())
+        counts = numbers.pop("events", None)
+        if counts is not None:
+            found["events"] = _lists(self.events, counts)
+            found["missed"] = _missed(self.events, counts)
+        found |= numbers
+        others = {name: absent(name, rows) for name in IDENTITY if name not in found}
+        packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
+        return FactRows(**found, **others, facts=packed)
 
     def _columns(self) -> list[Column]:
         """A column for each packed value, as integers."""
         values = np.frombuffer(b"".join(self.packed), np.int64)
-        columns = values.reshape(len(self.record), -1).T.copy()
+        columns = values.reshape(len(self.record), self.plan.width).T.copy()
         for place in self.plan.doubles:
             columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
         return list(columns)
+
+
+def _texts_reader(paths: Sequence[str]) -> Any:  # noqa: ANN401  # gives a tuple of texts
+    """What takes some texts of a record, as a tuple whatever their number."""
+    if len(paths) > 1:
+        return attrgetter(*paths)
+    readers = [attrgetter(path) for path in paths]
+    return lambda record: tuple(read(record) for read in readers)
 
 
 def _lists(values: list[str], counts: Column) -> pa.Array:

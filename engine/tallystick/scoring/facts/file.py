@@ -9,9 +9,9 @@ alone, not from how they were taken. Its metadata says which schemas and definit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Self
 
 import attrs
 import numpy as np
@@ -20,35 +20,20 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 from tallystick.io.lines import opened
-from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.metadata import (
     KEY,
     FactsMetadata,
-    about_of,
     check,
     column_name,
     described,
+    metadata_of,
     sealed,
 )
 
 CHUNK = 1 << 17
 """How many lines a chunk covers: enough rows of each type for columns to pay."""
-IDENTITY = {
-    "record": pa.int64(),
-    "skill_type": pa.string(),
-    "task_id": pa.string(),
-    "round": pa.int64(),
-    "epoch": pa.int64(),
-    "validator": pa.string(),
-    "miner_uid": pa.int64(),
-    "miner_hotkey": pa.string(),
-    "role": pa.string(),
-    "events": pa.list_(pa.string()),
-    "missed": pa.bool_(),
-    "answered": pa.bool_(),
-}
-"""The columns beside the facts, named as the fields of ``FactRows``."""
 NEEDED = ("record", "epoch", "answered")
 """Those that are always read."""
 
@@ -155,62 +140,105 @@ def _column(rows: FactRows, name: str) -> pa.Array:
     return value if isinstance(value, pa.Array) else pa.array(value)
 
 
-def about(path: Path) -> FactsMetadata:
+@attrs.frozen(eq=False)
+class FactsRequest:
+    """What is read of facts files.
+
+    Attributes:
+        catalogues: what is installed.
+        wanted: by skill type, the digests of the facts; other types have none. None is every fact.
+        fields: of ``IDENTITY``, what is read beside ``NEEDED``; the others are 0 or null.
+        coded: of the texts, which are given as dictionaries: faster where they repeat.
+    """
+
+    catalogues: Mapping[str, FactCatalog]
+    wanted: Mapping[str, Collection[str]] | None = None
+    fields: Collection[str] = tuple(IDENTITY)
+    coded: Sequence[str] = ()
+
+
+class FactsFile:
+    """A facts file that is open; close it.
+
+    Attributes:
+        metadata: what it says of itself.
+    """
+
+    def __init__(self, path: Path, request: FactsRequest | None = None) -> None:
+        """Open it, to see what it says of itself, or to read what is requested.
+
+        Raises:
+            InputError: the file is damaged, is none of facts, was made by other schemas or
+                definitions, or lacks facts that are wanted.
+        """
+        self._path, self._request = path, request or FactsRequest({})
+        with ExitStack() as stack:
+            file = stack.enter_context(opened(path))
+            with _readable(path):
+                self._parquet = stack.enter_context(_parquet(file, self._request.coded))
+                self.metadata = metadata_of(path, self._parquet)
+            if request is not None:
+                catalogues, wanted = request.catalogues, request.wanted
+                self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogues.items()}
+                check(path, self.metadata, catalogues, self._wanted)
+            self.close = stack.pop_all().close
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def batch(self, chunk: int) -> FactBatch:
+        """The facts of one chunk, from 0.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        said = self.metadata
+        first = chunk * said.chunk + 1
+        return FactBatch(
+            first,
+            min(said.chunk, said.lines - first + 1),
+            {name: self._rows(group, name) for group, name in said.groups_of(chunk)},
+        )
+
+    def _rows(self, group: int, skill_type: str) -> FactRows:
+        """The rows of one group."""
+        digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
+        present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
+        names = [*present, *map(column_name, digests)]
+        with _readable(self._path):
+            table = self._parquet.read_row_group(group, columns=names, use_threads=False)
+            found = {name: _whole(table.column(name)) for name in names}
+            _check_kinds(found)
+            given = {name: _value(found, name, table.num_rows) for name in IDENTITY}
+            facts = {digest: found[column_name(digest)].to_numpy() for digest in digests}
+        return FactRows(**(given | {"skill_type": skill_type}), facts=facts)
+
+
+def facts_metadata(path: Path) -> FactsMetadata:
     """What a facts file says of itself.
 
     Raises:
         InputError: it is no facts file, or one of a newer format.
     """
-    with _parquet(path) as parquet:
-        return about_of(path, parquet)
+    with FactsFile(path) as file:
+        return file.metadata
 
 
-def read(  # noqa: PLR0913  # what there is to choose
-    path: Path,
-    catalogues: Mapping[str, FactCatalog],
-    wanted: Mapping[str, Collection[str]] | None = None,
-    fields: Collection[str] = tuple(IDENTITY),
-    chunk: int | None = None,
-    *,
-    coded: Sequence[str] = (),
-) -> Iterator[FactBatch]:
+def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
     """The facts of a file, chunk after chunk.
 
-    Args:
-        path: the file.
-        catalogues: what is installed.
-        wanted: by skill type, the digests of the facts to read; other types have none. None reads
-            everything.
-        fields: of ``IDENTITY``, what to read beside ``NEEDED``; the others are 0 or null.
-        chunk: the only chunk to read, from 0.
-        coded: of the texts, which to give as dictionaries: faster where they repeat.
-
     Raises:
-        InputError: the file is damaged, is none of facts, was made by other schemas or definitions,
-            or lacks facts that are wanted.
+        InputError: as ``FactsFile``.
     """
-    with _parquet(path, coded) as parquet:
-        said = about_of(path, parquet)
-        if wanted is None:
-            wanted = {name: set(each.by_digest) for name, each in catalogues.items()}
-        check(path, said, catalogues, wanted)
-        reader = _Reader(path, parquet, wanted, fields)
-        for number in range(said.chunks) if chunk is None else (chunk,):
-            first = number * said.chunk + 1
-            yield FactBatch(
-                first,
-                min(said.chunk, said.lines - first + 1),
-                {name: reader.rows(g, name) for g, name in said.groups_of(number)},
-            )
+    with FactsFile(path, request) as file:
+        for chunk in range(file.metadata.chunks):
+            yield file.batch(chunk)
 
 
-@contextmanager
-def _parquet(path: Path, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
-    with opened(path) as file, _readable(path), _opened(file, coded) as parquet:
-        yield parquet
-
-
-def _opened(file: BinaryIO, coded: Sequence[str]) -> pq.ParquetFile:
+def _parquet(file: BinaryIO, coded: Sequence[str]) -> pq.ParquetFile:
     return pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(coded))
 
 
@@ -223,29 +251,6 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path}: the file cannot be read as Parquet ({reason}): check that it is whole"
         ) from error
-
-
-@attrs.frozen
-class _Reader:
-    """Reads row groups of an open file: of each type what is wanted, and some fields."""
-
-    path: Path
-    parquet: pq.ParquetFile
-    wanted: Mapping[str, Collection[str]]
-    fields: Collection[str]
-
-    def rows(self, group: int, skill_type: str) -> FactRows:
-        """The rows of one group."""
-        digests = sorted(self.wanted.get(skill_type, ()))
-        present = [n for n in IDENTITY if n != "skill_type" and (n in self.fields or n in NEEDED)]
-        names = [*present, *map(column_name, digests)]
-        with _readable(self.path):
-            table = self.parquet.read_row_group(group, columns=names, use_threads=False)
-            found = {name: _whole(table.column(name)) for name in names}
-            _check_kinds(found)
-            given = {name: _value(found, name, table.num_rows) for name in IDENTITY}
-            facts = {digest: found[column_name(digest)].to_numpy() for digest in digests}
-        return FactRows(**(given | {"skill_type": skill_type}), facts=facts)
 
 
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:
@@ -264,9 +269,9 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa: ANN401  # an array
-    """A part of who the records are; 0 or null when it was not read."""
-    kind = IDENTITY[name]
-    plain = not (pa.types.is_string(kind) or pa.types.is_list(kind))
+    """A part of who the records are."""
     if name not in found:
-        return np.zeros(rows, kind.to_pandas_dtype()) if plain else pa.nulls(rows, kind)
-    return found[name].to_numpy(zero_copy_only=False) if plain else found[name]
+        return absent(name, rows)
+    kind = IDENTITY[name]
+    is_text = pa.types.is_string(kind) or pa.types.is_list(kind)
+    return found[name] if is_text else found[name].to_numpy(zero_copy_only=False)

@@ -93,7 +93,7 @@ def described(catalogues: Mapping[str, FactCatalog]) -> dict[str, Any]:
     }
 
 
-def about_of(path: Path, parquet: pq.ParquetFile) -> FactsMetadata:
+def metadata_of(path: Path, parquet: pq.ParquetFile) -> FactsMetadata:
     """What an open facts file says of itself.
 
     Raises:

@@ -1,12 +1,13 @@
-"""Results of facts: a batch of facts under one rule set, in the order of the records.
+"""Results: a batch of facts under one rule set, in the order of the records.
 
-What a rule set requires beyond its skill types is checked here. The records are gone, so a reject
-shows the value that the facts hold.
+Records become facts first. Of a facts file the records are gone: what a rule set requires beyond
+its skill types is checked here then, and a reject shows the value that the facts hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import attrs
@@ -19,17 +20,24 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import leaves
+from tallystick.io.chunks import Chunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
+from tallystick.records.decoding import Decoded, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
-from tallystick.scoring.batch import BatchScorer, ResultBatch, ResultColumns
+from tallystick.scoring.batch import ResultBatch, ResultColumns
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.catalog import bound_selection, catalog_of
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import score_columns
+from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
@@ -42,33 +50,73 @@ CODED = ("miner_hotkey", "role")
 """Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
-def wanted_by(scorer: BoundRules) -> dict[str, frozenset[str]]:
+def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     """By skill type, the digests of the facts that a rule set reads."""
-    return {name: frozenset(f.digest for f in b.facts) for name, b in scorer.types.items()}
+    return {name: frozenset(f.digest for f in b.facts) for name, b in rules.types.items()}
 
 
-def score(batch: FactBatch, scorer: BoundRules) -> ResultBatch:
-    """The results of a batch, the same as those of its records, as arrays.
+class Scoring:
+    """Scores chunks of records or of facts under one rule set."""
+
+    def __init__(self, rules: BoundRules) -> None:
+        """Make nothing yet that is not needed."""
+        self.rules = rules
+        self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
+
+    def chunk(self, chunk: Chunk) -> ResultBatch:
+        """The results of one chunk.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        if isinstance(chunk, FactsChunk):
+            return score(chunk.facts(self._request), self.rules)
+        items = chunk.items()
+        return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
+
+    def records(
+        self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
+    ) -> ResultBatch:
+        """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
+        return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        selections = map(bound_selection, self.rules.types.values())
+        return Extractor(selections, self._fields, self.rules.decoder)
+
+    @cached_property
+    def _request(self) -> FactsRequest:
+        rules = self.rules
+        return FactsRequest(catalog_of(rules.registry), wanted_by(rules), FIELDS, CODED)
+
+
+def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
+    """The results of a batch, the same as those of its records.
 
     Args:
         batch: its rows hold at least the facts that the rule set reads.
-        scorer: the rule set.
+        rules: the rule set.
     """
-    rejects, kept = list(batch.rejects), list[FactRows]()
+    rejects, kept = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
-        if name in scorer.types:
-            valid, refused = judged(rows, scorer)
-            kept.append(rows.select(valid))
+        if name in rules.types:
+            valid, refused = judged(rows, rules)
+            kept[name] = rows.select(valid)
         else:
-            refused = _of_unknown_type(rows, scorer.types)
+            refused = _of_unknown_type(rows, rules.types)
         rejects += refused
-    kept = [rows for rows in kept if len(rows)]
+    return _scored(attrs.evolve(batch, types=kept, rejects=tuple(rejects)), rules)
+
+
+def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
+    """The results of rows that meet all that the rule set requires."""
+    kept = [rows for rows in batch.types.values() if len(rows)]
     order = _Order.of(kept, batch.first, batch.lines)
-    epochs = order.numbers([rows.epoch for rows in kept]) if scorer.pinned else _NONE
-    sheet = ResultColumns(order.rows, scorer.axis_names)
-    scores = BatchScorer(scorer.types, scorer.thresholds, scorer.axis_names, scorer.pinned)
+    epochs = order.numbers([rows.epoch for rows in kept]) if rules.pinned else _NONE
+    columns = ResultColumns(order.rows, rules.axis_names)
     for rows, place in zip(kept, order.places, strict=True):
-        _write(sheet, scores, rows, place, epochs)
+        _write(columns, rules, rows, place)
     return ResultBatch(
         record=order.numbers([rows.record for rows in kept]),
         skill_type=order.names([rows.skill_type for rows in kept]),
@@ -76,20 +124,20 @@ def score(batch: FactBatch, scorer: BoundRules) -> ResultBatch:
         miner_uid=order.numbers([rows.miner_uid for rows in kept]),
         miner_hotkey=order.texts([rows.miner_hotkey for rows in kept]),
         role=order.texts([rows.role for rows in kept]),
-        axes=sheet.axes,
-        decimals=sheet.decimals,
-        tier=sheet.tier,
-        tiers=scores.tiers,
-        rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
-        snapshots=frozenset(scorer.pinned.keys() & set(np.unique(epochs).tolist())),
+        axes=columns.axes,
+        decimals=columns.decimals,
+        tier=columns.tier,
+        tiers=rules.tier_names,
+        rejects=tuple(sorted(batch.rejects, key=lambda reject: reject.line)),
+        snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
     )
 
 
-def judged(rows: FactRows, scorer: BoundRules) -> tuple[Truths, list[Reject]]:
+def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
     """Which rows meet what the rule set requires beyond their type, and why others do not."""
-    bound = scorer.types[rows.skill_type]
+    bound = rules.types[rows.skill_type]
     valid, rejects = np.ones(len(rows), np.bool_), list[Reject]()
-    for broken, reason in _checks(bound, rows, scorer.registry):
+    for broken, reason in _checks(bound, rows, rules.registry):
         for row in np.flatnonzero(valid & broken).tolist():
             rejects.append(Reject.of(reason(row), int(rows.record[row])))
         valid &= ~broken
@@ -188,15 +236,32 @@ class _Order:
         return pa.array(names, pa.string()).take(pa.array(types))
 
 
-def _write(
-    sheet: ResultColumns, scores: BatchScorer, rows: FactRows, place: Places, epochs: Column
-) -> None:
+def _write(columns: ResultColumns, rules: BoundRules, rows: FactRows, place: Places) -> None:
     """Score the rows of one type that have a submission."""
-    bound = scores.types[rows.skill_type]
-    columns = rows.columns([fact.digest for fact in bound.facts])
+    bound, epochs = rules.types[rows.skill_type], rows.epoch
+    facts = rows.columns([fact.digest for fact in bound.facts])
     if not rows.answered.all():
         answered = np.flatnonzero(rows.answered)
-        place, columns = place[answered], [column[answered] for column in columns]
-    for part in scores.parts(bound.name, place, columns, epochs):
-        values = score_columns(bound, part.columns, part.thresholds, len(part))
-        sheet.write(part.rows, values)
+        place, epochs = place[answered], epochs[answered]
+        facts = [column[answered] for column in facts]
+    for chosen, thresholds in _by_thresholds(rules, bound.name, epochs):
+        some = facts if chosen is None else [column[chosen] for column in facts]
+        into = place if chosen is None else place[chosen]
+        if not len(into):
+            continue
+        columns.write(into, score_columns(bound, some, thresholds, len(into)))
+
+
+def _by_thresholds(
+    rules: BoundRules, name: str, epochs: Column
+) -> Iterator[tuple[Truths | None, Thresholds]]:
+    """The rows of one type, those apart that are scored by other thresholds; None for all."""
+    if not rules.pinned:
+        yield None, rules.thresholds[name]
+        return
+    shared: dict[tuple[tuple[str, int], ...], list[int]] = {}
+    for epoch in np.unique(epochs).tolist():
+        thresholds = thresholds_at(rules.thresholds, rules.pinned, name, epoch)
+        shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
+    for items, among in shared.items():
+        yield np.isin(epochs, among), dict(items)

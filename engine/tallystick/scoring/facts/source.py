@@ -1,53 +1,90 @@
-"""A facts file as a source: its chunks are the pieces, and a rule set scores them as records."""
+"""A facts file as a source: its chunks hold the facts of records that are gone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
-from tallystick.io.chunks import Results_co, ScoresBatches
 from tallystick.io.lines import opened
-from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.facts import results
 from tallystick.scoring.facts.batch import FactBatch, shifted
-from tallystick.scoring.facts.catalog import catalog_of
-from tallystick.scoring.facts.file import about, read
+from tallystick.scoring.facts.file import FactsFile, FactsRequest, facts_metadata
 from tallystick.scoring.facts.metadata import FactsMetadata
 
 
+@attrs.define(eq=False)
+class _Reading:
+    """A facts file that is kept open from chunk to chunk, as long as the same is requested."""
+
+    path: Path
+    request: FactsRequest | None = None
+    file: FactsFile | None = None
+
+    def opened(self, request: FactsRequest) -> FactsFile:
+        """The file, which is opened by the first request."""
+        if self.file is None or self.request is not request:
+            self.close()
+            self.request, self.file = request, FactsFile(self.path, request)
+        return self.file
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.file is not None:
+            self.file.close()
+
+
 @attrs.frozen
-class FactsPiece:
+class FactsChunk:
     """One chunk of a facts file, by its place.
 
     Attributes:
         path: the file.
-        chunk: which one, from 0.
+        number: which chunk, from 0.
         before: how many records of the input come before the file.
         checksum: of what the file says of itself, by which one that has changed is known.
+        reading: the file, where it is open already; a chunk without can be pickled.
     """
 
     path: Path
-    chunk: int
+    number: int
     before: int
     checksum: int
+    reading: _Reading | None = attrs.field(default=None, eq=False, repr=False)
 
-    def results(self, scorer: ScoresBatches[Results_co]) -> Results_co:
-        """What a scorer makes of the facts.
+    @property
+    def first(self) -> int:
+        """The number of the first record of the file."""
+        return self.before + 1
+
+    def items(self) -> Sequence[bytes]:
+        """Refused: the records are gone.
 
         Raises:
-            InputError: the file cannot be read, or is another one than before.
+            InputError: always.
         """
-        if about(self.path).checksum != self.checksum:
-            raise InputError(
-                f"{self.path}: found another facts file than before, expected one that stays as it "
-                "is, the same for every worker: run again"
-            )
-        return next(_scored(self.path, scorer, self.before, self.chunk))
+        raise InputError(
+            f"{self.path}: found facts alone, expected records: give the file that they were taken "
+            "of"
+        )
+
+    def facts(self, request: FactsRequest) -> FactBatch:
+        """The facts that are requested.
+
+        Raises:
+            InputError: the file cannot be read, is another one than before, or lacks facts.
+        """
+        if self.reading is not None:
+            return shifted(self.reading.opened(request).batch(self.number), self.before)
+        with FactsFile(self.path, request) as file:
+            if file.metadata.checksum != self.checksum:
+                raise InputError(
+                    f"{self.path}: found another facts file than before, expected one that stays "
+                    "as it is, the same for every worker: run again"
+                )
+            return shifted(file.batch(self.number), self.before)
 
 
 class FactsSource:
@@ -61,61 +98,28 @@ class FactsSource:
         self.bytes_read = 0
         self.digest = ""
 
-    def items(self) -> Iterator[Any]:
-        """Refused: the records are gone.
+    def __iter__(self) -> Iterator[FactsChunk]:
+        """The chunks of the file, which is opened once."""
+        reading = _Reading(self._path)
+        try:
+            yield from self._chunks(self._path, reading)
+        finally:
+            reading.close()
 
-        Raises:
-            InputError: always.
-        """
-        raise _facts_alone(self._path)
-
-    def batches(self, scorer: ScoresBatches[Results_co]) -> Iterator[Results_co]:
-        """The results of the records, chunk after chunk."""
-        said = self._begun()
-        for number, found in enumerate(_scored(self._path, scorer, self._first - 1), 1):
-            yield found
-            self._read(said, number)
-        self._read(said, said.chunks)
-
-    def pieces(self) -> Iterator[FactsPiece]:
-        """The chunks."""
-        said = self._begun()
+    def places(self) -> Iterator[FactsChunk]:
+        """The chunks, each of which opens the file by itself."""
         # workers may have another working directory
-        path = self._path.absolute()
-        for chunk in range(said.chunks):
-            yield FactsPiece(path, chunk, self._first - 1, said.checksum)
-            self._read(said, chunk + 1)
-        self._read(said, said.chunks)
+        return self._chunks(self._path.absolute(), None)
 
-    def _begun(self) -> FactsMetadata:
-        said = about(self._path)
-        with opened(self._path) as file:
-            self.digest = file_digest(file)
-        return said
+    def _chunks(self, path: Path, reading: _Reading | None) -> Iterator[FactsChunk]:
+        said = facts_metadata(self._path)
+        with opened(self._path) as whole:
+            self.digest = file_digest(whole)
+        for number in range(said.chunks):
+            yield FactsChunk(path, number, self._first - 1, said.checksum, reading)
+            self._pass(said, number + 1)
+        self._pass(said, said.chunks)
 
-    def _read(self, said: FactsMetadata, chunks: int) -> None:
+    def _pass(self, said: FactsMetadata, chunks: int) -> None:
         self.bytes_read = self.size * chunks // (said.chunks or 1)
         self.next = self._first + min(said.lines, chunks * said.chunk)
-
-
-def _scored(
-    path: Path, scorer: ScoresBatches[Results_co], before: int, chunk: int | None = None
-) -> Iterator[Results_co]:
-    if not isinstance(scorer, BoundRules):
-        raise _facts_alone(path)
-    wanted = results.wanted_by(scorer)
-    catalogues = catalog_of(scorer.registry)
-
-    def scored(batch: FactBatch) -> Any:  # noqa: ANN401  # results of the scorer
-        return results.score(shifted(batch, before), scorer)
-
-    # a map lets go of a batch before it asks for the next, whose memory is then that of the last
-    yield from map(
-        scored, read(path, catalogues, wanted, results.FIELDS, chunk, coded=results.CODED)
-    )
-
-
-def _facts_alone(path: Path) -> InputError:
-    return InputError(
-        f"{path}: found facts alone, expected records: give the file that they were taken of"
-    )

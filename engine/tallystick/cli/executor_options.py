@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tallystick.scoring.executors.work import Engine
+    from tallystick.scoring.executors.executor import Executor
 
 workers_option = click.option(
     "--workers",
@@ -26,8 +26,8 @@ cluster_option = click.option(
 """The option for several machines."""
 
 
-def engine_of(workers: int, cluster: str | None) -> Engine | None:
-    """The engine that the options ask for; None is this process alone."""
+def executor_of(workers: int, cluster: str | None) -> Executor:
+    """Who does the work, as the options ask."""
     if cluster is not None:
         if workers > 1:
             raise click.UsageError("found --workers and --cluster, expected one of them")
@@ -38,4 +38,6 @@ def engine_of(workers: int, cluster: str | None) -> Engine | None:
         from tallystick.scoring.executors.local import Local  # noqa: PLC0415  # as above
 
         return Local(workers)
-    return None
+    from tallystick.scoring.executors.executor import InProcess  # noqa: PLC0415  # as above
+
+    return InProcess()

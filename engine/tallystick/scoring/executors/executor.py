@@ -1,48 +1,67 @@
-"""Work: what is done with a piece, by whoever does it.
+"""Executors: whoever maps a function over tasks gives the same answers in the same order.
 
-Work is a value that can be pickled, and a function of a piece to an answer. An engine has pieces
-worked on elsewhere and gives the answers in the order of the pieces. What goes wrong comes back as
-a ``Failure``, as not every error can be pickled.
+A function that other processes are to call can be pickled, and so can its tasks and answers (see
+``PortableFunction``). What goes wrong comes back as a ``Failure``, as not every error can be
+pickled.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
 from tallystick import errors
 from tallystick.errors import EngineError, TallystickError
 
-Task_contra = TypeVar("Task_contra", contravariant=True)
-Answer_co = TypeVar("Answer_co", covariant=True)
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 _Pending = TypeVar("_Pending")
 
-
-class Work(Protocol[Task_contra, Answer_co]):
-    """What is done with each piece; it can be pickled, and so can pieces and answers."""
-
-    def __call__(self, task: Task_contra, /) -> Answer_co:
-        """The answer of one piece."""
+Function: TypeAlias = Callable[[Task], Answer]
+"""Gives the answer to a task, which follows from the task alone."""
 
 
-class Engine(Protocol):
-    """Has pieces worked on, in worker processes of this machine or of several."""
+class Executor(Protocol):
+    """Maps functions over tasks."""
 
-    def run(self, work: Work[Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """The answers, in the order of the pieces.
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether tasks leave this process: then chunks go by their places."""
 
-        Few pieces are asked for ahead, so memory is bounded. Close the iterator to end early.
+    def map(
+        self, function: Function[Task, Answer], tasks: Iterable[Task]
+    ) -> Generator[Answer, None, None]:
+        """The answers, in the order of the tasks.
+
+        Few tasks are asked for ahead, so memory is bounded. Close the generator to end early:
+        workers end with it.
 
         Raises:
             EngineError: the workers cannot be used.
-            TallystickError: what the work raised.
+            TallystickError: what the function raised.
         """
+
+
+@attrs.frozen
+class InProcess:
+    """This process alone."""
+
+    is_elsewhere = False
+
+    def map(
+        self, function: Function[Task, Answer], tasks: Iterable[Task]
+    ) -> Generator[Answer, None, None]:
+        """The answers, each made when it is asked for.
+
+        Raises:
+            TallystickError: what the function raised.
+        """
+        for task in tasks:
+            yield function(task)
 
 
 @attrs.frozen
@@ -67,10 +86,10 @@ class Failure:
         return kind(text) if kind.__init__ is Exception.__init__ else EngineError(text)
 
 
-def attempted(work: Work[Task, Answer], task: Task) -> Answer | Failure:
-    """The answer of one piece, or what went wrong."""
+def attempted(function: Function[Task, Answer], task: Task) -> Answer | Failure:
+    """The answer to one task, or what went wrong."""
     try:
-        return work(task)
+        return function(task)
     except TallystickError as error:
         return Failure(type(error).__name__, str(error))
     except Exception as error:  # noqa: BLE001  # told where the run was started

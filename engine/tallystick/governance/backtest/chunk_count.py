@@ -1,0 +1,102 @@
+"""Counting chunks of a history, by whoever an executor has; the counts are added up.
+
+What was counted of a chunk, and the flips that were found in it, come back as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+import attrs
+
+from tallystick.governance.backtest.aggregate import Counted, Counting
+from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.comparison_model import FlipRows, Identity
+from tallystick.governance.backtest.history import COUNTED, TOLD, wanted_by
+from tallystick.io.chunks import Chunk
+from tallystick.io.sources import Source
+from tallystick.scoring.executors.executor import Executor
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+
+
+@attrs.frozen
+class ChunkCount:
+    """What one chunk comes to.
+
+    Attributes:
+        counted: the counts.
+        flips: by type, then by candidate, then by line.
+    """
+
+    counted: Counted
+    flips: tuple[FlipRows, ...]
+
+
+class ChunkCounting:
+    """Counts chunks under all candidates; a function that executors map."""
+
+    def __init__(self, candidates: Sequence[Candidate], *, flips: bool) -> None:
+        """Plan every type, once; ``flips`` says whether flips are wanted."""
+        self._empty, self._flips = Counting(candidates), flips
+        self._facts = wanted_by(candidates, TOLD if flips else COUNTED)
+
+    def __call__(self, chunk: Chunk) -> ChunkCount:
+        """What one chunk comes to.
+
+        Raises:
+            InputError: the chunk cannot be read.
+        """
+        flips = list[FlipRows]()
+        counting = self._empty.emptied(flips.append if self._flips else None)
+        counting.add(self._facts.batch(chunk))
+        return ChunkCount(counting.counted(), tuple(flips))
+
+
+@attrs.frozen
+class CountingSpec:
+    """What a worker needs to count chunks.
+
+    Attributes:
+        scorers: the rule sets, the baseline first.
+        flips: whether flips are wanted.
+    """
+
+    scorers: tuple[ScorerSpec, ...]
+    flips: bool
+
+    def make(self) -> ChunkCounting:
+        """The function.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+        return ChunkCounting([candidate_of(spec) for spec in self.scorers], flips=self.flips)
+
+
+def candidate_of(spec: ScorerSpec) -> Candidate:
+    """The candidate that a worker makes of a specification, named by its digest.
+
+    Raises:
+        EngineError: the worker is not like the process that began it.
+    """
+    rules = spec.rules()
+    return Candidate(Identity(spec.digest, rules.rule_set.reference, spec.digest), rules)
+
+
+def counts_of(
+    source: Source, candidates: Sequence[Candidate], executor: Executor, *, flips: bool
+) -> Generator[ChunkCount, None, None]:
+    """What the chunks of a history come to, in order.
+
+    Raises:
+        InputError: the history cannot be read.
+        EngineError: the workers cannot be used.
+    """
+    function = PortableFunction(
+        lambda: CountingSpec(tuple(ScorerSpec.of(each.scorer) for each in candidates), flips),
+        ChunkCounting(candidates, flips=flips),
+    )
+    chunks = source.places() if executor.is_elsewhere else iter(source)
+    with closing(executor.map(function, chunks)) as found:
+        yield from found

@@ -1,0 +1,280 @@
+"""Sources: an input as chunks, read once with bounded memory.
+
+A folder is the files in it, in the order of the bytes of their names. Records are numbered over all
+of them, as if the files were one. Hidden files are passed over; anything else that is not a file of
+records is refused, because what is left out in silence is missed by nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from tallystick.canonical import digest_of_bytes
+from tallystick.errors import InputError
+from tallystick.io.atomic import file_digest
+from tallystick.io.chunks import Chunk, ChunkReader, RowChunk, is_seekable
+from tallystick.io.lines import LineReader, opened
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 1 << 12
+"""How many rows of a Parquet file of records are a chunk."""
+SUFFIXES = (".jsonl", ".parquet")
+"""The extensions of files of records, in either case."""
+
+
+class Source(Protocol):
+    """Records of a file, or of several: chunks, to be worked on here or elsewhere.
+
+    Attributes:
+        size: the bytes of the input.
+    """
+
+    size: int
+
+    @property
+    def next(self) -> int:
+        """The number of the record after the last chunk."""
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes were read so far."""
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of the bytes, complete after the last chunk."""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The chunks as they are read, to be worked on one after the other in this process.
+
+        Raises:
+            InputError: the input cannot be read.
+        """
+
+    def places(self) -> Iterator[Chunk]:
+        """The chunks by their places, to be read by others; what cannot be read twice, itself.
+
+        Raises:
+            InputError: as the iteration.
+        """
+
+
+class JsonLinesSource:
+    """One JSON object a line."""
+
+    def __init__(self, path: Path, first: int = 1) -> None:
+        """Read nothing yet; ``first`` is the number of the first line."""
+        self._path = path
+        self._chunks = ChunkReader(LineReader(path), first)
+        self.size = _size(path)
+
+    @property
+    def next(self) -> int:
+        """The number of the line after the last chunk."""
+        return self._chunks.next
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes were read so far."""
+        return self._chunks.reader.bytes_read
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of what was read so far."""
+        return self._chunks.reader.digest
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The lines."""
+        return iter(self._chunks)
+
+    def places(self) -> Iterator[Chunk]:
+        """The places of the lines, or the lines of what cannot be read twice."""
+        return self._chunks.places() if is_seekable(self._path) else iter(self._chunks)
+
+
+class ParquetSource:
+    """The fields of records as columns; structs are objects, null is left out."""
+
+    def __init__(self, path: Path, first: int = 1) -> None:
+        """Read nothing yet; ``first`` is the number of the first row."""
+        self._path = path
+        self._first = self.next = first
+        self.size = _size(path)
+        self.bytes_read = 0
+        self.digest = ""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The rows."""
+        for batch, first in self._batches():
+            yield RowChunk(self._path, batch, first)
+
+    def places(self) -> Iterator[Chunk]:
+        """The rows themselves, as a row group is more than a chunk."""
+        return iter(self)
+
+    def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Consecutive rows, and the number of the first."""
+        import pyarrow as pa  # noqa: PLC0415  # heavy
+
+        with opened(self._path) as file:
+            try:
+                # first, as a pipe cannot do this and may have no end
+                file.seek(0)
+                # of the same handle as the rows, so that it is of the bytes that are read
+                self.digest = file_digest(file)
+                yield from self._rows(file)
+            except (OSError, ValueError, pa.ArrowException) as error:
+                reason = " ".join(str(error).split())
+                raise InputError(
+                    f"{self._path}: the file cannot be read as Parquet ({reason}): check that it "
+                    "is whole"
+                ) from error
+
+    def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
+        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
+        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+            if parquet.metadata.num_rows == 0:
+                raise InputError(f"{self._path}: the file has no rows, expected records")
+            self.next = self._first
+            for batch in parquet.iter_batches(ROWS):
+                first, self.next = self.next, self.next + batch.num_rows
+                read = self.next - self._first
+                self.bytes_read = self.size * read // parquet.metadata.num_rows
+                yield batch, first
+
+
+class FolderSource:
+    """The records of every file of a folder."""
+
+    def __init__(self, path: Path, first: int, file_source: Callable[[Path, int], Source]) -> None:
+        """Look which files there are; read none yet.
+
+        Args:
+            path: the folder.
+            first: the number of the first record.
+            file_source: the source of one file, whose first record has a number.
+
+        Raises:
+            InputError: the folder cannot be read, has no file of records, or has something else.
+        """
+        self._paths, self._file_source = files_of(path), file_source
+        self._done: list[Source] = []
+        self._first = first
+        self.size = sum(path.stat().st_size for path in self._paths)
+
+    @property
+    def next(self) -> int:
+        """The number of the record after the last chunk."""
+        return self._done[-1].next if self._done else self._first
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes were read so far, of all files."""
+        return sum(source.bytes_read for source in self._done)
+
+    @property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of what ``sha256sum`` prints of the files, in their order.
+
+        Two spaces stand between the digits of a file and its name, and each ends its line.
+        """
+        digests = [source.digest for source in self._done]
+        return _folder_digest(digests, self._paths[: len(digests)])
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The chunks of the files."""
+        for source in self._sources():
+            yield from source
+
+    def places(self) -> Iterator[Chunk]:
+        """The chunks of the files, as each has them."""
+        for source in self._sources():
+            yield from source.places()
+
+    def _sources(self) -> Iterator[Source]:
+        self._done = []
+        for path in self._paths:
+            source = self._file_source(path, self.next)
+            self._done.append(source)
+            yield source
+
+
+def files_of(folder: Path) -> tuple[Path, ...]:
+    """The files of records in a folder, in the order of the bytes of their names.
+
+    Raises:
+        InputError: the folder cannot be read, has no file of records, or has something else.
+    """
+    try:
+        paths = sorted(folder.iterdir(), key=lambda path: os.fsencode(path.name))
+    except OSError as error:
+        raise InputError(
+            f"{folder}: the folder cannot be read ({error.strerror or error}): check its "
+            "permissions"
+        ) from error
+    shown = tuple(path for path in paths if not path.name.startswith("."))
+    for path in shown:
+        _check(path)
+    if not shown:
+        raise InputError(f"{folder}: the folder is empty, expected .jsonl or .parquet files")
+    return shown
+
+
+def _check(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(
+            f"{path}: found something else than a file, expected .jsonl or .parquet files alone: "
+            "move it out of the folder"
+        )
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{path}: found the extension {path.suffix or 'of no name'!r}, expected "
+            f"{' or '.join(SUFFIXES)}: move the file out of the folder"
+        )
+    if "\n" in path.name or "\\" in path.name:
+        raise InputError(
+            f"{str(path)!r}: found a line end or a backslash in the name, expected neither in the "
+            "names of a folder, as its digest covers them"
+        )
+
+
+def input_digest(path: Path) -> str:
+    """The digest of a file or a folder as its source gives it; all of it is read.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    paths = files_of(path) if is_folder(path) else (path,)
+    digests = []
+    for each in paths:
+        with opened(each) as file:
+            digests.append(file_digest(file))
+    return _folder_digest(digests, paths) if is_folder(path) else digests[0]
+
+
+def _folder_digest(digests: Sequence[str], paths: Sequence[Path]) -> str:
+    lines = (
+        digest.partition(":")[2].encode() + b"  " + os.fsencode(path.name) + b"\n"
+        for digest, path in zip(digests, paths, strict=True)
+    )
+    return digest_of_bytes(b"".join(lines))
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a name is that of a folder; one that no file can have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0

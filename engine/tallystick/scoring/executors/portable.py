@@ -1,0 +1,195 @@
+"""Portable functions: what this process has at hand, a worker makes again and checks.
+
+A function of scoring holds proofs and generated code, which do not travel. Its specification does:
+a rule set goes to a worker as its text; plugins do not go, they must be there. The worker refuses
+the work when its engine, a plugin or the rule set is not the same, told by version and digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.errors import EngineError
+from tallystick.plugins.registry import Plugin, Registry, installed
+from tallystick.records.schema import load_schema, schema_digest
+from tallystick.rules.reading import read_text
+from tallystick.scoring.bound_rules import BoundRules, bind_rules
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+class Spec(Hashable, Protocol[Task_contra, Answer_co]):
+    """What a worker needs to make a function: a value that can be pickled and hashed."""
+
+    def make(self) -> Callable[[Task_contra], Answer_co]:
+        """The function.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+
+
+class PortableFunction(Generic[Task, Answer]):
+    """A function that is called here as it is, and in a worker as its specification makes it."""
+
+    def __init__(
+        self,
+        specify: Callable[[], Spec[Task, Answer]],
+        here: Callable[[Task], Answer] | None = None,
+    ) -> None:
+        """Take the specification, which is asked for when the function is sent, and the function.
+
+        Args:
+            specify: gives the specification.
+            here: the function; by default it is made when it is called.
+        """
+        self._specify, self._here = specify, here
+
+    def __call__(self, task: Task) -> Answer:
+        """The answer to one task."""
+        function = self._here or _made(self._spec)
+        answer: Answer = function(task)
+        return answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self._spec,)
+
+    @cached_property
+    def _spec(self) -> Spec[Task, Answer]:
+        return self._specify()
+
+
+def _received(spec: Spec[Any, Any]) -> PortableFunction[Any, Any]:
+    return PortableFunction(lambda: spec)
+
+
+@lru_cache(maxsize=2)
+def _made(spec: Spec[Any, Any]) -> Callable[[Any], Any]:
+    return spec.make()
+
+
+@attrs.frozen
+class Installation:
+    """The engine and the plugins of a process.
+
+    Attributes:
+        engine: the version of the engine.
+        plugins: the distribution, version and digest of each plugin, by name.
+    """
+
+    engine: str
+    plugins: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, registry: Registry) -> Installation:
+        """The installation with some plugins."""
+        return cls(version("tallystick"), _plugins(registry))
+
+    def check(self, registry: Registry) -> None:
+        """Refuse plugins, or an engine, that are not these; further plugins do not matter.
+
+        Raises:
+            EngineError: the engine has another version; a plugin is missing or is not the same.
+        """
+        found = Installation.of(registry)
+        if found.engine != self.engine:
+            raise EngineError(
+                f"found the engine tallystick {found.engine}, expected {self.engine}: install the "
+                "same version on every worker"
+            )
+        plugins = dict(found.plugins)
+        for name, wanted in self.plugins:
+            if plugins.get(name) != wanted:
+                raise EngineError(
+                    f"found the plugin {name} to be {plugins.get(name, 'missing')}, expected "
+                    f"{wanted}: install the same on every worker"
+                )
+
+
+@lru_cache(maxsize=2)
+def _plugins(registry: Registry) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, f"{plugin.distribution} {plugin.version} {_plugin_digest(plugin)}")
+        for name, plugin in sorted(registry.plugins.items())
+    )
+
+
+def _plugin_digest(plugin: Plugin) -> str:
+    """What a plugin means for scores: its formulas, requirements, and schemas of skill types."""
+    types = {
+        each.name: {
+            "schema": schema_digest(load_schema(each.schema)),
+            "requirements": {r.name: r.digest for r in each.requirements},
+        }
+        for each in plugin.skill_types
+    }
+    return digest(
+        {
+            "formulas": {formula.name: formula.digest for formula in plugin.formulas},
+            "requirements": {r.name: r.digest for r in plugin.requirements},
+            "skill_types": types,
+        }
+    )
+
+
+@attrs.frozen
+class ScorerSpec:
+    """A bound rule set, without its snapshots, as a value that can be pickled and hashed.
+
+    Attributes:
+        installation: the engine and the plugins that it was bound with.
+        path: the file of the rule set, as it was given.
+        text: what it says.
+        digest: of the rule set.
+        thresholds: of each skill type, by name, in nano.
+    """
+
+    installation: Installation
+    path: str
+    text: str = attrs.field(repr=False)
+    digest: str
+    thresholds: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+
+    @classmethod
+    def of(cls, rules: BoundRules) -> ScorerSpec:
+        """The specification of a rule set."""
+        loaded = rules.loaded
+        return cls(
+            Installation.of(rules.registry),
+            str(loaded.path),
+            loaded.text,
+            loaded.digest,
+            tuple((name, tuple(found.items())) for name, found in rules.thresholds.items()),
+        )
+
+    def rules(self) -> BoundRules:
+        """The rule set, bound once in a process.
+
+        Raises:
+            EngineError: the engine, a plugin or the rule set is not the same here.
+        """
+        return _bound(self)
+
+
+@lru_cache(maxsize=4)
+def _bound(spec: ScorerSpec) -> BoundRules:
+    registry = installed()
+    spec.installation.check(registry)
+    loaded = read_text(spec.text, Path(spec.path), registry)
+    if loaded.digest != spec.digest:
+        raise EngineError(
+            f"found the rule set {loaded.rule_set.reference} to be {loaded.digest}, expected "
+            f"{spec.digest}: install the same engine and plugins on every worker"
+        )
+    thresholds = {name: dict(found) for name, found in spec.thresholds}
+    return attrs.evolve(bind_rules(loaded, registry), thresholds=thresholds)

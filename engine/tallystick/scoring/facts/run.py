@@ -1,0 +1,206 @@
+"""Taking the facts of a file: facts, rejects and a receipt, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import attrs
+
+from tallystick.errors import EngineError
+from tallystick.io.atomic import AtomicFile, output_errors
+from tallystick.io.chunks import Chunk
+from tallystick.plugins.registry import Registry, installed
+from tallystick.scoring.executors.executor import Executor, InProcess
+from tallystick.scoring.executors.portable import Installation, PortableFunction
+from tallystick.scoring.facts.batch import FactBatch
+from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
+from tallystick.scoring.facts.extraction import every_fact
+from tallystick.scoring.facts.file import CHUNK, FactsWriter
+from tallystick.scoring.receipt import (
+    Progress,
+    RunReceipt,
+    engine_name,
+    plugin_names,
+    run_files,
+    run_paths,
+)
+from tallystick.scoring.sources import source_of
+
+
+@attrs.frozen
+class FactCounts:
+    """How many records there were.
+
+    Attributes:
+        records: all of them, good and bad.
+        answered: good ones with a submission.
+        missed: good ones without.
+        rejected: bad ones.
+    """
+
+    records: int = 0
+    answered: int = 0
+    missed: int = 0
+    rejected: int = 0
+
+    def plus(self, batch: FactBatch) -> FactCounts:
+        """The counts with those of one more batch."""
+        good = sum(map(len, batch.types.values()))
+        answered = sum(int(rows.answered.sum()) for rows in batch.types.values())
+        return FactCounts(
+            records=self.records + batch.lines,
+            answered=self.answered + answered,
+            missed=self.missed + good - answered,
+            rejected=self.rejected + len(batch.rejects),
+        )
+
+
+@attrs.frozen
+class FactsReceipt(RunReceipt):
+    """What facts were taken with what.
+
+    Attributes:
+        schemas: the digest of each record schema, by skill type.
+        definitions: the digest of the definitions of the facts, by skill type.
+        engine: the version of the engine.
+        plugins: the distribution and version of each plugin in use.
+        input_digest: sha256 of the bytes that were read.
+        output_digest: sha256 of the bytes that were written.
+        counts: how many records there were.
+    """
+
+    schemas: Mapping[str, str]
+    definitions: Mapping[str, str]
+    engine: str
+    plugins: Mapping[str, str]
+    input_digest: str
+    output_digest: str
+    counts: FactCounts
+
+
+class Extraction:
+    """Takes the facts of chunks of records; a function that executors map."""
+
+    def __init__(self, catalogs: Mapping[str, FactCatalog]) -> None:
+        """Take every fact of some catalogues."""
+        self._extractor = every_fact(catalogs)
+
+    def __call__(self, chunk: Chunk) -> FactBatch:
+        """The facts of one chunk.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        return self._extractor.facts(chunk.items(), chunk.first)
+
+
+@attrs.frozen
+class ExtractionSpec:
+    """What a worker needs to take facts.
+
+    Attributes:
+        installation: the engine and the plugins.
+        definitions: of each skill type, the digests of its schema and of its facts, by name.
+    """
+
+    installation: Installation
+    definitions: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def of(cls, registry: Registry) -> ExtractionSpec:
+        """The specification of every fact of the installed plugins."""
+        catalogs = catalog_of(registry).values()
+        definitions = tuple((each.name, each.schema_digest, each.definitions) for each in catalogs)
+        return cls(Installation.of(registry), definitions)
+
+    def make(self) -> Extraction:
+        """The function.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+        registry = installed()
+        self.installation.check(registry)
+        found = ExtractionSpec.of(registry).definitions
+        # a further plugin, too, may add facts
+        other = sorted(set(found) ^ set(self.definitions))
+        if other:
+            raise EngineError(
+                f"found other facts of {other[0][0]}, expected the same: install the same engine "
+                "and plugins on every worker"
+            )
+        return Extraction(catalog_of(registry))
+
+
+def extract_file(  # noqa: PLR0913  # what a run needs
+    source: Path,
+    output: Path,
+    registry: Registry,
+    *,
+    rejects: Path | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    chunk: int = CHUNK,
+) -> FactsReceipt:
+    """Take the facts of the records of a file into a facts file, rejects and a receipt.
+
+    Args:
+        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        output: where the facts go.
+        registry: the plugins; facts of all their skill types and formulas are taken.
+        rejects: where rejected records go; by default beside the output.
+        progress: told how far the run is.
+        executor: who takes the facts; by default this process.
+        chunk: how many lines a chunk of the file covers.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+        OutputError: a file cannot be written.
+        EngineError: the workers cannot be used.
+    """
+    executor, catalogs = executor or InProcess(), catalog_of(registry)
+    paths, counts = run_paths(source, output, rejects), FactCounts()
+    reader = source_of(source)
+    function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
+    with run_files(paths, progress) as files:
+        chunks = reader.places() if executor.is_elsewhere else iter(reader)
+        with (
+            _writing(files.output, catalogs, chunk) as writer,
+            # workers end with the block, whatever ends it
+            closing(executor.map(function, chunks)) as found,
+        ):
+            for batch in found:
+                with output_errors(files.output.path):
+                    writer.write(batch)
+                files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
+                counts = counts.plus(batch)
+                files.tell(reader)
+            with output_errors(files.output.path):
+                writer.close(reader.digest)
+        receipt = FactsReceipt(
+            schemas={name: each.schema_digest for name, each in catalogs.items()},
+            definitions={name: each.definitions for name, each in catalogs.items()},
+            engine=engine_name(),
+            plugins=plugin_names(registry),
+            input_digest=reader.digest,
+            output_digest=files.output.digest(),
+            counts=counts,
+        )
+        files.receipt.write(receipt.to_json().encode())
+    return receipt
+
+
+@contextmanager
+def _writing(
+    facts: AtomicFile, catalogs: Mapping[str, FactCatalog], chunk: int
+) -> Iterator[FactsWriter]:
+    with output_errors(facts.path):
+        writer = FactsWriter(facts.file, catalogs, chunk)
+    try:
+        yield writer
+    except BaseException:
+        # the file is thrown away, but a writer that is left open complains when it is collected
+        writer.abandon()
+        raise

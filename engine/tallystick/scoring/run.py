@@ -1,0 +1,306 @@
+"""Scoring a file: results, rejects and a receipt, whole or not at all, whoever does the work.
+
+Snapshots are read from a state as records name their epochs, so workers begin without any. A part
+whose epochs a worker did not have is made again here; what was learned goes with the chunks that
+follow, and so do as many epochs after it, so that it seldom happens twice.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import TallystickError
+from tallystick.io.atomic import output_errors
+from tallystick.io.chunks import Chunk
+from tallystick.io.sources import Source
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.executors.executor import Executor, InProcess
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.output import Encode, Encoded, encoder, format_of, writing
+from tallystick.scoring.receipt import Counts, Receipt, receipt_of, run_files, run_paths
+from tallystick.scoring.sources import source_of
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+
+if TYPE_CHECKING:
+    from tallystick.scoring.batch import ResultBatch
+    from tallystick.scoring.receipt import Progress
+
+PREFETCH = 32
+"""How many epochs are read at least, when a worker misses one."""
+
+
+def score_file(  # noqa: PLR0913  # what a run needs
+    rules: BoundRules,
+    source: Path,
+    output: Path,
+    *,
+    format_name: str | None = None,
+    rejects: Path | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Receipt:
+    """Score the records of a file into results, rejects and a receipt.
+
+    Args:
+        rules: the bound rule set.
+        source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
+        output: where the results go.
+        format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
+        rejects: where rejected records go; by default beside the output.
+        progress: told how far the run is.
+        executor: who scores the chunks; by default this process.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+        OutputError: a file cannot be written.
+        EngineError: the workers cannot be used.
+    """
+    paths, chosen = run_paths(source, output, rejects), format_of(output, format_name)
+    chunks = source_of(source)
+    with run_files(paths, progress) as files:
+        with (
+            writing(chosen, files.output, rules.axis_names) as out,
+            # workers end with the block, whatever ends it
+            closing(parts(rules, chunks, chosen, executor or InProcess())) as found,
+        ):
+            counts, epochs = Counts(0, 0, 0, 0), set[int]()
+            for part in found:
+                with output_errors(files.output.path):
+                    out.append(part.results)
+                files.rejects.write(part.rejects)
+                counts += part.counts
+                epochs |= part.snapshots
+                files.tell(chunks)
+        receipt = receipt_of(
+            rules,
+            snapshots=_snapshot_digests(rules, epochs),
+            input_digest=chunks.digest,
+            output_digest=files.output.digest(),
+            counts=counts,
+        )
+        files.receipt.write(receipt.to_json().encode())
+    return receipt
+
+
+def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
+    """The digests of the snapshots of some epochs; None without a state."""
+    if not rules.pinned:
+        return None
+    return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
+
+
+@attrs.frozen
+class Part:
+    """What a chunk adds to the files of a run.
+
+    Attributes:
+        results: encoded for the writer of the format.
+        rejects: lines of the rejects file.
+        counts: how many records there were.
+        snapshots: the epochs of records whose snapshots were pinned.
+        missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
+    """
+
+    results: Encoded
+    rejects: bytes
+    counts: Counts
+    snapshots: frozenset[int]
+    missing: frozenset[int] = frozenset()
+
+
+def _part_of(batch: ResultBatch, encode: Encode) -> Part:
+    scored, rejected = int(batch.decimals["quality"].given.sum()), len(batch.rejects)
+    return Part(
+        results=encode(batch),
+        rejects=b"".join(reject.to_json() + b"\n" for reject in batch.rejects),
+        counts=Counts(len(batch) + rejected, scored, len(batch) - scored, rejected),
+        snapshots=batch.snapshots,
+    )
+
+
+@attrs.frozen
+class ScoringTask:
+    """A chunk, and the snapshots by which a worker may score it.
+
+    Attributes:
+        chunk: the records.
+        snapshots: pickled, those that are known by now; None where the rule set has its own.
+    """
+
+    chunk: Chunk
+    snapshots: bytes | None = attrs.field(default=None, repr=False)
+
+
+class PartScoring:
+    """Scores chunks into parts of a run; a function that executors map over tasks."""
+
+    def __init__(self, rules: BoundRules, format_name: str) -> None:
+        """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
+        self._scoring, self._pinned = Scoring(rules), rules.pinned
+        self._encode = encoder(format_name, rules.axis_names)
+        self._lock = Lock()
+
+    def __call__(self, task: ScoringTask) -> Part:
+        """The part of one chunk.
+
+        Raises:
+            TallystickError: as scoring.
+        """
+        # the threads of a worker share the rule set, and one interpreter
+        with self._lock:
+            cache = self._pinned if isinstance(self._pinned, SnapshotCache) else None
+            if cache is not None and task.snapshots is not None:
+                cache.turn_to(_unpickled(task.snapshots))
+            batch = self._scoring.chunk(task.chunk)
+            if cache is not None and cache.missing:
+                return Part(b"", b"", Counts(0, 0, 0, 0), frozenset(), frozenset(cache.missing))
+            return _part_of(batch, self._encode)
+
+
+@attrs.frozen
+class ScoringSpec:
+    """What a worker needs to score chunks.
+
+    Attributes:
+        scorer: the rule set.
+        format_name: of the results.
+        epochs: those that have a snapshot, known or not.
+    """
+
+    scorer: ScorerSpec
+    format_name: str
+    epochs: frozenset[int] = frozenset()
+
+    def make(self) -> PartScoring:
+        """The function.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+        # a snapshot is complete already, so it is not completed once more
+        rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
+        return PartScoring(rules, self.format_name)
+
+
+@lru_cache(maxsize=2)
+def _unpickled(data: bytes) -> Mapping[int, ThresholdSnapshot]:
+    found: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return found
+
+
+@attrs.define(eq=False)
+class SnapshotCache(Mapping[int, ThresholdSnapshot]):
+    """Snapshots of which some are at hand; it notes which others were asked for.
+
+    Attributes:
+        every: the epochs that have a snapshot.
+        known: the snapshots at hand.
+        missing: those epochs that were asked for in vain.
+    """
+
+    every: frozenset[int]
+    known: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict, init=False)
+    missing: set[int] = attrs.field(factory=set, init=False)
+
+    def turn_to(self, known: Mapping[int, ThresholdSnapshot]) -> None:
+        """Begin anew, with other snapshots at hand."""
+        self.known = known
+        self.missing.clear()
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        if epoch not in self.every:
+            raise KeyError(epoch)
+        if epoch not in self.known:
+            self.missing.add(epoch)
+            return ThresholdSnapshot({}, "")
+        return self.known[epoch]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.every)
+
+    def __len__(self) -> int:
+        return len(self.every)
+
+
+def parts(
+    rules: BoundRules, source: Source, format_name: str, executor: Executor
+) -> Generator[Part, None, None]:
+    """The parts of the results of a source, in order; the same whoever makes them.
+
+    Args:
+        rules: the bound rule set.
+        source: the records.
+        format_name: of the results.
+        executor: who scores the chunks.
+
+    Raises:
+        InputError: the records cannot be read.
+        EngineError: the workers cannot be used.
+    """
+    here = PartScoring(rules, format_name)
+    function = PortableFunction(
+        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, frozenset(rules.pinned)), here
+    )
+    if executor.is_elsewhere and rules.pinned:
+        return _Learning(rules, here).parts(executor, function, source.places())
+    chunks = source.places() if executor.is_elsewhere else iter(source)
+    return executor.map(function, map(ScoringTask, chunks))
+
+
+@attrs.define(eq=False)
+class _Learning:
+    """What workers have been told of the snapshots of a state."""
+
+    rules: BoundRules
+    here: Callable[[ScoringTask], Part]
+    known: dict[int, ThresholdSnapshot] = attrs.field(factory=dict)
+    snapshots: bytes = attrs.field(default=pickle.dumps({}))
+    waiting: deque[Chunk] = attrs.field(factory=deque)
+
+    def parts(
+        self,
+        executor: Executor,
+        function: Callable[[ScoringTask], Part],
+        chunks: Iterable[Chunk],
+    ) -> Generator[Part, None, None]:
+        with closing(executor.map(function, self._tasks(chunks))) as found:
+            for part in found:
+                chunk = self.waiting.popleft()
+                yield self._again(chunk, part.missing) if part.missing else part
+
+    def _tasks(self, chunks: Iterable[Chunk]) -> Iterator[ScoringTask]:
+        for chunk in chunks:
+            self.waiting.append(chunk)
+            yield ScoringTask(chunk, self.snapshots)
+
+    def _again(self, chunk: Chunk, missing: Iterable[int]) -> Part:
+        self._learn(sorted(missing))
+        return self.here(ScoringTask(chunk))
+
+    def _learn(self, missing: list[int]) -> None:
+        before = len(self.known)
+        for epoch in missing:
+            self._read(epoch)
+        later = (epoch for epoch in sorted(self.rules.pinned) if epoch > missing[-1])
+        # what is wrong with a snapshot is told when a record needs it
+        with suppress(TallystickError):
+            for epoch in islice(later, max(PREFETCH, before)):
+                self._read(epoch)
+        if len(self.known) > before:
+            self.snapshots = pickle.dumps(self.known)
+
+    def _read(self, epoch: int) -> None:
+        if epoch not in self.known:
+            # workers score; the digest is for the receipt alone
+            self.known[epoch] = attrs.evolve(self.rules.pinned[epoch], digest="")
