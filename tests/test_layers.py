@@ -9,7 +9,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -165,8 +165,8 @@ def test_an_import_that_runs_upwards_is_seen(module: str, source: str) -> None:
     assert any(wrong_way(module, imported) for imported in imports(source))
 
 
-def runtime_imports(text: str) -> Iterator[str]:
-    """Every module that the source imports when it runs, early or late, and perhaps other names."""
+def runtime_imports(text: str, modules: Collection[str]) -> Iterator[str]:
+    """Every one of some modules that the source imports when it runs, early or late."""
 
     def walk(node: ast.AST) -> Iterator[str]:
         match node:
@@ -177,12 +177,13 @@ def runtime_imports(text: str) -> Iterator[str]:
             case ast.Import(names=names):
                 yield from (each.name for each in names)
             case ast.ImportFrom(module=str(module), names=names):
-                yield module
-                yield from (f"{module}.{each.name}" for each in names)
+                # of a package, a module in it or what the package itself holds
+                inner = (f"{module}.{each.name}" for each in names)
+                yield from (name if name in modules else module for name in inner)
         for child in ast.iter_child_nodes(node):
             yield from walk(child)
 
-    return walk(ast.parse(text))
+    return (name for name in walk(ast.parse(text)) if name in modules)
 
 
 def circle(texts: Mapping[str, str]) -> list[str]:
@@ -192,7 +193,7 @@ def circle(texts: Mapping[str, str]) -> list[str]:
         texts: the sources, by module.
     """
     graph = {
-        module: {name for name in runtime_imports(text) if name in texts and name != module}
+        module: {name for name in runtime_imports(text, texts) if name != module}
         for module, text in texts.items()
     }
     try:
