@@ -1,4 +1,4 @@
-"""``tallystick rules diff``: what lies between two rule sets, before the vote."""
+"""``tallystick rules diff``: the difference of two rule sets, before the vote."""
 
 from __future__ import annotations
 

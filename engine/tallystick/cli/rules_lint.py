@@ -27,7 +27,7 @@ _WIDTH = 100
 @click.command("lint")
 @click.argument("reference", metavar="[RULES]", required=False)
 @as_json
-@click.option("--select", metavar="CODE,…", help="Tell only what these checks find.")
+@click.option("--select", metavar="CODE,…", help="Report only what these checks find.")
 @click.option("--ignore", metavar="CODE,…", help="Leave out what these checks find.")
 @click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
 def lint_command(
@@ -112,9 +112,9 @@ def _lines(found: Report) -> Iterator[str]:
     for finding in found.findings:
         yield from _finding(finding)
     counted = Counter(finding.severity for finding in found.findings)
-    told = [numbered(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
+    counts = [numbered(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
-    yield f"{', '.join(told) or 'nothing found'}{silenced}"
+    yield f"{', '.join(counts) or 'nothing found'}{silenced}"
 
 
 def _finding(finding: Diagnostic) -> Iterator[str]:

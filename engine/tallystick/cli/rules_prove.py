@@ -97,13 +97,13 @@ def _lines(name: str, found: Sequence[Answer]) -> Iterator[str]:
         yield f"{each:{width}}  {'  '.join(cells)}"
     for answer in found:
         if answer.status != "proved":
-            yield from ("", *_told(answer))
+            yield from ("", *_unproved(answer))
     counts = Counter[str](answer.status for answer in found)
     yield ""
     yield f"{name}: " + ", ".join(f"{counts[status]} {status}" for status in _STATUSES)
 
 
-def _told(answer: Answer) -> Iterator[str]:
+def _unproved(answer: Answer) -> Iterator[str]:
     about = f" ({answer.about})" if answer.about else ""
     where = f"{answer.property}, {answer.skill_type} {answer.axis}{about}"
     yield f"{answer.status}: {where}"
