@@ -1,6 +1,6 @@
 """A counterexample: a valid record, or published values, that refute a claim.
 
-Searched among random and corner records with the exact reader, so that what is found is true.
+Searched among random and corner records with the exact evaluator, so that what is found is true.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Compiled:
     def exact(
         self, facts: Sequence[int], published: Mapping[str, int], trace: Trace | None = None
     ) -> Fraction:
-        """The exact value of one record, by the reference reader."""
+        """The exact value of one record, by the reference evaluator."""
         # a formula that reads no facts knows none
         by_digest = dict(zip(self.facts, facts, strict=False))
         return evaluate(self.tree, by_digest, published, trace)

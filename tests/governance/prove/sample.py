@@ -110,7 +110,7 @@ formula = "{style}@1"
 {parameters}
 
 [axes.coverage]
-formula = "sample/{coverage}@1"
+formula = "{coverage}@1"
 
 [skill_types.essay]
 {composite}
@@ -135,7 +135,7 @@ def sample(  # noqa: PLR0913  # the parts of a rule set
     formulas = FORMULAS | {formula.name: formula for formula in further}
     plugins = attrs.evolve(installed(), skill_types={"essay": essay}, formulas=formulas)
     path = folder / "sample.toml"
-    style = style if "/" in style else f"sample/{style}"
+    style, coverage = (name if "/" in name else f"sample/{name}" for name in (style, coverage))
     text = FILE.format(style=style, parameters=parameters, coverage=coverage, composite=composite)
     path.write_text(text, encoding="utf-8")
     return tallystick.load(str(path), registry=plugins)

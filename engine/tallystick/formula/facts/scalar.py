@@ -21,7 +21,7 @@ from tallystick.formula.facts.reader import (
 )
 from tallystick.formula.schema_path import Schema, is_map, type_of
 from tallystick.formula.tree import Kind, Node, Operand
-from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.numbers.nano import NANO, from_double, to_decimal
 
 _TRUTH = Domain(0, 1)
 _NUMERIC = ("number", "integer")
@@ -132,7 +132,8 @@ class Number(_Numeric):
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """From the least to the largest number of the schema."""
-        return self._range(fact, schema, _NUMERIC, _nano)
+        # as a record's number becomes nano; rounding keeps the order of numbers
+        return self._range(fact, schema, _NUMERIC, from_double)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
         """As a record's number becomes nano."""
@@ -152,11 +153,6 @@ class Number(_Numeric):
         if not missing:
             return value
         return f"({value} if {code.is_number(path_of(fact), value)} else {missing[0]})"
-
-
-def _nano(bound: float) -> int:
-    """As a record's number becomes nano; rounding keeps the order of numbers."""
-    return round(float(bound) * NANO)
 
 
 class Integer(_Numeric):

@@ -1,0 +1,129 @@
+"""Aggregates from the record to the score: one by one, in columns, and through a facts file."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from governance.prove.sample import SCHEMA, sample
+
+from tallystick.governance.lint.type_probe import TypeProbe
+from tallystick.plugins.author import (
+    Node,
+    Parameters,
+    axis,
+    cases,
+    clip,
+    count,
+    largest,
+    smallest,
+    total,
+)
+from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.scorer import Scorer
+
+MARKS, ERRORS = "checks.marks", "checks.segments[].errors"
+
+
+@axis("mine/spread@1")
+def spread(_p: Parameters) -> Node:
+    """How near the ends of the marks are; 0 without marks."""
+    ends = 1 - (largest(MARKS, empty=10) - smallest(MARKS)) / 10
+    return cases((count(MARKS) == 0, 0), otherwise=ends)
+
+
+@axis("mine/even@1")
+def even(_p: Parameters) -> Node:
+    """The share of the errors that are not in the worst segment."""
+    errors = total(ERRORS)
+    return cases((errors == 0, 1), otherwise=clip(1 - largest(ERRORS) / errors))
+
+
+def record(number: int) -> dict[str, Any]:
+    marks = [(number * step) % 11 for step in range(number % 5)]
+    segments = [{"errors": (number + step) % 4} for step in range(number % 4)]
+    return {
+        "skill_type": "essay",
+        "task_id": f"t-{number}",
+        "round": 1,
+        "epoch": 1,
+        "validator": "v",
+        "miner": {"uid": 1, "hotkey": "m"},
+        "role": "primary",
+        "task": {"least_words": 1, "most_words": 9},
+        "submission": {"words": 5},
+        "checks": {"style": 0.5, "marks": marks, "segments": segments},
+    }
+
+
+def by_hand(made: dict[str, Any]) -> tuple[Decimal, Decimal]:
+    marks = sorted(made["checks"]["marks"])
+    errors = sorted(each["errors"] for each in made["checks"]["segments"])
+    ends = (marks[0], marks[-1]) if marks else (0, 10)
+    share = Decimal(1)
+    if sum(errors):
+        share = 1 - Decimal(errors[-1]) / sum(errors)
+    return 1 - Decimal(ends[1] - ends[0]) / 10, round(share, 9)
+
+
+@pytest.fixture
+def scorer(tmp_path: Path) -> Scorer:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    checks = schema["properties"]["checks"]["properties"]
+    checks["marks"] = {
+        "type": "array",
+        "maxItems": 8,
+        "items": {"type": "integer", "minimum": 0, "maximum": 10},
+    }
+    segment = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["errors"],
+        "properties": {"errors": {"type": "integer", "minimum": 0, "maximum": 20}},
+    }
+    checks["segments"] = {"type": "array", "maxItems": 6, "items": segment}
+    path = tmp_path / "essay.schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return sample(
+        tmp_path,
+        style="mine/spread",
+        coverage="mine/even",
+        further=(spread, even),
+        schema=path,
+    )
+
+
+def test_aggregates_are_scored_alike_in_every_way(scorer: Scorer, tmp_path: Path) -> None:
+    records = [record(number) for number in range(60)]
+    wanted = [by_hand(made) for made in records]
+    found = [scorer.score(made).axes for made in records]
+    assert [(axes["style"], axes["coverage"]) for axes in found] == wanted
+    lines = tmp_path / "records.jsonl"
+    lines.write_text("".join(f"{json.dumps(made)}\n" for made in records), encoding="utf-8")
+    results, facts = tmp_path / "results.jsonl", tmp_path / "facts.parquet"
+    scorer.score_file(lines, results)
+    extract_file(lines, facts, registry=scorer.registry)
+    again = tmp_path / "again.jsonl"
+    scorer.score_file(facts, again)
+    for path in (results, again):
+        rows = [json.loads(line)["axes"] for line in path.read_text("utf-8").splitlines()]
+        assert [(Decimal(row["style"]), Decimal(row["coverage"])) for row in rows] == wanted
+
+
+def test_the_linter_tries_no_ends_of_nothing(scorer: Scorer) -> None:
+    probe = TypeProbe(scorer.types["essay"])
+    named = {fact.digest: place for fact, place in zip(probe.bound.facts, range(99), strict=False)}
+    low, high = named[smallest(MARKS).digest], named[largest(MARKS, empty=10).digest]
+    marks = named[count(MARKS).digest]
+    facts = [domain.low for domain in probe.domains]
+    facts[marks], facts[low], facts[high] = 2, 3, 5
+    assert probe.allows(facts)
+    facts[low] = 6
+    assert probe.faults(facts) == 1
+    facts[marks], facts[low], facts[high] = 0, 0, 10
+    assert probe.allows(facts)
+    facts[low], facts[high] = 3, 5
+    assert probe.faults(facts) == 2
