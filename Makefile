@@ -4,21 +4,25 @@
 PYTHON ?= python3
 VENV ?= .venv
 WHEEL_VENV ?= .venv-wheel
+LOWEST_VENV ?= .venv-lowest
 PYTEST_WORKERS ?= auto
 
 BIN := $(VENV)/bin
 WHEEL_BIN := $(WHEEL_VENV)/bin
+LOWEST_BIN := $(LOWEST_VENV)/bin
 # A stamp is newer than pyproject.toml when the environment has what pyproject.toml asks for.
 BASE := $(VENV)/.tallystick-base
 TEST := $(VENV)/.tallystick-test
 PIP := -m pip --disable-pip-version-check install --quiet
-PYTEST := -m pytest -q --numprocesses=$(PYTEST_WORKERS)
+# The order is random; its seed stands at the start, and PYTEST_OPTIONS=--randomly-seed=N repeats it.
+PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --unchanged-sources $(PYTEST_OPTIONS)
 
 # What a user's own environment adds to the search path is no part of this one.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types docs wheel test-wheel bench clean
+.PHONY: help demo smoke test test-slow test-busy test-lowest lint types docs wheel test-wheel bench \
+	clean
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -26,11 +30,27 @@ help: ## Show these commands.
 demo: $(BASE) ## Score the bundled examples of every skill type.
 	@$(BIN)/tallystick demo
 
+smoke: $(TEST) ## Try a little of everything, in less than two minutes.
+	$(BIN)/python $(PYTEST) -m smoke
+
 test: $(TEST) ## Run the tests; those that take minutes are left out.
 	$(BIN)/python $(PYTEST)
 
 test-slow: $(TEST) ## Run the tests that take minutes.
 	$(BIN)/python $(PYTEST) -m slow
+
+# A loop on every core takes half of the processor from the tests.
+test-busy: $(TEST) ## Run the tests beside busy loops on every core.
+	$(BIN)/python .ci/busy.py $(MAKE) test
+
+# pip knows no lowest versions, so uv resolves them. The tools of the tests are lowest too.
+test-lowest: ## Run the tests of scoring, facts and states with the lowest versions that are declared.
+	rm -rf $(LOWEST_VENV)
+	$(PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_BIN)/python $(PIP) uv
+	$(LOWEST_BIN)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
+		--editable '.[test]'
+	$(LOWEST_BIN)/python $(PYTEST) tests/scoring tests/state tests/vectors
 
 lint: $(TEST) ## Check the style and the format of the code.
 	$(BIN)/ruff check
@@ -67,7 +87,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/state.py
 
 clean: ## Remove what these commands made.
-	rm -rf $(VENV) $(WHEEL_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL_VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(BASE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -154,6 +154,7 @@ def test_an_interrupted_run_leaves_nothing_and_no_traceback(tmp_path: Path) -> N
     assert names(tmp_path) == set()
 
 
+@pytest.mark.smoke
 def test_a_killed_run_leaves_nothing_under_the_final_names_and_can_be_run_again(
     tmp_path: Path,
 ) -> None:

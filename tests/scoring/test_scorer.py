@@ -10,6 +10,7 @@ from decimal import Decimal, getcontext, localcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -185,12 +186,7 @@ print(digest.hexdigest())
 
 def dispatch_levels() -> list[str]:
     """Settings that switch off ever more of what NumPy would use on this machine."""
-    from numpy._core._multiarray_umath import (  # noqa: PLC0415  # the only list
-        __cpu_dispatch__,
-        __cpu_features__,
-    )
-
-    found = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
     return ["", *(" ".join(found[start:]) for start in range(len(found)))]
 
 

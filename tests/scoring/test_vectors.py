@@ -7,6 +7,8 @@ from vectors import cases
 
 import tallystick
 
+pytestmark = pytest.mark.smoke
+
 Row = dict[str, Any]
 
 FROM_RECORDS = (

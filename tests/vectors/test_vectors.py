@@ -9,6 +9,8 @@ import pytest
 from vectors.builders import RECORDS
 from vectors.cases import AREAS, AXES, Case, load
 
+pytestmark = pytest.mark.smoke
+
 CASES = load()
 DECIMAL_ANSWER = re.compile(r"-?\d+\.\d{9}")
 NUMBERS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,28 +26,18 @@ number_type = click.IntRange(0, 2**31 - 1)
 """The number of a round or an epoch, as in a record."""
 
 
-class _Moment(click.ParamType[datetime]):
+def _time(value: str) -> datetime:
     """A time as ISO 8601; without an offset it is UTC."""
-
-    name = "time"
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401  # click's signature
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            found = datetime.fromisoformat(value)
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-        except (ValueError, OverflowError):
-            self.fail(f"found {value!r}, expected a time such as 2026-01-31T12:00:00Z", param, ctx)
+    try:
+        found = datetime.fromisoformat(value)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = f"found {value!r}, expected a time such as 2026-01-31T12:00:00Z"
+        raise click.BadParameter(message) from None
 
 
 at_option = click.option(
-    "--at", type=_Moment(), metavar="TIME", help="When, as ISO 8601; UTC without an offset."
+    "--at", type=_time, metavar="TIME", help="When, as ISO 8601; UTC without an offset."
 )
 """The option that says when something happens: no command reads a clock."""
 

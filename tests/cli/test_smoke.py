@@ -1,0 +1,66 @@
+"""One of each command, one after the other in one folder, as who tries a checkout would."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.command import SKILLS, run
+from cli.test_main import COMMANDS
+from state.subnet import written
+
+pytestmark = pytest.mark.smoke
+
+HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
+TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"
+RULES = ("--rules", "skills@1.0.0")
+STATE = ("--state", "subnet.db")
+STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("demo",), 0),
+    (("rules", "list"), 0),
+    (("rules", "show", "workflow@1.0.0"), 0),
+    (("rules", "check", "workflow@1.0.0"), 0),
+    (("rules", "digest", "workflow@1.0.0"), 0),
+    (("rules", "diff", "workflow@1.0.0", "workflow@1.1.0"), 0),
+    (("rules", "lint", "workflow@1.1.0"), 0),
+    (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
+    (("plugins", "list"), 0),
+    (("plugins", "new", "acme-translation"), 0),
+    (("plugins", "check", "workflow"), 0),
+    (("records", "generate", "--seed", "1", "--count", "60", "-o", "records.jsonl"), 0),
+    (("score", str(SKILLS), *RULES, "-o", "results.parquet"), 0),
+    (("explain", str(SKILLS), *RULES, "--line", "3"), 0),
+    (("facts", "records.jsonl", "-o", "facts.parquet"), 0),
+    (("backtest", "facts.parquet", *RULES, "--rules", "skills@1.1.0", "-o", "report"), 0),
+    (("state", "init", *RULES, *STATE), 0),
+    *(
+        (("miner", "register", hotkey, "--uid", str(uid), "--types", TYPES, *STATE), 0)
+        for uid, hotkey in enumerate(HOTKEYS)
+    ),
+    (("state", "export", "genesis.jsonl", *STATE), 0),
+    (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
+    (("round", "close", "round.jsonl", *STATE), 0),
+    (("events", "import", "round.jsonl", *STATE), 0),
+    (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
+    (("miner", "clear", HOTKEYS[0], *STATE), 0),
+    (("epoch", "close", *STATE), 0),
+    (("state", "show", HOTKEYS[0], *STATE), 0),
+    (("state", "board", "mcp_server", *STATE), 0),
+    (("state", "digest", *STATE), 0),
+    (("state", "verify", *STATE), 0),
+    (("weights", *STATE), 0),
+)
+
+
+def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    records = map(json.loads, SKILLS.read_bytes().splitlines()[:6])
+    written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
+    for step, expected in STEPS:
+        found = run(*step)
+        assert found.status == expected, (step, found)
+        assert found.out, step
+
+
+def test_no_command_is_left_out() -> None:
+    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    assert tried == set(COMMANDS)
