@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import attrs
-import jsonschema_rs
 import rfc8785
 
 from tallystick.canonical import digest
@@ -134,6 +133,8 @@ def _refuse_constant(name: str) -> None:
 def _check_schema(document: Schema, path: Path) -> None:
     if document.get("$schema", DRAFT) != DRAFT:
         raise SchemaError(f'{path}: found "$schema" {document["$schema"]!r}, expected {DRAFT!r}')
+    import jsonschema_rs  # noqa: PLC0415  # who only shows a value needs none
+
     try:
         jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
     except ValueError as error:
@@ -230,6 +231,8 @@ def _map_inside(
 
 
 def _check_references(schema: Schema, path: Path) -> None:
+    import jsonschema_rs  # noqa: PLC0415  # as above
+
     try:
         jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
     except ValueError as error:

@@ -8,11 +8,9 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.checks import check
 from tallystick.rules.digest import digest
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
-from tallystick.rules.schema import Declared, sound_part, validate
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
 
@@ -92,6 +90,10 @@ def read_again(text: str, path: Path, known: str, registry: Registry) -> LoadedR
 
 
 def _validated(document: Document, registry: Registry) -> tuple[RuleSet | None, list[Finding]]:
+    # who reads again what was checked before needs neither
+    from tallystick.rules.checks import check  # noqa: PLC0415
+    from tallystick.rules.schema import Declared, sound_part, validate  # noqa: PLC0415
+
     validation = validate(document.data)
     numbers = [mistake(path, shown(found), NUMBER) for path, found in document.unusable.items()]
     findings = _and_further(numbers, validation.findings)
