@@ -8,7 +8,8 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from multiprocessing import get_context
@@ -16,10 +17,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
-import sqlalchemy
 from attrs import frozen
 from state.subnet import event, record, written
 
@@ -29,6 +29,7 @@ from tallystick.state.chain import check
 from tallystick.state.ledger import Ledger
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.store.connection import Place
 from tallystick.state.store.store import Store
 from tallystick.state.transfer import import_state
 
@@ -74,7 +75,7 @@ class Standing:
 
 def standing(where: str) -> Standing:
     """Where a state stands, once its chain is found to be whole."""
-    with Store.open(where) as store, store.reading() as transaction:
+    with Store.open(where).reading() as transaction:
         head = transaction.head()
         assert head is not None
         assert sum(1 for _ in check(transaction.entries(), count=head.entries, last=head.hash))
@@ -206,8 +207,16 @@ class _Signs:
 
     def __init__(self, pipe: Connection) -> None:
         self.pipe, self.step, self.numbers = pipe, 0, count()
-        sqlalchemy.event.listen(sqlalchemy.Engine, "begin", self.reached)
-        sqlalchemy.event.listen(sqlalchemy.Engine, "commit", self.reached)
+        whole = Place.transaction
+
+        @contextmanager
+        def told(place: Place, access: Literal["read", "write"]) -> Iterator[object]:
+            self.reached()
+            with whole(place, access) as connection:
+                yield connection
+                self.reached()
+
+        setattr(Place, "transaction", told)  # noqa: B010  # of this process alone
 
     def begin(self, step: int) -> None:
         self.step, self.numbers = step, count()

@@ -7,7 +7,7 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -100,13 +100,10 @@ class Ledger:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
             StoreError: there is no store of ours, or it cannot be used.
         """
-        with ExitStack() as stack:
-            store = stack.enter_context(Store.open(where))
-            with store.reading() as transaction:
-                genesis = next(transaction.entries(), None)
-            rules = genesis_rules(genesis, store.shown, registry)
-            stack.pop_all()
-        return cls(store, rules)
+        store = Store.open(where)
+        with store.reading() as transaction:
+            genesis = next(transaction.entries(), None)
+        return cls(store, genesis_rules(genesis, store.shown, registry))
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -120,8 +117,7 @@ class Ledger:
         return bind(self.rules.loaded, self.rules.registry)
 
     def close(self) -> None:
-        """Give the store back."""
-        self.store.close()
+        """End the use of the state; no connection outlives its transaction."""
 
     def __enter__(self) -> Self:
         return self

@@ -77,13 +77,16 @@ def verify(ledger: Ledger) -> Verified:
     Raises:
         DamagedError: the chain is broken, or something that is stored does not follow from it.
     """
-    with tempfile.TemporaryDirectory() as folder, ledger.store.reading() as stored:
-        with Store.create(str(Path(folder) / "replayed")) as (store, transaction):
-            log = EventLog(transaction, ledger.rules)
-            replay(log, check(stored.entries()))
-            log.finish()
-            rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
-        store.close()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ledger.store.reading() as stored,
+        Store.create(str(Path(folder) / "replayed")) as (_, transaction),
+    ):
+        log = EventLog(transaction, ledger.rules)
+        replay(log, check(stored.entries()))
+        log.finish()
+        rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+
     return Verified(log.entries, rows[SNAPSHOTS])
 
 

@@ -98,14 +98,14 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
         if genesis is None:
             raise _cut(path, 0, header)
         rules = genesis_rules(genesis, str(path), registry)
-        with Store.create(where) as (store, transaction):
+        with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules)
             replay(log, [genesis])
             replay(log, entries)
             if (log.entries, log.hash) != (header.entries, header.hash):
                 raise _cut(path, log.entries, header)
             log.finish()
-        store.close()
+
     return header
 
 

@@ -85,7 +85,7 @@ def test_a_line_that_is_no_event_is_damage(body: str) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])
 def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
     with made(where).writing() as transaction:
-        transaction.connection.exec_driver_sql(f"UPDATE tallystick_head SET state = '{text}'")  # noqa: S608  # our text
+        transaction.connection.execute(f"UPDATE tallystick_head SET state = '{text}'")  # noqa: S608  # our text
         with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
             transaction.head()
 
@@ -239,8 +239,8 @@ def test_a_reader_who_stops_early_leaves_nothing_open(where: str) -> None:
 def test_a_changed_body_is_damage(where: str) -> None:
     store = made(where, [event(1)])
     with store.writing() as transaction:
-        transaction.connection.exec_driver_sql("UPDATE tallystick_log SET body = '{}'")
-        transaction.connection.exec_driver_sql("UPDATE tallystick_head SET state = 'x'")
+        transaction.connection.execute("UPDATE tallystick_log SET body = '{}'")
+        transaction.connection.execute("UPDATE tallystick_head SET state = 'x'")
     with store.reading() as transaction:
         with pytest.raises(StoreError, match="the log, entry 1: found the hash"):
             list(check(transaction.entries()))

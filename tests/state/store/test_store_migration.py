@@ -9,13 +9,14 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
 from state.store.filled import contents, event, made
 
 from tallystick.errors import StoreError
 from tallystick.state.store import migration
+from tallystick.state.store.connection import Connection
+from tallystick.state.store.migration import PREFIX, VERSION_TABLE
 from tallystick.state.store.store import Store
-from tallystick.state.store.tables import METADATA, PREFIX, VERSION_TABLE
+from tallystick.state.store.tables import METADATA
 
 NEXT = """
 import sqlalchemy as sa
@@ -36,7 +37,8 @@ def differences(connection: Connection) -> list[object]:
         "compare_type": True,
         "compare_server_default": True,
     }
-    return list(compare_metadata(MigrationContext.configure(connection, opts=options), METADATA))
+    with migration.alchemy(connection) as found:
+        return list(compare_metadata(MigrationContext.configure(found, opts=options), METADATA))
 
 
 def test_the_migrated_schema_is_that_of_the_tables(where: str) -> None:
@@ -54,7 +56,7 @@ def test_the_migrated_schema_is_that_of_the_tables(where: str) -> None:
 )
 def test_a_schema_that_differs_is_seen(where: str, change: str) -> None:
     with made(where).writing() as transaction:
-        transaction.connection.exec_driver_sql(change)
+        transaction.connection.execute(change)
         assert differences(transaction.connection)
 
 
@@ -99,10 +101,10 @@ def test_an_older_store_is_migrated_and_keeps_everything(
     store = Store.open(where)
     assert contents(store) == before
     with store.reading() as transaction:
-        rows = transaction.connection.exec_driver_sql("SELECT * FROM tallystick_more").all()
+        rows = transaction.connection.rows("SELECT * FROM tallystick_more")
         assert rows == []
         assert migration.found_version(transaction.connection) == "0002"
-    Store.open(where).close()
+    Store.open(where)
 
 
 def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.FixtureRequest) -> None:
@@ -135,7 +137,7 @@ def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.Fixt
 def test_a_store_of_another_version_is_refused(where: str, change: str, message: str) -> None:
     store = made(where)
     with store.writing() as transaction:
-        transaction.connection.exec_driver_sql(change)
+        transaction.connection.execute(change)
     before = contents(store)
     with pytest.raises(StoreError) as refused:
         Store.open(where)

@@ -240,10 +240,10 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, room: int, how:
     else:
         with pytest.raises(StoreError, match="found no store"):
             Store.open(str(path))
-        made(str(path)).close()
+        made(str(path))
 
 
 def test_a_store_is_closed_at_the_end_of_a_block(where: str) -> None:
     made(where)
-    with Store.open(where) as store, store.reading() as transaction:
+    with Store.open(where).reading() as transaction:
         assert transaction.head()

@@ -9,18 +9,19 @@ names the store and says what to do.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
-from sqlalchemy import Connection, Engine, NullPool, create_engine
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tallystick.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
@@ -94,19 +95,55 @@ _POSTGRESQL = {
 
 
 @attrs.frozen
+class Connection:
+    """A connection that is in a transaction.
+
+    Statements are text, with a ``?`` in place of each value; both databases take them as they are.
+
+    Attributes:
+        driver: the connection of ``sqlite3`` or of ``psycopg``.
+        mark: what the driver takes in place of a value.
+    """
+
+    driver: Any
+    mark: Literal["?", "%s"]
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is one to SQLite."""
+        return self.mark == "?"
+
+    def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query gives."""
+        found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
+        return found
+
+    def execute(self, statement: str, values: Iterable[Any] = ()) -> None:
+        """Run a statement that gives nothing."""
+        self._run(statement, values)
+
+    def execute_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Run a statement once for each row of values."""
+        self.driver.cursor().executemany(statement.replace("?", self.mark), rows)
+
+    def _run(self, statement: str, values: Iterable[Any]) -> Any:  # noqa: ANN401  # of the driver
+        return self.driver.execute(statement.replace("?", self.mark), tuple(values))
+
+
+@attrs.frozen
 class Place:
     """A store's place.
 
     Attributes:
         shown: the place as it may be shown: without a password.
         path: the file of SQLite; None for PostgreSQL.
-        engine: opens connections, one for each transaction.
+        connect: makes a connection of the driver, one for each transaction.
         timeout: for how many seconds a lock is waited for.
     """
 
     shown: str
     path: Path | None
-    engine: Engine
+    connect: Callable[[], Any]
     timeout: float
 
     @contextmanager
@@ -118,19 +155,29 @@ class Place:
         Raises:
             StoreError: whatever the database raises, with what to do.
         """
-        with _explained(self.shown, self.timeout), self.engine.connect() as connection:
-            if self.path is not None:
+        with self._connected() as connection:
+            if connection.is_sqlite:
                 _begin_sqlite(connection, access)
             else:
                 _begin_postgresql(connection, access, self.timeout)
             yield connection
-            connection.commit()
+            connection.driver.commit()
 
     def use_wal(self) -> None:
         """Put the file of SQLite into WAL mode, in which it stays."""
         if self.path is not None:
-            with _explained(self.shown, self.timeout), self.engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            with self._connected() as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        with _explained(self.shown, self.timeout):
+            driver = self.connect()
+            try:
+                yield Connection(driver, "%s" if self.path is None else "?")
+            finally:
+                # what is not committed is undone
+                driver.close()
 
 
 def place_of(where: str, timeout: float, *, create: bool) -> Place:
@@ -155,6 +202,9 @@ def place_of(where: str, timeout: float, *, create: bool) -> Place:
 
 
 def _url(where: str) -> URL:
+    from sqlalchemy.engine import make_url  # noqa: PLC0415  # heavy, and a path needs none
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415  # as above
+
     try:
         return make_url(where)
     except (ArgumentError, ValueError):
@@ -176,8 +226,7 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
         connection.execute(f"PRAGMA cache_size=-{_CACHE}")
         return connection
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    return Place(str(path), path, engine, timeout)
+    return Place(str(path), path, connect, timeout)
 
 
 def _check_file(path: Path, create: bool) -> None:
@@ -210,34 +259,37 @@ def _server(url: URL, timeout: float) -> Place:
             f"{_shown(url)}: found no psycopg, expected it for PostgreSQL: install the extra "
             "postgres, as in pip install 'tallystick[postgres]'"
         )
-    engine = create_engine(
-        url.set(drivername="postgresql+psycopg"),
-        poolclass=NullPool,
+    import psycopg  # noqa: PLC0415  # an extra
+
+    dialect = url.set(drivername="postgresql+psycopg").get_dialect()()
+    arguments, options = dialect.create_connect_args(url)
+
+    def connect() -> Any:  # noqa: ANN401  # psycopg is an extra
         # whatever the environment says: hotkeys are Unicode
-        connect_args={"client_encoding": "utf8"},
-    )
-    return Place(_shown(url), None, engine, timeout)
+        return psycopg.connect(*arguments, **options, client_encoding="utf8")
+
+    return Place(_shown(url), None, connect, timeout)
 
 
 def _begin_sqlite(connection: Connection, access: Literal["read", "write"]) -> None:
     if access == "read":
-        connection.exec_driver_sql("PRAGMA query_only=ON")
-        connection.exec_driver_sql("BEGIN")
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("BEGIN")
     else:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.execute("BEGIN IMMEDIATE")
 
 
 def _begin_postgresql(
     connection: Connection, access: Literal["read", "write"], timeout: float
 ) -> None:
     if access == "read":
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     else:
         # read committed, whatever the server's default: what the writer before left must be seen
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}")
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        connection.execute(f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}")
+        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    ((encoding,),) = connection.rows("SHOW server_encoding")
     if encoding != "UTF8":
         raise StoreError(
             f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
@@ -254,13 +306,24 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
     """
     try:
         yield
-    except DBAPIError as error:
-        reason = _first_line(error.orig)
-        template = _template(error.orig)
+    except Exception as error:
+        found = _of_driver(error)
+        if found is None:
+            raise
+        reason = _first_line(found)
+        template = _template(found)
         raise StoreError(f"{where}: {template.format(timeout=timeout, reason=reason)}") from error
 
 
-def _template(error: BaseException | None) -> str:
+def _of_driver(error: Exception) -> BaseException | None:
+    """What the driver raised, if it did; SQLAlchemy, which migrates, wraps it."""
+    found = getattr(error, "orig", error)
+    psycopg = sys.modules.get("psycopg")
+    of_psycopg = psycopg is not None and isinstance(found, psycopg.Error)
+    return found if of_psycopg or isinstance(found, sqlite3.Error) else None
+
+
+def _template(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", "")
         return next((t for code, t in _SQLITE.items() if name.startswith(code)), _OTHER)
@@ -271,6 +334,6 @@ def _template(error: BaseException | None) -> str:
     return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
 
 
-def _first_line(error: BaseException | None) -> str:
+def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no reason given"

@@ -5,17 +5,30 @@ Alembic keeps the version and is loaded only when there is something to migrate.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-from sqlalchemy import Connection, inspect, text
+from typing import TYPE_CHECKING
 
 from tallystick.errors import StoreError
-from tallystick.state.store.tables import PREFIX, VERSION_TABLE
+from tallystick.state.store.connection import Connection
 
+if TYPE_CHECKING:
+    import sqlalchemy
+
+PREFIX = "tallystick_"
+"""What the name of every table of ours begins with."""
+VERSION_TABLE = f"{PREFIX}version"
+"""Where Alembic keeps the version of the schema."""
 REVISION = "0001"
 """The version that this engine reads and writes."""
 FOLDER = Path(__file__).parent / "migrations"
 """Where the migrations are."""
+
+_TABLES_OF_SQLITE = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_TABLES_OF_POSTGRESQL = (
+    "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
+)
 
 
 def found_version(connection: Connection) -> str | None:
@@ -24,23 +37,22 @@ def found_version(connection: Connection) -> str | None:
     Raises:
         StoreError: the table of the version is there but says nothing, or several things.
     """
-    if not inspect(connection).has_table(VERSION_TABLE):
+    if VERSION_TABLE not in _tables(connection):
         return None
-    # the name is a constant
-    rows = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
-    found = list(rows.scalars())
+    found = connection.rows(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608  # our name
     if len(found) != 1:
         raise StoreError(
             f"found {len(found)} rows in {VERSION_TABLE}, expected one: the store is damaged, so "
             "take it back from a copy"
         )
-    return str(found[0])
+    return str(found[0][0])
 
 
 def foreign_table(connection: Connection) -> str | None:
     """The name of a table that no store has; None where there is none."""
-    names = sorted(inspect(connection).get_table_names())
-    return next((name for name in names if not name.startswith(PREFIX)), None)
+    # SQLite keeps some of its own
+    own = (PREFIX, "sqlite_") if connection.is_sqlite else (PREFIX,)
+    return next((name for name in _tables(connection) if not name.startswith(own)), None)
 
 
 def is_older(version: str) -> bool:
@@ -65,11 +77,30 @@ def is_older(version: str) -> bool:
 def migrate(connection: Connection) -> None:
     """Bring the schema to this version, in the transaction that the connection is in."""
     from alembic import command  # noqa: PLC0415  # heavy, and seldom needed
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415  # as above
 
     config = Config()
     # the parser of configuration files reads a percent sign as the start of a reference
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    with alchemy(connection) as found:
+        config.attributes["connection"] = found
+        command.upgrade(config, "head")
+
+
+@contextmanager
+def alchemy(connection: Connection) -> Iterator[sqlalchemy.Connection]:
+    """The connection as SQLAlchemy knows one, in the same transaction, which it does not end."""
+    from sqlalchemy import StaticPool, create_engine  # noqa: PLC0415  # heavy, and seldom needed
+
+    url = "sqlite://" if connection.is_sqlite else "postgresql+psycopg://"
+    engine = create_engine(url, creator=lambda: connection.driver, poolclass=StaticPool)
+    for ending in ("do_commit", "do_rollback", "do_close"):
+        setattr(engine.dialect, ending, lambda _: None)
+    with engine.connect() as found:
+        yield found
+
+
+def _tables(connection: Connection) -> list[str]:
+    query = _TABLES_OF_SQLITE if connection.is_sqlite else _TABLES_OF_POSTGRESQL
+    return sorted(row[0] for row in connection.rows(query))

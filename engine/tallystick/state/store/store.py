@@ -14,13 +14,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection
-
 from tallystick.errors import StoreError
-from tallystick.state.store.connection import TIMEOUT, Place, place_of
+from tallystick.state.store.connection import TIMEOUT, Connection, Place, place_of
 from tallystick.state.store.migration import foreign_table, found_version, is_older, migrate
 from tallystick.state.store.transaction import Transaction
 
@@ -113,21 +110,6 @@ class Store:
         """
         with self._place.transaction("read") as connection:
             yield Transaction(connection)
-
-    def close(self) -> None:
-        """Let go of the place."""
-        self._place.engine.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _refuse_what_is_there(place: Place, connection: Connection) -> None:

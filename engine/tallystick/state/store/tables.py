@@ -19,10 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-PREFIX = "tallystick_"
-"""What the name of every table of ours begins with."""
-VERSION_TABLE = f"{PREFIX}version"
-"""Where Alembic keeps the version of the schema."""
+from tallystick.state.store.migration import PREFIX
 
 # SQLite keeps the rows of a table by its key only when that is declared as INTEGER
 _Count = BigInteger().with_variant(Integer(), "sqlite")

@@ -9,28 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Table,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
 
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
-from tallystick.rules.sections import Role
 from tallystick.state.chain import Entry
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
-from tallystick.state.store.tables import EVENTS, HEAD, LOG, ROUNDS, SNAPSHOTS
+from tallystick.state.store.connection import Connection
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from tallystick.rules.sections import Role
 
 # rows of a page that is read, of the first one for who wants the first entry alone, and of one that
 # is written
@@ -40,7 +33,16 @@ _ROUNDS = 32
 _IDENTITIES = _NUMBERS = 900
 _T = TypeVar("_T")
 
-_BODIES = select(EVENTS.c.seq, LOG.c.body).join(LOG, LOG.c.seq == EVENTS.c.seq)
+# the statements; the tables and their indexes are in `tables`
+_HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
+_ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
+_BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
+_ROUNDS_OF_RECORDS = (
+    "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
+)
+_ROUNDS_WITH_ROLE = (
+    "FROM tallystick_signals WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+)
 
 
 @attrs.frozen
@@ -73,19 +75,17 @@ class Transaction:
 
     def head(self) -> LogHead | None:
         """Where the log has led; None before the first head is put."""
-        rows = self.connection.execute(select(HEAD)).all()
+        rows = self.connection.rows(_HEAD)
         if not rows:
             return None
-        row = rows[0]
-        state = _structured(row.state, State, "a state")
-        return LogHead(row.epoch, row.entries, row.hash, state)
+        epoch, entries, digest, state = rows[0]
+        return LogHead(epoch, entries, digest, _structured(state, State, "a state"))
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """The entries of the log in their order, from the one with the number ``first``."""
-        query = select(LOG.c.seq, LOG.c.kind, LOG.c.body, LOG.c.hash).order_by(LOG.c.seq)
         after, size = first - 1, _FIRST_READ
-        while rows := self.connection.execute(query.where(LOG.c.seq > after).limit(size)).all():
-            yield from (Entry(row[0], row[1], row[2], row[3]) for row in rows)
+        while rows := self.connection.rows(_ENTRIES, (after, size)):
+            yield from (Entry(*row) for row in rows)
             after, size = rows[-1][0], _READ
 
     def events(self, counted_in: int) -> Iterator[StateEvent]:
@@ -94,32 +94,33 @@ class Transaction:
 
     def event_lines(self, counted_in: int) -> Iterator[str]:
         """The canonical lines of `events`."""
-        return self._bodies(EVENTS.c.counted_in == counted_in)
+        return self._bodies("counted_in", counted_in)
 
     def events_of_round(self, number: int) -> Iterator[StateEvent]:
-        """The events of a round, events too, in the order of the log."""
-        return map(StateEvent.from_line, self._bodies(EVENTS.c.round == number))
+        """The events of a round, those that came alone too, in the order of the log."""
+        return map(StateEvent.from_line, self._bodies("round", number))
 
     def known(self, events: Sequence[StateEvent]) -> dict[bytes, StateEvent]:
         """Those events of the store, by identity, that have the identity of one of these."""
         identities = [event.identity for event in events]
         found: dict[bytes, StateEvent] = {}
-        query = select(EVENTS.c.identity, LOG.c.body).join(LOG, LOG.c.seq == EVENTS.c.seq)
         for start in range(0, len(identities), _IDENTITIES):
-            page = EVENTS.c.identity.in_(identities[start : start + _IDENTITIES])
-            for identity, body in self.connection.execute(query.where(page)):
+            page = identities[start : start + _IDENTITIES]
+            query = f"SELECT identity, body {_BODY_OF} identity IN ({_marks(page)})"
+            for identity, body in self.connection.rows(query, page):
                 found[bytes(identity)] = StateEvent.from_line(body)
         return found
 
     def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
         """Every row of a table as the database has it, in the order of its key."""
         names = table.columns.keys()
-        # names of our own; plain SQL, so that no value is made to look as it should
-        query, after = f"SELECT {', '.join(names)} FROM {table.name} ", ""  # noqa: S608
+        query = f"SELECT {', '.join(names)} FROM {table.name}"  # noqa: S608  # our names
         order = f"ORDER BY {names[0]} LIMIT {_READ}"
-        while page := self.connection.exec_driver_sql(query + after + order).all():
+        page = self.connection.rows(f"{query} {order}")
+        while page:
             yield from map(_plain, page)
-            after = f"WHERE {names[0]} > {int(page[-1][0])} "
+            after = (int(page[-1][0]),)
+            page = self.connection.rows(f"{query} WHERE {names[0]} > ? {order}", after)
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -135,63 +136,64 @@ class Transaction:
         Returns:
             Rounds and roles, newest first; a round with two roles comes twice.
         """
-        mine = (EVENTS.c.skill_type == skill_type, EVENTS.c.hotkey == hotkey)
-        column, role = EVENTS.c.round, EVENTS.c.role
-        query = select(column).where(*mine, column < before_round, role.is_not(None)).distinct()
-        newest = query.order_by(column.desc()).limit(limit_rounds).subquery()
-        oldest = select(func.min(newest.c.round)).scalar_subquery()
-        found = select(column, role).where(*mine, column < before_round, role.is_not(None))
-        rows = self.connection.execute(found.where(column >= oldest).distinct())
+        of_miner = skill_type, hotkey, before_round
+        newest = self.connection.rows(
+            f"SELECT DISTINCT round {_ROUNDS_WITH_ROLE} ORDER BY round DESC LIMIT ?",
+            (*of_miner, limit_rounds),
+        )
+        if not newest:
+            return []
+        query = f"SELECT DISTINCT round, role {_ROUNDS_WITH_ROLE} AND round >= ?"
+        rows = self.connection.rows(query, (*of_miner, newest[-1][0]))
         return sorted(((row[0], row[1]) for row in rows), reverse=True)
 
     def dispatched(self, hotkey: str) -> set[int]:
         """The rounds with a record of a miner."""
-        mine = (EVENTS.c.hotkey == hotkey, EVENTS.c.is_record.is_(True))
-        rows = self.connection.execute(select(EVENTS.c.round).where(*mine).distinct())
-        return set(rows.scalars())
+        return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
     def scored(self, hotkey: str) -> Iterator[StateEvent]:
         """The records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
         """
-        mine = _BODIES.where(EVENTS.c.hotkey == hotkey, EVENTS.c.is_record.is_(True))
+        query = f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ?"
         for newest, oldest in self._spans(hotkey):
-            page = mine.where(EVENTS.c.round <= newest, EVENTS.c.round >= oldest)
-            found = [StateEvent.from_line(row[1]) for row in self.connection.execute(page)]
+            rows = self.connection.rows(query, (hotkey, True, oldest, newest))
+            found = [StateEvent.from_line(body) for (body,) in rows]
             yield from sorted(found, key=_age, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
         """The snapshot of an epoch; None when there is none."""
-        query = select(SNAPSHOTS.c.body).where(SNAPSHOTS.c.epoch == epoch)
-        body = self.connection.execute(query).scalar_one_or_none()
-        if body is None:
-            return None
-        return _structured(body, Snapshot, "a snapshot")
+        rows = self.connection.rows(
+            "SELECT body FROM tallystick_snapshots WHERE epoch = ?", (epoch,)
+        )
+        return _structured(rows[0][0], Snapshot, "a snapshot") if rows else None
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
         """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
-        epochs = self.connection.execute(select(SNAPSHOTS.c.epoch)).scalars().all()
-        query = select(SNAPSHOTS.c.epoch, SNAPSHOTS.c.digest, SNAPSHOTS.c.body)
-        for epoch in sorted(epochs):
-            found = self.connection.execute(query.where(SNAPSHOTS.c.epoch == epoch)).one()
-            yield found[0], found[1], found[2]
+        epochs = self.connection.rows("SELECT epoch FROM tallystick_snapshots ORDER BY epoch")
+        query = "SELECT epoch, digest, body FROM tallystick_snapshots WHERE epoch = ?"
+        for epoch in epochs:
+            ((number, digest, body),) = self.connection.rows(query, epoch)
+            yield number, digest, body
 
     def rounds(self) -> dict[int, str | None]:
         """The time of every round, None where it is not known, in the order of rounds."""
-        query = select(ROUNDS.c.round, ROUNDS.c.at).order_by(ROUNDS.c.round)
-        return {row[0]: row[1] for row in self.connection.execute(query)}
+        return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
 
     def put_head(self, head: LogHead) -> None:
         """Say where the log has led, in place of what was said before."""
         state = canonical_bytes(unstructure(head.state)).decode()
-        row = {"id": 1, "epoch": head.epoch, "entries": head.entries, "hash": head.hash}
-        self.connection.execute(delete(HEAD))
-        self.connection.execute(insert(HEAD), row | {"state": state})
+        self.connection.execute("DELETE FROM tallystick_head")
+        row = 1, head.epoch, head.entries, head.hash, state
+        self._insert("tallystick_head (id, epoch, entries, hash, state)", [row])
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Add entries to the log; their chain is the caller's to make."""
-        self._insert(LOG, ((each.seq, each.kind, each.body, each.hash) for each in entries))
+        self._insert(
+            "tallystick_log (seq, kind, body, hash)",
+            ((each.seq, each.kind, each.body, each.hash) for each in entries),
+        )
 
     def put_events(self, events: Iterable[tuple[int, StateEvent, int]]) -> None:
         """Index events.
@@ -200,7 +202,11 @@ class Transaction:
             events: for each, the number of its entry in the log, the event, and the epoch that
                 was open when it was recorded.
         """
-        self._insert(EVENTS, (_indexed(*each) for each in events))
+        self._insert(
+            "tallystick_signals "
+            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record)",
+            (_indexed(*each) for each in events),
+        )
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot for ever.
@@ -209,8 +215,8 @@ class Transaction:
             StoreError: its epoch has one, once the transaction ends.
         """
         body = canonical_bytes(unstructure(snapshot))
-        row = {"epoch": snapshot.state.epoch, "digest": digest_of_bytes(body)}
-        self.connection.execute(insert(SNAPSHOTS), row | {"body": body.decode()})
+        row = snapshot.state.epoch, digest_of_bytes(body), body.decode()
+        self._insert("tallystick_snapshots (epoch, digest, body)", [row])
 
     def put_round(self, number: int, at: str | None) -> None:
         """Keep a round and its time; of several times the earliest stays.
@@ -220,51 +226,57 @@ class Transaction:
             at: ISO text, all of one form, so that earlier times are lesser text; None when it is
                 not known.
         """
-        mine = ROUNDS.c.round == number
-        found = self.connection.execute(select(ROUNDS.c.at).where(mine)).one_or_none()
-        if found is None:
-            self.connection.execute(insert(ROUNDS), {"round": number, "at": at})
-        elif at is not None and (found[0] is None or at < found[0]):
-            self.connection.execute(update(ROUNDS).where(mine).values(at=at))
+        found = self.connection.rows("SELECT at FROM tallystick_rounds WHERE round = ?", (number,))
+        if not found:
+            self._insert("tallystick_rounds (round, at)", [(number, at)])
+        elif at is not None and (found[0][0] is None or at < found[0][0]):
+            self.connection.execute(
+                "UPDATE tallystick_rounds SET at = ? WHERE round = ?", (at, number)
+            )
 
-    def _bodies(self, *mine: ColumnElement[bool]) -> Iterator[str]:
-        """The lines of some events, in the order of the log.
+    def _bodies(self, column: str, value: int) -> Iterator[str]:
+        """The lines of the events with a value in a column of their index, in the log's order.
 
         Their numbers are read first, then the log by its key: so a page costs what it holds, and
         not what the pages before it held.
         """
-        query = select(EVENTS.c.seq).where(*mine).order_by(EVENTS.c.seq)
-        numbers = self.connection.execute(query).scalars().all()
+        query = f"SELECT seq FROM tallystick_signals WHERE {column} = ? ORDER BY seq"  # noqa: S608
+        numbers = [row[0] for row in self.connection.rows(query, (value,))]
         for start in range(0, len(numbers), _NUMBERS):
             page = numbers[start : start + _NUMBERS]
             dense = page[-1] - page[0] + 1 == len(page)
-            among = LOG.c.seq.between(page[0], page[-1]) if dense else LOG.c.seq.in_(page)
-            bodies = select(LOG.c.body).where(among).order_by(LOG.c.seq)
-            yield from self.connection.execute(bodies).scalars().all()
+            among = "BETWEEN ? AND ?" if dense else f"IN ({_marks(page)})"
+            rows = self.connection.rows(
+                f"SELECT body FROM tallystick_log WHERE seq {among} ORDER BY seq",  # noqa: S608
+                (page[0], page[-1]) if dense else page,
+            )
+            yield from (row[0] for row in rows)
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
         """The rounds of a miner's records, newest first: spans that hold so many of them."""
-        column = EVENTS.c.round
-        query = select(column).where(EVENTS.c.hotkey == hotkey, EVENTS.c.is_record.is_(True))
-        query = query.distinct().order_by(column.desc()).limit(_ROUNDS)
-        page = self.connection.execute(query).scalars().all()
+        newest_first = f"ORDER BY round DESC LIMIT {_ROUNDS}"
+        page = self.connection.rows(f"{_ROUNDS_OF_RECORDS} {newest_first}", (hotkey, True))
         while page:
-            yield page[0], page[-1]
-            page = self.connection.execute(query.where(column < page[-1])).scalars().all()
+            oldest = page[-1][0]
+            yield page[0][0], oldest
+            page = self.connection.rows(
+                f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, True, oldest)
+            )
 
-    def _insert(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Insert rows with a value for each column, in the order of the columns."""
-        # as plain text, since what Core does for each row takes longer than the database
-        mark = "?" if self.connection.dialect.paramstyle == "qmark" else "%s"
-        names = ", ".join(table.columns.keys())
-        marks = ", ".join([mark] * len(table.columns))
-        text = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608  # our names
+    def _insert(self, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert rows into some columns of a table: ``table (column, …)``."""
+        statement = f"INSERT INTO {columns} VALUES ({_marks(columns.split(','))})"  # noqa: S608
         remaining = iter(rows)
         while page := list(islice(remaining, _WRITTEN)):
-            self.connection.exec_driver_sql(text, page)
+            self.connection.execute_many(statement, page)
 
 
-def _plain(row: Row[*tuple[Any, ...]]) -> tuple[Any, ...]:
+def _marks(values: Sequence[object]) -> str:
+    """A mark in place of each value."""
+    return ", ".join("?" * len(values))
+
+
+def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
 
 

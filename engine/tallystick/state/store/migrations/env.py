@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from tallystick.state.store.tables import METADATA, VERSION_TABLE
+from tallystick.state.store.migration import VERSION_TABLE
+from tallystick.state.store.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],
