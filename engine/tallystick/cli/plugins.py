@@ -140,7 +140,7 @@ def _refuse_place(folder: Path) -> None:
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
-    default=120,
+    default=300,
     show_default=True,
     help="How long it may take.",
 )
@@ -173,7 +173,7 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     if count:
         yield f"{report.plugin} fails: {numbered(count, 'finding')}"
         if record:
-            yield "nothing was recorded: mend the findings first"
+            yield "nothing was recorded: fix the findings first"
         return
     yield (
         f"{report.plugin} passes: {numbered(len(report.checked), 'check')}, "

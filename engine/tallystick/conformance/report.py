@@ -117,7 +117,7 @@ _LOADING = (
     Code(
         "import-failed",
         "the module of the plugin cannot be imported",
-        "mend the line that is named; the module must import without arguments, network or files",
+        "fix the line that is named; the module must import without arguments, network or files",
     ),
     Code(
         "api-version",
@@ -127,7 +127,7 @@ _LOADING = (
     Code(
         "hook-failed",
         "a hook failed, is not marked or unknown, or gave something else than it should",
-        "mend the hook; docs/plugins.md says what each of them gives",
+        "fix the hook; docs/plugins.md says what each of them gives",
     ),
     Code(
         "name-taken",
@@ -153,7 +153,7 @@ _SCHEMAS = (
     Code(
         "schema-invalid",
         "the record schema of a skill type cannot be used",
-        "mend the schema; docs/tutorial.md has one that can be used",
+        "fix the schema; docs/tutorial.md has one that can be used",
     ),
     Code(
         "schema-open",
@@ -168,7 +168,7 @@ _SCHEMAS = (
     Code(
         "fact-unreachable",
         "a formula or a requirement reads what no record has",
-        "mend the path of the fact, or add it to the schema of the skill type",
+        "fix the path of the fact, or add it to the schema of the skill type",
     ),
 )
 
@@ -176,7 +176,7 @@ _RECORDS = (
     Code(
         "example-refused",
         "an example is no valid record, or breaks a requirement of its type",
-        "mend the example, or the schema",
+        "fix the example, or the schema",
     ),
     Code(
         "generator-refused",
@@ -189,7 +189,7 @@ _RULE_SETS = (
     Code(
         "rule-set-invalid",
         "a rule set of the plugin does not load",
-        "mend the file; tallystick rules check FILE shows everything that is wrong with it",
+        "fix the file; tallystick rules check FILE shows everything that is wrong with it",
     ),
     Code(
         "rule-set-missing",
@@ -341,7 +341,7 @@ _KIT = (
     Code(
         "check-failed",
         "a check could not be finished",
-        "mend what the message names; if it is not of the plugin, report it",
+        "fix what the message names; if it is not of the plugin, report it",
     ),
 )
 

@@ -151,7 +151,7 @@ def load(entry: EntryPoint) -> Plugin:
         raise RefusedPluginError(
             "import-failed",
             f"found the entry point {entry.value!r}, expected a module such as package.plugin: "
-            "mend the plugin's project file",
+            "fix the plugin's project file",
         )
     try:
         module = entry.load()
@@ -200,7 +200,7 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
 
 
 def _failure(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}: mend the plugin, or uninstall it"
+    return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
 
 
 def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...]:

@@ -265,7 +265,7 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     except RecordError as error:
         raise SchemaError(
             f"found a made-up record of {maker.name!r} that its schema refuses ({error}), expected "
-            "a valid one: mend the generator of the skill type"
+            "a valid one: fix the generator of the skill type"
         ) from error
     try:
         validator.validate({**head, **maker.verified(draw, task, {})})

@@ -179,10 +179,10 @@ def largest(
 ) -> JSON | None:
     """A record of which everything is that share of its largest; None if there is no such."""
     record = _whole(checker.schema, Boundary(0, size, letters=letters))
-    return mended(checker, record, donors)
+    return repaired(checker, record, donors)
 
 
-def mended(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
+def repaired(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
     """The record, with what its unmet requirements read taken from one that meets them."""
     unmet = checker.unmet(record)
     for donor in islice(donors, _TRIES):
@@ -217,7 +217,7 @@ def _made(checker: RecordChecker, given: Sequence[JSON], count: int, seed: int) 
             f"{count * _TRIES} that its schema allows, expected some: give it examples"
         )
     boundaries = [*_uniform(checker.schema), *_mixed(checker.schema, count, seed)]
-    found = (mended(checker, record, donors) for record in boundaries)
+    found = (repaired(checker, record, donors) for record in boundaries)
     kept = [record for record in found if record is not None]
     return [*drawn, *kept, *_thinned(_changed(checker, donors[:_BASES]))]
 
