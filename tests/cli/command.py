@@ -68,7 +68,7 @@ def start(
     found = subprocess.run(
         [*through, *COMMAND, *arguments],
         check=False,
-        timeout=120,
+        timeout=600,
         env=env,
         stdin=stdin,
         stdout=stdout,

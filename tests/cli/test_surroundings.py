@@ -43,7 +43,7 @@ def test_records_from_a_named_pipe_score_as_from_their_file(tmp_path: Path) -> N
     os.mkfifo(pipe)
     with subprocess.Popen([*COMMAND, "score", pipe, *RULES, "-o", output, "--json"]) as scoring:
         pipe.write_bytes(BLOCK)
-        assert scoring.wait(60) == 0
+        assert scoring.wait(300) == 0
     receipt = Path(f"{output}.receipt.json").read_text(encoding="utf-8")
     assert f"sha256:{hashlib.sha256(BLOCK).hexdigest()}" in receipt
     assert output.read_bytes().count(b"\n") == BLOCK.count(b"\n")
@@ -131,7 +131,7 @@ def in_the_middle(folder: Path, *through: str) -> Iterator[subprocess.Popen[byte
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as scoring,
         pipe.open("wb") as records,
     ):
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + 120
         while not any(path.stat().st_size for path in folder.glob(".out.jsonl.*.part")):
             assert time.monotonic() < limit, "no part of the results was written"
             records.write(BLOCK)
@@ -141,7 +141,7 @@ def in_the_middle(folder: Path, *through: str) -> Iterator[subprocess.Popen[byte
 
 
 def ended(scoring: subprocess.Popen[bytes]) -> Finished:
-    out, err = scoring.communicate(timeout=60)
+    out, err = scoring.communicate(timeout=300)
     return Finished(scoring.returncode, out.decode(), err.decode())
 
 

@@ -115,7 +115,7 @@ class Corpus:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.driver.communicate(timeout=60)
+        self.driver.communicate(timeout=300)
 
     def keep(self, kind: str, name: str, text: str) -> None:
         """An artefact, without what differs from run to run; it adds to what has its name."""

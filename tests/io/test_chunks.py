@@ -36,7 +36,7 @@ def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
     return [chunk for chunk in chunks if chunk]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     CONTENT.map(b"\n".join).filter(bool),
     st.integers(1, 60),

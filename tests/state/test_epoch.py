@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from state.random_epochs import (
     EPOCH,
@@ -71,7 +71,6 @@ SEEDS = st.integers(0, 10**6)
 
 
 @given(seed=SEEDS, shuffle=st.randoms())
-@settings(deadline=None)
 def test_the_order_of_events_does_not_matter(
     all_rules: dict[str, StateRules], seed: int, shuffle: random.Random
 ) -> None:
@@ -84,7 +83,6 @@ def test_the_order_of_events_does_not_matter(
 
 
 @given(seed=SEEDS, rng=st.randoms())
-@settings(deadline=None)
 def test_events_may_come_later_one_by_one(
     all_rules: dict[str, StateRules], seed: int, rng: random.Random
 ) -> None:
@@ -109,7 +107,6 @@ def parts(event: StateEvent, rng: random.Random) -> Events:
 
 
 @given(seed=SEEDS)
-@settings(deadline=None)
 def test_a_reputation_stays_within_floor_and_ceiling(
     all_rules: dict[str, StateRules], seed: int
 ) -> None:
@@ -127,7 +124,6 @@ def test_an_empty_epoch_changes_nothing_but_its_number(rules: StateRules, seed: 
 
 
 @given(seed=SEEDS)
-@settings(deadline=None)
 def test_who_has_no_event_is_left_alone(rules: StateRules, seed: int) -> None:
     state, events, pinned = random_epoch(seed, rules)
     about = {(each.hotkey, each.skill_type) for each in events}

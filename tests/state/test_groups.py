@@ -109,7 +109,7 @@ def test_a_group_is_as_the_vector_says(row: cases.Row, expected: cases.Row) -> N
 
 
 @given(CANDIDATES, NAMES, DISPATCHES)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_a_group_is_the_one_of_the_oracle(
     candidates: list[Candidate], name: str, dispatch: tuple[int, str]
 ) -> None:
@@ -170,7 +170,6 @@ def test_equal_reputations_go_by_the_digest_of_round_and_hotkey_where_the_rule_s
 
 
 @given(CANDIDATES, NAMES, DISPATCHES, st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_group_is_free_of_the_order_of_miners(
     candidates: list[Candidate], name: str, dispatch: tuple[int, str], random: st.DataObject
 ) -> None:
@@ -180,7 +179,6 @@ def test_a_group_is_free_of_the_order_of_miners(
 
 
 @given(CANDIDATES, NAMES, DISPATCHES, st.sampled_from(["ejected", "undeclared", "no slot"]))
-@settings(deadline=None)
 def test_a_miner_outside_the_pool_changes_nothing(
     candidates: list[Candidate], name: str, dispatch: tuple[int, str], why: str
 ) -> None:
@@ -196,7 +194,6 @@ def test_a_miner_outside_the_pool_changes_nothing(
 
 
 @given(CANDIDATES, NAMES, DISPATCHES)
-@settings(deadline=None)
 def test_nobody_is_in_a_group_twice(
     candidates: list[Candidate], name: str, dispatch: tuple[int, str]
 ) -> None:

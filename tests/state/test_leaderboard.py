@@ -6,7 +6,7 @@ from functools import cache
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from state.subnet import under
 
@@ -71,7 +71,6 @@ def test_the_leaderboard_is_the_pool_from_the_best() -> None:
 
 
 @given(REPUTATIONS)
-@settings(deadline=None)
 def test_a_rank_is_one_more_than_the_number_of_those_above(
     reputations: dict[str, Fraction],
 ) -> None:
@@ -87,7 +86,6 @@ def test_a_rank_is_one_more_than_the_number_of_those_above(
 
 
 @given(REPUTATIONS)
-@settings(deadline=None)
 def test_a_rank_is_free_of_names(reputations: dict[str, Fraction]) -> None:
     turned = str.maketrans("abcdef", "zyxwvu")  # another order of hotkeys
     renamed = {hotkey.translate(turned): hotkey for hotkey in reputations}
@@ -192,7 +190,6 @@ def test_without_a_window_every_round_counts() -> None:
     st.dictionaries(st.integers(0, 9), st.integers(-60, 60)),
     st.none() | st.integers(-60, 60),
 )
-@settings(deadline=None)
 def test_the_count_is_that_of_the_rounds_in_the_window(
     dispatched: set[int], hours: dict[int, int], at: int | None
 ) -> None:

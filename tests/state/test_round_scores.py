@@ -100,7 +100,7 @@ def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> Non
     REPUTATIONS,
     st.sampled_from([PUBLISHED, CORRECTED]),
 )
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_a_round_score_is_the_weighted_mean_rounded_once(
     rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
 ) -> None:
@@ -119,7 +119,6 @@ def test_a_round_score_is_the_weighted_mean_rounded_once(
 
 
 @given(TASKS, REPUTATIONS, st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_round_score_is_free_of_the_order_of_records(
     tasks: list[Task], reputations: dict[str, Fraction], random: st.DataObject
 ) -> None:

@@ -154,7 +154,7 @@ shapes = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(shapes, st.integers(0, 2**32), st.sampled_from([0, 30, 100]))
 def test_a_value_follows_its_schema_without_being_judged(
     shape: Schema, seed: int, edges: int

@@ -54,7 +54,7 @@ CLAIMS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(CLAIMS, st.booleans()), max_size=4), st.booleans())
 def test_conditions_of_one_value_are_possible_exactly_when_some_number_meets_them(
     asked: list[tuple[Claim, bool]], bounded: bool

@@ -67,7 +67,7 @@ def test_the_files_are_those_of_one_process(  # noqa: PLR0913  # fixtures and pa
 ) -> None:
     here = files(histories[form], candidates, tmp_path / "here", with_state=with_state)
     assert len(here) == (7 if with_state else 5)
-    for engine in (Local(2), Cluster(cluster.scheduler_address)):
+    for engine in (Local(2), Cluster(cluster.scheduler_address, patience=60)):
         place = tmp_path / type(engine).__name__
         found = files(histories[form], candidates, place, with_state=with_state, executor=engine)
         assert found == here
@@ -79,9 +79,9 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
     cluster: LocalCluster,
     tmp_path: Path,
 ) -> None:
-    engine = Cluster(cluster.scheduler_address)
+    engine = Cluster(cluster.scheduler_address, patience=60)
     with engine._client() as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=120)
     pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
     told: list[int] = []
 
@@ -123,7 +123,7 @@ def test_a_worker_with_another_plugin_is_refused(
     tmp_path: Path,
     which: str,
 ) -> None:
-    engine = Local(1) if which == "local" else Cluster(cluster.scheduler_address)
+    engine = Local(1) if which == "local" else Cluster(cluster.scheduler_address, patience=60)
     scorer = candidates[0].scorer
     plugins = dict(scorer.registry.plugins)
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")

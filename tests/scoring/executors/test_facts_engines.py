@@ -82,7 +82,7 @@ def one_by_one(scorer: tallystick.Scorer, good: list[bytes]) -> list[tallystick.
 @pytest.fixture(params=["here", "local", "cluster"])
 def engine(request: pytest.FixtureRequest) -> Local | Cluster | None:
     if request.param == "cluster":
-        return Cluster(request.getfixturevalue("cluster").scheduler_address)
+        return Cluster(request.getfixturevalue("cluster").scheduler_address, patience=60)
     return Local(2) if request.param == "local" else None
 
 
@@ -143,7 +143,7 @@ def files(source: Path, output: Path, **options: object) -> dict[str, bytes]:
 
 @pytest.fixture
 def shared(cluster: LocalCluster) -> Cluster:
-    return Cluster(cluster.scheduler_address)
+    return Cluster(cluster.scheduler_address, patience=60)
 
 
 @pytest.mark.parametrize("form", ["lines.jsonl", "rows.parquet"])
@@ -175,10 +175,10 @@ def _alive(cluster: LocalCluster) -> list[int]:
 def whole(cluster: LocalCluster) -> Iterator[LocalCluster]:
     """The cluster with both workers, also after a test that killed one."""
     with_both = len(cluster.workers)
-    with Cluster(cluster.scheduler_address)._client() as client:
-        client.wait_for_workers(with_both, timeout=30)
+    with Cluster(cluster.scheduler_address, patience=60)._client() as client:
+        client.wait_for_workers(with_both, timeout=120)
         yield cluster
-        client.wait_for_workers(with_both, timeout=30)
+        client.wait_for_workers(with_both, timeout=120)
 
 
 def test_facts_survive_a_worker_that_is_killed_in_the_middle(

@@ -225,7 +225,7 @@ def begun(large: Path, output: Path) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONFAULTHANDLER": "1"},
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not any(part.stat().st_size for part in output.parent.glob(f".{output.name}.*")):
         assert process.poll() is None
         assert time.monotonic() < deadline
@@ -242,7 +242,7 @@ def lives(pid: int) -> bool:
 
 def gone(pids: set[int]) -> bool:
     """Whether processes end soon."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while any(lives(pid) for pid in pids):
         if time.monotonic() > deadline:
             return False

@@ -70,7 +70,7 @@ def facts(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(1, 399), max_size=12))
 def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) -> None:
     if "whole" not in _CACHE:

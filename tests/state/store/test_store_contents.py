@@ -21,7 +21,6 @@ from tallystick.state.store.transaction import LogHead, Transaction
 
 EXAMPLES = settings(
     max_examples=25,
-    deadline=None,
     # each example undoes what it wrote
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

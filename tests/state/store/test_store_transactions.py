@@ -109,7 +109,7 @@ def test_a_second_writer_waits_and_then_says_that_the_store_is_locked(where: str
         start = time.monotonic()
         with pytest.raises(StoreError) as found, impatient.writing():
             pass
-        assert 0.1 < time.monotonic() - start < 10
+        assert 0.1 < time.monotonic() - start < 60
         assert "found the store locked by another process, expected it to be free within 0.2 s" in (
             str(found.value)
         )
