@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import tallystick
+
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "engine"
 PLUGINS = ROOT / "plugins"
@@ -33,6 +35,7 @@ LAYERS = (
     ("state", "testing"),
     ("conformance",),
     ("governance",),
+    ("views",),
     ("cli",),
 )
 """From the lowest: a part imports itself and what is below it, never a part beside it."""
@@ -256,9 +259,45 @@ def test_a_module_is_named_after_what_it_holds() -> None:
     ],
 )
 def test_a_start_loads_nothing_heavy(start: str) -> None:
-    loaded = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    assert _loaded(start, HEAVY) == []
+
+
+QUERIES = (
+    ("state", "show", "hk-1"),
+    ("state", "board", "rag_knowledge"),
+    ("state", "digest", "--json"),
+    ("weights",),
+    ("miner", "register", "hk-2", "--uid", "2", "--types", "rag_knowledge"),
+    ("miner", "clear", "hk-1"),
+    ("groups", "select", "rag_knowledge", "--round", "1", "--seed", "x"),
+)
+"""Commands that ask a state, or that change what needs no record and no formula."""
+UNASKED = (*(name for name in HEAVY if name != "msgspec"), "tallystick.scoring.binding")
+"""What they do without; events are read by msgspec, which is light by itself."""
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with one miner, a round and an epoch that is closed."""
+    path = tmp_path_factory.mktemp("state") / "state.db"
+    with tallystick.Ledger.create(str(path), "skills@1.1.0") as ledger:
+        ledger.register("hk-1", 1, ["rag_knowledge"])
+        ledger.close_epoch()
+    return path
+
+
+@pytest.mark.parametrize("command", QUERIES, ids=" ".join)
+def test_a_query_of_a_state_loads_nothing_heavy(where: Path, command: tuple[str, ...]) -> None:
+    arguments = [*command, "--state", str(where)]
+    start = f"from tallystick.cli.main import cli; cli({arguments!r}, standalone_mode=False)"
+    assert _loaded(start, UNASKED) == []
+
+
+def _loaded(start: str, names: tuple[str, ...]) -> list[str]:
+    """Which of some modules a program has loaded when it ends."""
+    loaded = f"[name for name in {names!r} if name in sys.modules]"
     program = f"import sys\n{start}\nprint('loaded:', *{loaded})"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines()[-1].split() == ["loaded:"]
+    return done.stdout.splitlines()[-1].split()[1:]

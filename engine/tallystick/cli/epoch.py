@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 
@@ -33,8 +34,7 @@ def close_command(where: str, number: int | None, at: datetime | None, as_json: 
     with Ledger.open(where) as ledger:
         closed = ledger.close_epoch(number, at)
     if as_json:
-        shown = {"epoch": closed.epoch, "already_closed": closed.already}
-        print_json({**shown, "snapshot": closed.snapshot.digest})
+        print_json(views.epoch(closed))
     else:
         said = "was closed already" if closed.already else "is closed"
         click.echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")

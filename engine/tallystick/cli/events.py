@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 
 
 @click.group()
 def events() -> None:
-    """Signals from elsewhere: import."""
+    """Late events and records from elsewhere: import."""
 
 
 @events.command("import")
@@ -28,8 +29,8 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger:
-        recorded = ledger.import_events(file)
+        ingested = ledger.import_events(file)
     if as_json:
-        print_json({"recorded": recorded.events, "duplicates": recorded.duplicates})
+        print_json(views.ingested(ingested))
     else:
-        click.echo(f"{file}: {recorded.events} recorded, {recorded.duplicates} known already")
+        click.echo(f"{file}: {ingested.events} recorded, {ingested.duplicates} known already")

@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 import click
 
-from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
-from tallystick.cli.state_options import pinned, pinned_option
+from tallystick import views
+from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.cli.state_options import snapshots_option, with_snapshots
 from tallystick.errors import InputError, RecordError
 
 
@@ -23,7 +24,7 @@ from tallystick.errors import InputError, RecordError
     type=click.IntRange(1, sys.maxsize),
     help="The record's line.",
 )
-@pinned_option
+@snapshots_option
 @as_json
 def explain(records: Path, reference: str, number: int, where: str | None, as_json: bool) -> None:
     """Explain the score of one record of the file RECORDS.
@@ -37,7 +38,7 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
 
     scorer, record = load(reference), _record(records, number)
     try:
-        with pinned(scorer, where) as found:
+        with with_snapshots(scorer, where) as found:
             explanation = found.explain(record, line=number)
     except RecordError as error:
         _refuse(error, records, number, as_json)
@@ -50,7 +51,7 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
 def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> NoReturn:
     message = f"{records}:{number}: {error}"
     if as_json:
-        print_json({**error_dict(error), "message": message, "line": number})
+        print_json({**views.error(error), "message": message, "line": number})
     click.echo(f"error: {message}", err=True)
     sys.exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import number_type, state_option
 
@@ -31,7 +32,7 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with Ledger.open(where) as ledger:
         group = ledger.select_group(skill_type, number, seed, epoch)
     if as_json:
-        print_json({"primaries": list(group.primaries), "auditors": list(group.auditors)})
+        print_json(views.group(group))
     else:
         click.echo(f"primaries  {', '.join(group.primaries) or 'none'}")
         click.echo(f"auditors   {', '.join(group.auditors) or 'none'}")

@@ -100,9 +100,10 @@ def _run() -> None:
 
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
-        from tallystick.cli.shown import error_dict, print_json  # noqa: PLC0415
+        from tallystick import views  # noqa: PLC0415  # when something is wrong
+        from tallystick.cli.shown import print_json  # noqa: PLC0415  # as above
 
-        print_json(error_dict(error))
+        print_json(views.error(error))
     click.echo(f"error: {error}", err=True)
 
 

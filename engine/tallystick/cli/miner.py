@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
-from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -37,10 +37,8 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
     declared = [name for each in types.split(",") if (name := each.strip())]
     with Ledger.open(where) as ledger:
         found = ledger.register(hotkey, uid, declared)
-    reputation = {name: to_text(nano) for name, nano in sorted(found.reputation.items())}
     if as_json:
-        shown = {"hotkey": hotkey, "uid": uid, "types": list(found.types)}
-        print_json({**shown, "reputation": reputation})
+        print_json(views.miner(found))
     else:
         click.echo(f"{hotkey}: uid {uid}, declares {', '.join(found.types)}")
 
@@ -57,6 +55,6 @@ def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -
     with Ledger.open(where) as ledger:
         cleared = ledger.clear(hotkey, at)
     if as_json:
-        print_json({"hotkey": hotkey, "cleared": cleared})
+        print_json(views.cleared(hotkey, cleared))
     else:
         click.echo(f"{hotkey}: {numbered(cleared, 'flag')} cleared")

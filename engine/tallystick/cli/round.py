@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
@@ -40,23 +41,12 @@ def close_command(
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger:
-        rounds, recorded = ledger.close_round(records, number, at)
+        rounds, ingested = ledger.close_round(records, number, at)
     if as_json:
-        print_json(
-            {
-                "rounds": [_round(each) for each in rounds],
-                "recorded": recorded.events,
-                "duplicates": recorded.duplicates,
-            }
-        )
+        print_json(views.rounds(rounds, ingested))
     else:
-        click.echo(f"{records}: {recorded.events} recorded, {recorded.duplicates} known already")
+        click.echo(f"{records}: {ingested.events} recorded, {ingested.duplicates} known already")
         click.echo("\n".join(line for each in rounds for line in _lines(each)))
-
-
-def _round(closed: ClosedRound) -> dict[str, object]:
-    scores = {hotkey: to_text(nano) for hotkey, nano in closed.scores.items()}
-    return {"round": closed.round, "epoch": closed.epoch, "scores": scores}
 
 
 def _lines(closed: ClosedRound) -> list[str]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tallystick import views
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_prove import prove_command
-from tallystick.cli.shown import as_json, error_dict, print_json
+from tallystick.cli.shown import as_json, print_json
 from tallystick.errors import RuleSetError, TallystickError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def check_command(reference: str, as_json: bool) -> None:
         if not _is_readable(path):
             raise
         if as_json:
-            print_json({"valid": False, **error_dict(error)})
+            print_json({"valid": False, **views.error(error)})
         else:
             click.echo(f"{error}", err=True)
         sys.exit(1)

@@ -11,7 +11,7 @@ import click
 
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.shown import as_json, print_json, rules_option
-from tallystick.cli.state_options import pinned, pinned_option
+from tallystick.cli.state_options import snapshots_option, with_snapshots
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
-@pinned_option
+@snapshots_option
 @workers_option
 @cluster_option
 @as_json
@@ -56,7 +56,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     executor = executor_of(workers, cluster)
-    with pinned(load(reference), where) as scorer, progress_bar("scoring") as progress:
+    with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
             output,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.shown import as_json, error_dict, print_json, rules_option
+from tallystick import views
+from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
 from tallystick.numbers.nano import to_text
@@ -16,7 +17,6 @@ from tallystick.numbers.nano import to_text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tallystick.state.leaderboard import Standing
     from tallystick.state.queries import Profile
 
 
@@ -34,12 +34,12 @@ def init_command(reference: str, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.create(where, reference) as ledger:
-        found = {"rule_set": ledger.scorer.rule_set.reference, "digest": ledger.scorer.digest}
-        shown = ledger.store.shown
+        rules, shown = ledger.rules, ledger.store.shown
     if as_json:
-        print_json({**found, "epoch": 0})
+        print_json(views.begun(rules))
     else:
-        click.echo(f"{shown}: a state under {found['rule_set']} {found['digest']}; epoch 0 is open")
+        under = f"{rules.rule_set.reference} {rules.digest}"
+        click.echo(f"{shown}: a state under {under}; epoch 0 is open")
 
 
 @state.command("show")
@@ -57,19 +57,9 @@ def show_command(hotkey: str, where: str, at: datetime | None, as_json: bool) ->
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         profile = queries.profile(hotkey, at)
     if as_json:
-        print_json(_profile(profile))
+        print_json(views.profile(profile))
     else:
         click.echo(_profile_text(profile))
-
-
-def _profile(profile: Profile) -> dict[str, object]:
-    return {
-        "hotkey": profile.hotkey,
-        "reputation": {name: to_text(nano) for name, nano in profile.reputation.items()},
-        "rank": dict(profile.rank),
-        "rounds_24h": profile.rounds,
-        "epoch": profile.epoch,
-    }
 
 
 def _profile_text(profile: Profile) -> str:
@@ -93,16 +83,10 @@ def board_command(skill_type: str, where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epoch, board = queries.state.epoch, queries.board(skill_type)
     if as_json:
-        rows = [_standing(each) for each in board]
-        print_json({"skill_type": skill_type, "epoch": epoch, "board": rows})
+        print_json(views.leaderboard(skill_type, epoch, board))
     else:
         lines = [f"{each.rank:>4}  {to_text(each.reputation)}  {each.hotkey}" for each in board]
         click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
-
-
-def _standing(each: Standing) -> dict[str, object]:
-    shown = {"rank": each.rank, "hotkey": each.hotkey, "uid": each.uid}
-    return {**shown, "reputation": to_text(each.reputation)}
 
 
 @state.command("digest")
@@ -115,7 +99,7 @@ def digest_command(where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, epoch = queries.digest(), queries.state.epoch
     if as_json:
-        print_json({"digest": found, "epoch": epoch})
+        print_json(views.state_digest(found, epoch))
     else:
         click.echo(found)
 
@@ -132,7 +116,7 @@ def export_command(file: Path, where: str, as_json: bool) -> None:
     with Ledger.open(where) as ledger:
         exported = export_state(ledger, file)
     if as_json:
-        print_json({"entries": exported.entries, "hash": exported.hash})
+        print_json(views.exported(exported))
     else:
         click.echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
 
@@ -147,7 +131,7 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
 
     imported = import_state(file, where)
     if as_json:
-        print_json({"entries": imported.entries, "hash": imported.hash})
+        print_json(views.exported(imported))
     else:
         click.echo(f"{imported.entries} entries that end in {imported.hash}")
 
@@ -168,11 +152,10 @@ def verify_command(where: str, as_json: bool) -> None:
             verified = verify(ledger)
     except (DamagedError, RuleSetError) as error:
         if as_json:
-            print_json({"valid": False, **error_dict(error)})
+            print_json({"valid": False, **views.error(error)})
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
     if as_json:
-        shown = {"entries": verified.entries, "snapshots": verified.snapshots}
-        print_json({"valid": True, **shown})
+        print_json(views.verified(verified))
     else:
         click.echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")

@@ -42,7 +42,7 @@ at_option = click.option(
 """The option that says when something happens: no command reads a clock."""
 
 
-pinned_option = click.option(
+snapshots_option = click.option(
     "--state",
     "where",
     metavar="STATE",
@@ -52,8 +52,8 @@ pinned_option = click.option(
 
 
 @contextmanager
-def pinned(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
-    """The scorer, pinned to the snapshots of a state if one is given."""
+def with_snapshots(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
+    """The scorer with the snapshots of a state, if one is given."""
     if where is None:
         yield scorer
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tallystick import views
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 from tallystick.numbers.nano import to_text
@@ -22,11 +23,10 @@ def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.weights(immune)
-    shares = [to_text(nano) for nano in found.weights]
     if as_json:
-        shown = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
-        print_json(shown)
+        print_json(views.weights(found))
     else:
+        shares = map(to_text, found.weights)
         rows = zip(found.uids, shares, found.uint16, strict=True)
         lines = [f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows]
         click.echo("\n".join(["  uid  weight       uint16", *lines]))
