@@ -140,6 +140,10 @@ def _fails(line: str) -> Mapping[str, str]:
 
 _NOTE = 'note = record["submission"]["note"]\n'
 _OF_ZONE = 'Fraction(len(os.environ.get("TZ", "")) % 10, 10))'
+_MAKES = (
+    "lambda _: {'most_grams': id(object()) % 999}, "
+    "lambda *_: {'grams': 1, 'stops': 1, 'note': ''}, lambda *_: {'care': 1}"
+)
 _LOST = '\n\n@axis("acme/lost@1")\ndef lost(p):\n    return clip(number("checks.lost"))\n'
 
 GALLERY = (
@@ -284,6 +288,11 @@ GALLERY = (
         "bad-generator",
         ("generator-refused",),
         _type("generator=Generator(*[lambda *_: {}] * 3)"),
+    ),
+    Exhibit(
+        "unstable-generator",
+        ("generator-unstable",),
+        _type(f"generator=Generator({_MAKES})"),
     ),
     Exhibit("prints", ("import-side-effect",), _fails("print('hello')")),
     Exhibit("crash", ("crashed",), with_fact("os._exit(3)", "import os")),

@@ -13,11 +13,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 import attrs
 
+from tallystick.canonical import digest as digest_of
 from tallystick.conformance import (
     backend_equivalence,
     batches,
@@ -30,10 +32,11 @@ from tallystick.conformance.loading import Subject, check_import, load_subject
 from tallystick.conformance.report import LOADING, finding
 from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
+from tallystick.testing.samples import SEED, generated
 
 Check = Callable[[Subject], Iterator[Diagnostic]]
 
-IMPORT, OPAQUE = "import", "opaque"
+IMPORT, OPAQUE, EXAMPLES = "import", "opaque", "examples"
 """The checks of which a part needs another process."""
 CHECKS: tuple[tuple[str, Check], ...] = (
     (IMPORT, check_import),
@@ -45,7 +48,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("parameters", formulas.check_parameters),
     ("text", formulas.check_text),
     ("releases", formulas.check_releases),
-    ("examples", records.check_examples),
+    (EXAMPLES, records.check_examples),
     ("agreement", backend_equivalence.check),
     ("batches", batches.check),
 )
@@ -137,15 +140,22 @@ class _Answer:
             else:
                 self.say(found=attrs.asdict(each))
                 faulty.add(each.where)
-        self.say(values=opaque.values_of(subject, faulty))
+        self.say(generated=_generated(subject), values=opaque.values_of(subject, faulty))
 
     def compare(self, subject: Subject, before: Mapping[str, Any]) -> None:
-        """What differs from the first process: formulas, and values of opaque facts."""
+        """What differs from the first process: formulas, made-up records, opaque facts."""
         self.say(begin=IMPORT)
         for name, digest in _digests(subject).items():
             if before["formulas"].get(name) != digest:
                 message = "found another formula in another process, expected the same"
                 self.say(found=attrs.asdict(finding("formula-unstable", name, message)))
+        self.say(begin=EXAMPLES)
+        if (made := _generated(subject)) != before["generated"]:
+            for name in made:
+                if made[name] != before["generated"].get(name):
+                    message = "found other records in another process, expected the same"
+                    self.say(found=attrs.asdict(finding("generator-unstable", name, message)))
+            return  # facts of other records differ, which says nothing
         self.say(begin=OPAQUE)
         for each in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
             self.say(found=attrs.asdict(each))
@@ -153,6 +163,16 @@ class _Answer:
 
 def _digests(subject: Subject) -> Mapping[str, str]:
     return {formula.name: formula.digest for formula in subject.plugin.formulas}
+
+
+def _generated(subject: Subject) -> Mapping[str, str]:
+    """The digest of what each generator of the plugin makes; why one fails is told by its check."""
+    found = {}
+    for skill_type in subject.plugin.skill_types:
+        with suppress(Exception):
+            lines = generated(skill_type, SEED)
+            found[skill_type.name] = digest_of([line.decode() for line in lines])
+    return found
 
 
 def _shift_clocks() -> None:

@@ -178,7 +178,11 @@ def _told(ended: _Ended) -> Iterator[tuple[str, Diagnostic | None]]:
 
 def _compared(report: Report, target: Target, first: _Ended, seconds: float, end: float) -> Report:
     """The report with what is found in another process that has to agree with the first one."""
-    before = {"formulas": first.said("about")["formulas"], "values": first.said("values")}
+    before = {
+        "formulas": first.said("about")["formulas"],
+        "generated": first.said("generated"),
+        "values": first.said("values"),
+    }
     other = _run(target, _OTHER, end, before)
     for name, found in _told(other):
         report = _with(report, name, found)

@@ -183,6 +183,11 @@ _RECORDS = (
         "the generator of a skill type fails, or makes records that cannot be scored",
         "let it make what the schema and the requirements of the type let through",
     ),
+    Code(
+        "generator-unstable",
+        "the generator of a skill type makes other records in another process",
+        "take every choice from the draw that it is given",
+    ),
 )
 
 _RULE_SETS = (
