@@ -44,6 +44,11 @@ from tallystick.rules.loading import shipped
 from tallystick.rules.model import RuleSet
 from tallystick.scoring.scorer import Scorer, bind
 
+_ENGINE = "tallystick"
+_NUMBER = re.compile(r"found (.+) in a formula, expected an int")
+_NOT_FLOAT = "a formula is not a float"
+_FOLDER = Path(__file__).resolve().parents[1]
+
 
 @attrs.frozen(eq=False, slots=False)
 class Subject:
@@ -94,11 +99,6 @@ class Subject:
         """Whether a formula or a requirement of the plugin reads a fact that is code."""
         facts = (fact for _, tree in self.trees() for fact in leaves(tree, "fact"))
         return any(fact.function is not None for fact in facts)
-
-
-_NUMBER = re.compile(r"found (.+) in a formula, expected an int")
-_NOT_FLOAT = "a formula is not a float"
-_FOLDER = Path(__file__).resolve().parents[1]
 
 
 def load_subject(target: Target) -> Subject | Diagnostic:
@@ -195,9 +195,6 @@ def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
     types = {skill_type.name for skill_type in plugin.skill_types}
     formulas = {formula.name for formula in plugin.formulas}
     return bool(types & scorer.types.keys() or formulas & set(used_formulas(scorer.rule_set)))
-
-
-_ENGINE = "tallystick"
 
 
 @contextmanager

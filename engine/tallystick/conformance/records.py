@@ -36,6 +36,9 @@ _SHARED = "#/$defs/record-1."
 _BRANCHES = ("anyOf", "oneOf", "allOf")
 _CLOSED = ("additionalProperties", "unevaluatedProperties")
 _ENDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+_WITHOUT_BOUNDS = re.compile(r"found no (minimum|maximum|maxItems|maxProperties) at")
+_TOLD = 3
+"""So many records of a file or a generator are told; others fail likely for the same reason."""
 _KEYWORDS = {
     "object": ("properties", "additionalProperties", "unevaluatedProperties", "maxProperties"),
     "array": ("items", "prefixItems", "maxItems"),
@@ -156,9 +159,6 @@ def _at(path: str, step: str) -> str:
     return f"{path}.{step}" if path else step
 
 
-_WITHOUT_BOUNDS = re.compile(r"found no (minimum|maximum|maxItems|maxProperties) at")
-
-
 def check_facts(subject: Subject) -> Iterator[Diagnostic]:
     """Each formula has a skill type with all of its facts; each type has those it requires."""
     if any(own.name not in subject.schemas for own in subject.plugin.skill_types):
@@ -221,10 +221,6 @@ def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | Non
         return {fact.digest: narrow(fact, domain_of(fact, schema)) for fact in facts}
     except FormulaError:
         return None
-
-
-_TOLD = 3
-"""So many records of a file or a generator are told; others fail likely for the same reason."""
 
 
 def check_examples(subject: Subject) -> Iterator[Diagnostic]:

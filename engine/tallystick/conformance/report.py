@@ -332,7 +332,7 @@ _OPAQUE = (
     ),
 )
 
-_KIT = (
+_THE_CHECK = (
     Code(
         "timed-out",
         "the check took longer than it may",
@@ -361,7 +361,7 @@ CODES: Mapping[str, Code] = {
         _RELEASES,
         _SCORES,
         _OPAQUE,
-        _KIT,
+        _THE_CHECK,
     )
     for each in group
 }

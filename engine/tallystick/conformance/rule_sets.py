@@ -30,6 +30,8 @@ from tallystick.rules.model import BUILT_IN_COMPOSITES, Parameters, RuleSet, Ski
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 
+_COMPOSITE = ".composite"
+
 
 def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
     """Every rule set of the plugin reads well, and every skill type of it is scored by one."""
@@ -170,9 +172,6 @@ def _findings(
             yield finding(
                 "fact-unreachable", f"{claim.formula.name} for {name} in {problem.where}", reason
             )
-
-
-_COMPOSITE = ".composite"
 
 
 def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) -> Claim | None:
