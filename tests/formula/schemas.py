@@ -69,7 +69,7 @@ def facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, 
 
 def packed_facts_of(facts: list[Node], schema: Schema, **fields: object) -> tuple[int, ...]:
     """The same facts as columns have them: packed, decimals as doubles until they are nano."""
-    packed = compile_packed(facts, schema)(decoded(schema, **fields))
+    (packed,) = compile_packed(facts, schema)(decoded(schema, **fields))
     layout = "".join("d" if is_double(fact) else "q" for fact in facts)
     values = struct.unpack(f"={layout}", packed)
     return tuple(round(v * 1e9) if isinstance(v, float) else v for v in values)

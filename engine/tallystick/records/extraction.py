@@ -21,9 +21,9 @@ from tallystick.records.struct_builder import Record
 
 FactsOf = Callable[[Record], tuple[int, ...]]
 """Takes the facts of one record, in the order in which they were asked for."""
-PackedFactsOf = Callable[[Record], bytes]
-"""The same in 8 bytes of this machine each: ``number`` facts as the doubles that the record has,
-not yet nano, the others as integers."""
+PackedFactsOf = Callable[[Record], tuple[Any, ...]]
+"""The same packed in 8 bytes of this machine each: ``number`` facts as the doubles that the record
+has, not yet nano, the others as integers. Texts that were asked for follow the bytes."""
 
 FAILURES = (-(1 << 63), 1 - (1 << 63))
 """What stands for a failed opaque fact: its function raised, or gave no integer of its range."""
@@ -47,6 +47,7 @@ def compile_packed(
     facts: Sequence[Node],
     schema: Schema,
     *,
+    texts: Sequence[str] = (),
     zero: Collection[str] = (),
     may_fail: Collection[str] = (),
 ) -> PackedFactsOf:
@@ -55,6 +56,7 @@ def compile_packed(
     Args:
         facts: what to take.
         schema: of the records.
+        texts: the paths of texts that every record has.
         zero: digests of facts that are 0 whatever the record.
         may_fail: digests of opaque facts that are one of ``FAILURES`` when they fail.
     """
@@ -64,7 +66,8 @@ def compile_packed(
     values = ["0" if fact.digest in zero else reader_of(fact).packed(fact, code) for fact in facts]
     layout = "".join("d" if is_double(fact) else "q" for fact in facts)
     pack = code.constant(struct.Struct(f"={layout}").pack)
-    function: PackedFactsOf = code.compile(f"{pack}({', '.join(values)})")
+    answer = [f"{pack}({', '.join(values)})", *(code.read(path) for path in texts)]
+    function: PackedFactsOf = code.compile(f"({', '.join(answer)},)")
     return function
 
 

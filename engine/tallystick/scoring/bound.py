@@ -14,9 +14,7 @@ from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
 from tallystick.records.extraction import (
     FactsOf,
-    PackedFactsOf,
     compile_extraction,
-    compile_packed,
 )
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
@@ -148,11 +146,6 @@ class BoundType:
     def domains(self) -> Mapping[str, Domain]:
         """The range of each fact, by digest, in the order of ``facts``."""
         return {fact.digest: domain_of(fact, self.schema) for fact in self.facts}
-
-    @cached_property
-    def packed_of(self) -> PackedFactsOf:
-        """Takes the facts of one record as bytes, the fastest way into columns."""
-        return compile_packed(self.facts, self.schema)
 
     @cached_property
     def seeds(self) -> Thresholds:

@@ -56,7 +56,11 @@ class ExtractionCode:
         self.schema, self._opaque = schema, opaque
         self.lines: list[str] = []
         self._variables: dict[str, str] = {}
-        self._constants: dict[str, object] = {"OBJECTS": objects, "NUMBERS": _NUMBERS}
+        self._constants: dict[str, object] = {
+            "OBJECTS": objects,
+            "NUMBERS": _NUMBERS,
+            "NOTHING": frozenset(),
+        }
 
     def compile(self, answer: str) -> Callable[[Any], Any]:
         """The function that gives the answer, an expression over the variables so far."""
@@ -114,13 +118,14 @@ class ExtractionCode:
 
     def items(self, path: str) -> str:
         """A variable with the set of the items of a list."""
-        listed = self.listed(path)
+        listed = self.read(path)
         fields = object_fields(self.target(path), self.schema)
-        if not fields:
-            return self.variable(f"set({listed})")
-        # without a frame of its own, as a comprehension has before Python 3.12
-        read = self.constant(_fields_reader(tuple(map(attribute_name, fields))))
-        return self.variable(f"set(map({read}, {listed}))")
+        items = listed
+        if fields:
+            # without a frame of its own, as a comprehension has before Python 3.12
+            read = self.constant(_fields_reader(tuple(map(attribute_name, fields))))
+            items = f"map({read}, {listed})"
+        return self.variable(f"set({items}) if {listed} else NOTHING")
 
     def is_object(self, value: str) -> str:
         """A variable with whether a value is an object."""
@@ -128,7 +133,11 @@ class ExtractionCode:
 
     def is_number(self, path: str, value: str) -> str:
         """The condition that the value at a path is a number."""
-        found = self.target(path).of_type("number", "integer")
+        target = self.target(path)
+        found = target.of_type("number", "integer")
+        if len(found) == len(target.alternatives):
+            # a record that is valid has nothing else there, and this is the faster question
+            return f"{value} is not None"
         plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in found]
         return f"{value}.__class__ is float" if plain == [True] else f"{value}.__class__ in NUMBERS"
 

@@ -8,7 +8,6 @@ set reads. What a selection requires of records is checked here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -105,17 +104,15 @@ def _take(records: Iterable[tuple[int, Decoded]], taken: Mapping[str, _Taken]) -
             if record.__class__ is MissedDeadline:
                 record = record.record
                 mine = taken[record.skill_type]
-                packed = mine.task_of(record)
+                mine.values += mine.task_of(record)
                 mine.unanswered.append(len(mine.record))
             else:
                 mine = taken[record.skill_type]
-                packed = mine.packed_of(record)
+                mine.values += mine.packed_of(record)
         except RecordError as error:
             rejects.append(Reject.of(error, number))
             continue
-        mine.packed.append(packed)
         mine.record.append(number)
-        mine.texts += mine.texts_of(record)
         if record.events:
             mine.events += record.events
     return rejects
@@ -127,9 +124,8 @@ class _Plan:
     Attributes:
         selection: what is taken.
         numbers: what is packed first, of who a record is.
-        texts: the texts that are taken, in order.
-        texts_of: takes them.
-        packed_of: takes numbers and facts.
+        texts: the texts that are taken beside, in order.
+        packed_of: takes the packed values, then the texts.
         task_of: the same of a record without a submission; what reads more than the task is 0.
         width: how many values are packed.
         doubles: the positions of the facts that are packed as doubles.
@@ -140,13 +136,15 @@ class _Plan:
         wanted = {*fields, *(("events",) if "missed" in fields else ())}
         self.numbers = tuple(name for name in _NUMBERS if name in wanted)
         self.texts = tuple(name for name in _TEXTS if name in wanted)
-        self.texts_of = _texts_reader([_TEXTS[name] for name in self.texts])
         packed: tuple[Node, ...] = (*(_NUMBERS[n] for n in self.numbers), *selection.facts)
         self.width = len(packed)
         schema, may_fail = selection.schema, selection.may_fail
-        self.packed_of: PackedFactsOf = compile_packed(packed, schema, may_fail=may_fail)
+        texts = [_TEXTS[name] for name in self.texts]
+        self.packed_of: PackedFactsOf = compile_packed(
+            packed, schema, texts=texts, may_fail=may_fail
+        )
         self.task_of: PackedFactsOf = compile_packed(
-            packed, schema, zero=selection.answers, may_fail=may_fail
+            packed, schema, texts=texts, zero=selection.answers, may_fail=may_fail
         )
         self.doubles = tuple(place for place, fact in enumerate(packed) if is_double(fact))
 
@@ -156,10 +154,10 @@ class _Taken:
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
-        self.packed_of, self.task_of, self.texts_of = plan.packed_of, plan.task_of, plan.texts_of
+        self.packed_of, self.task_of = plan.packed_of, plan.task_of
         self.record: list[int] = []
-        self.packed: list[bytes] = []
-        self.texts: list[str] = []
+        # the packed values and the texts of each record, one after the other: few objects to make
+        self.values: list[Any] = []
         self.events: list[str] = []
         self.unanswered: list[int] = []
 
@@ -187,8 +185,8 @@ class _Taken:
             "answered": np.ones(rows, np.bool_),
         }
         found["answered"][self.unanswered] = False
-        for place, name in enumerate(plan.texts):
-            found[name] = pa.array(self.texts[place :: len(plan.texts)], pa.string())
+        for place, name in enumerate(plan.texts, 1):
+            found[name] = pa.array(self.values[place :: len(plan.texts) + 1], pa.string())
         counts = numbers.pop("events", None)
         if counts is not None:
             found["events"] = _lists(self.events, counts)
@@ -200,19 +198,12 @@ class _Taken:
 
     def _columns(self) -> list[Column]:
         """A column for each packed value, as integers."""
-        values = np.frombuffer(b"".join(self.packed), np.int64)
+        packed = self.values[:: len(self.plan.texts) + 1]
+        values = np.frombuffer(b"".join(packed), np.int64)
         columns = values.reshape(len(self.record), self.plan.width).T.copy()
         for place in self.plan.doubles:
             columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
         return list(columns)
-
-
-def _texts_reader(paths: Sequence[str]) -> Any:  # noqa: ANN401  # gives a tuple of texts
-    """What takes some texts of a record, as a tuple whatever their number."""
-    if len(paths) > 1:
-        return attrgetter(*paths)
-    readers = [attrgetter(path) for path in paths]
-    return lambda record: tuple(read(record) for read in readers)
 
 
 def _lists(values: list[str], counts: Column) -> pa.Array:
