@@ -118,26 +118,19 @@ class ParquetSource:
 
     def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Consecutive rows, and the number of the first."""
-        import pyarrow as pa  # noqa: PLC0415  # heavy
+        from tallystick.io.parquet import parquet_errors  # noqa: PLC0415  # heavy
 
-        with opened(self._path) as file:
-            try:
-                # first, as a pipe cannot do this and may have no end
-                file.seek(0)
-                # of the same handle as the rows, so that it is of the bytes that are read
-                self.digest = file_digest(file)
-                yield from self._rows(file)
-            except (OSError, ValueError, pa.ArrowException) as error:
-                reason = " ".join(str(error).split())
-                raise InputError(
-                    f"{self._path}: the file cannot be read as Parquet ({reason}): check that it "
-                    "is whole"
-                ) from error
+        with opened(self._path) as file, parquet_errors(self._path):
+            # first, as a pipe cannot do this and may have no end
+            file.seek(0)
+            # of the same handle as the rows, so that it is of the bytes that are read
+            self.digest = file_digest(file)
+            yield from self._rows(file)
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
-        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+        from tallystick.io.parquet import parquet_file  # noqa: PLC0415  # heavy
 
-        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+        with parquet_file(file) as parquet:
             if parquet.metadata.num_rows == 0:
                 raise InputError(f"{self._path}: the file has no rows, expected records")
             self.next = self._first

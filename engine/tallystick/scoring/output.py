@@ -116,46 +116,29 @@ def _table(file: IO[bytes], axes: Sequence[str]) -> Text:
     return Text(file)
 
 
-ROWS = 1 << 16
-"""How many results a row group of Parquet has, however they came: equal results are equal bytes."""
-
-
 class Parquet:
     """Parquet with decimals as decimal128 of nine places."""
 
     def __init__(self, file: IO[bytes], axes: Sequence[str]) -> None:
         """Open the file with the schema of the results."""
-        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
-
+        from tallystick.io.parquet import RowGroupWriter  # noqa: PLC0415  # heavy
         from tallystick.scoring.table import schema_of  # noqa: PLC0415  # heavy
 
-        self._held = schema_of(axes).empty_table()
-        self._writer = pq.ParquetWriter(
+        self._rows = RowGroupWriter(
             file,
-            self._held.schema,
+            schema_of(axes),
             compression="zstd",
             use_dictionary=_TEXTS,
             write_statistics=False,
         )
 
     def append(self, data: pa.RecordBatch) -> None:
-        """Append the results of a batch; whole row groups are written."""
-        import pyarrow as pa  # noqa: PLC0415  # as above
-
-        self._held = pa.concat_tables([self._held, pa.table(data)])
-        while self._held.num_rows >= ROWS:
-            self._write(self._held.slice(0, ROWS))
-            self._held = self._held.slice(ROWS)
+        """Append the results of a batch."""
+        self._rows.append(data)
 
     def close(self) -> None:
         """Write the rest and the footer."""
-        if self._held.num_rows:
-            self._write(self._held)
-        self._writer.close()
-
-    def _write(self, rows: pa.Table) -> None:
-        # in one piece, or pages would end where batches did
-        self._writer.write_table(rows.combine_chunks(), row_group_size=ROWS)
+        self._rows.close()
 
 
 _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMALS)]

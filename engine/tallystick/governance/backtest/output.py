@@ -17,13 +17,12 @@ disk. The same outcome gives the same bytes; those of the plots depend on the in
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import attrs
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest import tables
@@ -32,6 +31,7 @@ from tallystick.governance.backtest.comparison_model import EpochState, FlipRows
 from tallystick.governance.backtest.render import report
 from tallystick.governance.backtest.summary import summary
 from tallystick.io.atomic import atomic_folder, file_digest, output_errors
+from tallystick.io.parquet import RowGroupWriter
 
 SUMMARY = "summary.json"
 REPORT = "report.html"
@@ -43,8 +43,6 @@ ALWAYS = {
 REPLAYED = {"thresholds.parquet": tables.THRESHOLDS, "reputations.parquet": tables.REPUTATIONS}
 FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *REPLAYED})
 """Every file that a back-test may write."""
-
-_ROWS = 1 << 16
 
 
 @attrs.frozen
@@ -64,30 +62,6 @@ class Written:
     plots: bool
 
 
-class _Rows:
-    """A Parquet file that is written in row groups of a fixed size."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=texts)
-        self._waiting = schema.empty_table()
-
-    def write(self, table: pa.Table) -> None:
-        """Append some rows."""
-        self._waiting = pa.concat_tables([self._waiting, table])
-        full = len(self._waiting) - len(self._waiting) % _ROWS
-        if full:
-            self._writer.write_table(self._waiting.slice(0, full), row_group_size=_ROWS)
-            self._waiting = self._waiting.slice(full)
-
-    def close(self) -> None:
-        """Write the rest and the footer."""
-        rest, self._waiting = self._waiting, self._waiting.slice(0, 0)
-        with self._writer:
-            if len(rest):
-                self._writer.write_table(rest)
-
-
 class Building:
     """A back-test's folder while it is written.
 
@@ -98,7 +72,7 @@ class Building:
         """Open the folder; `building` does that."""
         self._final, self._folder, self._names, self._stack = final, folder, names, stack
         self._tally = DistanceTally()
-        self._rows: dict[str, _Rows] = {}
+        self._rows: dict[str, RowGroupWriter] = {}
         self.finished = False
         for name, schema in ALWAYS.items():
             self._open(name, schema)
@@ -138,16 +112,23 @@ class Building:
         self.finished = True
         return Written(self._final, found, self._digests(), page.plots)
 
-    def _open(self, name: str, schema: pa.Schema) -> _Rows:
+    def _open(self, name: str, schema: pa.Schema) -> RowGroupWriter:
         with output_errors(self._final):
-            rows = self._rows[name] = _Rows(self._folder / name, schema)
-        self._stack.callback(_quietly, rows.close)
+            texts = [field.name for field in schema if pa.types.is_string(field.type)]
+            rows = self._rows[name] = RowGroupWriter(
+                self._folder / name,
+                schema,
+                in_one_piece=False,
+                compression="zstd",
+                use_dictionary=texts,
+            )
+        self._stack.callback(rows.abandon)
         return rows
 
     def _append(self, name: str, table: pa.Table) -> None:
         rows = self._rows.get(name) or self._open(name, REPLAYED[name])
         with output_errors(self._final):
-            rows.write(table)
+            rows.append(table)
 
     def _write(self, name: str, text: str) -> None:
         with output_errors(self._final):
@@ -185,9 +166,3 @@ def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def _quietly(close: Callable[[], None]) -> None:
-    """Close what is thrown away: a writer that is left open complains when it is collected."""
-    with suppress(Exception):
-        close()

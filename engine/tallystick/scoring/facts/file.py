@@ -9,17 +9,16 @@ alone, not from how they were taken. Its metadata says which schemas and definit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self
+from typing import IO, Any, Self
 
 import attrs
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tallystick.errors import InputError
 from tallystick.io.lines import opened
+from tallystick.io.parquet import RowGroupWriter, parquet_errors, parquet_file
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.metadata import (
@@ -59,7 +58,7 @@ class FactsWriter:
         self._schema = pa.schema(
             [*IDENTITY.items(), *((column_name(d), pa.int64()) for d in self._facts)]
         )
-        self._writer = pq.ParquetWriter(
+        self._writer = RowGroupWriter(
             file,
             self._schema,
             # numbers are read the most, and fastest so
@@ -97,13 +96,11 @@ class FactsWriter:
             "groups": self._groups,
             "input_digest": input_digest,
         }
-        self._writer.add_key_value_metadata({KEY.decode(): sealed(said)})
-        self._writer.close()
+        self._writer.close({KEY.decode(): sealed(said)})
 
     def abandon(self) -> None:
         """Let go of the file without completing it."""
-        with suppress(Exception):
-            self._writer.close()
+        self._writer.abandon()
 
     def _add(self, name: str, rows: FactRows, after: int, stop: int) -> None:
         """The rows whose lines are above one and at most another."""
@@ -126,10 +123,8 @@ class FactsWriter:
     def _flush(self) -> None:
         chunk = (self._lines - 1) // self._chunk
         for name in sorted(self._pending):
-            # in one piece, as the pages of the file follow the pieces
-            table = pa.Table.from_batches(self._pending[name]).combine_chunks()
-            self._writer.write_table(table, row_group_size=table.num_rows)
-            self._groups.append((chunk, name, table.num_rows))
+            rows = self._writer.write_group(self._pending[name])
+            self._groups.append((chunk, name, rows))
         self._pending.clear()
 
 
@@ -174,8 +169,8 @@ class FactsFile:
         self._path, self._request = path, request or FactsRequest({})
         with ExitStack() as stack:
             file = stack.enter_context(opened(path))
-            with _readable(path):
-                self._parquet = stack.enter_context(_parquet(file, self._request.coded))
+            with parquet_errors(path):
+                self._parquet = stack.enter_context(parquet_file(file, self._request.coded))
                 self.metadata = metadata_of(path, self._parquet)
             if request is not None:
                 catalogues, wanted = request.catalogues, request.wanted
@@ -208,7 +203,7 @@ class FactsFile:
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
-        with _readable(self._path):
+        with parquet_errors(self._path):
             table = self._parquet.read_row_group(group, columns=names, use_threads=False)
             found = {name: _whole(table.column(name)) for name in names}
             _check_kinds(found)
@@ -236,21 +231,6 @@ def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
     with FactsFile(path, request) as file:
         for chunk in range(file.metadata.chunks):
             yield file.batch(chunk)
-
-
-def _parquet(file: BinaryIO, coded: Sequence[str]) -> pq.ParquetFile:
-    return pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(coded))
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (KeyError, OSError, ValueError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(
-            f"{path}: the file cannot be read as Parquet ({reason}): check that it is whole"
-        ) from error
 
 
 def _check_kinds(found: Mapping[str, pa.Array]) -> None:
