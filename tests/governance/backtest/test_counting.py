@@ -22,6 +22,7 @@ from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
+from tallystick.scoring.scorer import Scorer, bind
 
 RECORDS = [*lines(5, 1_200), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {
@@ -58,8 +59,13 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
+def scorer_of(candidate: Candidate) -> Scorer:
+    return bind(candidate.scorer.loaded, candidate.scorer.registry)
+
+
+@cache
 def scored(candidate: Candidate) -> dict[int, Result | Reject]:
-    found = candidate.scorer.score_many(RECORDS)
+    found = scorer_of(candidate).score_many(RECORDS)
     return {each.line if isinstance(each, Reject) else each.record: each for each in found}
 
 
@@ -245,11 +251,11 @@ def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
     swept = candidates_of([name], [parse_sweep(sweep[name])], installed())[1]
     checked = 0
     for line in RECORDS[:400]:
-        found = next(swept.scorer.score_many([line]))
+        found = next(scorer_of(swept).score_many([line]))
         if isinstance(found, Reject) or found.quality is None:
             continue
         bound = swept.scorer.types[found.skill_type]
-        record = swept.scorer.decoder.decode(line.rstrip(b"\n"), 1)
+        record = scorer_of(swept).decoder.decode(line.rstrip(b"\n"), 1)
         facts = dict(zip((f.digest for f in bound.facts), bound.facts_of(record), strict=True))
         axes: dict[str, int] = {}
         for axis in bound.axes:
@@ -265,7 +271,8 @@ def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
     path.write_bytes(b"".join(some))
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [], installed())
     outcome, _ = counted(path, candidates)
-    results = [each for each in candidates[0].scorer.score_many(some) if isinstance(each, Result)]
+    found = scorer_of(candidates[0]).score_many(some)
+    results = [each for each in found if isinstance(each, Result)]
     assert {miner.hotkey: miner.uid for miner in outcome.miners} == {
         each.miner_hotkey: each.miner_uid for each in results
     }

@@ -1,10 +1,13 @@
-"""Counting: batches of facts through the plans of all candidates, into their tallies."""
+"""What is counted of a history: the tallies of every candidate, and who the miners are.
+
+A `BatchCounter` makes the aggregate of a batch of facts. Those of all batches, whoever counted
+them, merge into the aggregate of the history, which gives the `Outcome`.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from copy import copy
 
 import attrs
 import numpy as np
@@ -25,136 +28,113 @@ from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.planner import Rows
 
 
-@attrs.frozen(eq=False)
-class Counted:
-    """What was counted of a part of a history, as a value.
+@attrs.define(eq=False)
+class Aggregate:
+    """What is counted of a part of a history.
 
     Attributes:
         tallies: by skill type and the position of the candidate.
-        hotkeys: of the miners, in the order of their positions.
-        uids: the slot of the last record of each.
-        last: the line of that record.
-        records: by skill type, how many good records there were.
-        rejects: by code, how many lines were bad.
-        lines: how many lines there were.
+        places: by hotkey, the position of a miner in tallies and columns.
+        uids: by position, the slot of the last record of each miner.
+        last: by position, the line of that record.
+        records: by skill type, how many good records there are.
+        rejects: by code, how many lines are bad.
+        lines: how many lines there are.
     """
 
-    tallies: Mapping[str, Mapping[int, Tally]]
-    hotkeys: tuple[str, ...]
-    uids: Column
-    last: Column
-    records: Counter[str]
-    rejects: Counter[str]
-    lines: int
+    tallies: dict[str, Mapping[int, Tally]] = attrs.field(factory=dict)
+    places: dict[str, int] = attrs.field(factory=dict)
+    uids: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    last: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    records: Counter[str] = attrs.field(factory=Counter)
+    rejects: Counter[str] = attrs.field(factory=Counter)
+    lines: int = 0
 
+    def places_of(self, hotkeys: Sequence[str]) -> Rows:
+        """The positions of some miners; who is new gets the next."""
+        places = self.places
+        return np.array([places.setdefault(h, len(places)) for h in hotkeys], np.intp)
 
-class Counting:
-    """The tallies of all candidates over the batches that it was given so far.
+    def see(self, miners: Rows, uids: Column, lines: Column) -> None:
+        """Keep the slot of the last record of each miner; each miner is there once."""
+        missing = len(self.places) - len(self.last)
+        if missing:
+            self.last = np.append(self.last, np.zeros(missing, np.int64))
+            self.uids = np.append(self.uids, np.zeros(missing, np.int64))
+        later = lines > self.last[miners]
+        self.last[miners[later]] = lines[later]
+        self.uids[miners[later]] = uids[later]
 
-    Attributes:
-        records: by skill type, how many good records there were.
-        rejects: by code, how many lines were bad.
-        lines: how many lines there were.
-    """
-
-    def __init__(self, candidates: Sequence[Candidate], on_flips: OnFlips | None = None) -> None:
-        """Plan every type of the baseline."""
-        self.candidates, self._on_flips = candidates, on_flips
-        self._begin({name: comparison_set(candidates, name) for name in candidates[0].scorer.types})
-
-    def _begin(self, types: Mapping[str, ComparisonSet]) -> None:
-        self._types = types
-        self._places: dict[str, int] = {}
-        self._uids, self._last = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.records, self.rejects = Counter[str](), Counter[str]()
-        self.lines = 0
-
-    def add(self, batch: FactBatch) -> None:
-        """Count a batch."""
-        self.lines += batch.lines
-        self.rejects.update(reject.code for reject in batch.rejects)
-        for name, rows in batch.types.items():
-            self.records[name] += len(rows)
-            if name in self._types and len(rows):
-                self._add_type(self._types[name], rows)
-
-    def emptied(self, on_flips: OnFlips | None) -> Counting:
-        """The same plans with nothing counted."""
-        found = copy(self)
-        found._on_flips = on_flips  # noqa: SLF001  # of the same class
-        found._begin({name: each.empty() for name, each in self._types.items()})  # noqa: SLF001  # as above
-        return found
-
-    def counted(self) -> Counted:
-        """What was counted so far."""
-        return Counted(
-            {name: compared.tallies for name, compared in self._types.items()},
-            tuple(self._places),
-            self._uids,
-            self._last,
-            self.records,
-            self.rejects,
-            self.lines,
-        )
-
-    def merge(self, other: Counted) -> None:
-        """Add what was counted of another part of the history, with the same candidates."""
-        places = self._places_of(other.hotkeys)
-        self._seen(places, other.uids, other.last)
+    def merge(self, other: Aggregate) -> None:
+        """Add what is counted of another part of the history, with the same candidates."""
+        places = self.places_of(list(other.places))
+        self.see(places, other.uids, other.last)
         for name, tallies in other.tallies.items():
-            for candidate, tally in tallies.items():
-                self._types[name].tallies[candidate].merge(tally, places)
+            if name not in self.tallies:
+                self.tallies[name] = {place: each.empty() for place, each in tallies.items()}
+            for place, tally in tallies.items():
+                self.tallies[name][place].merge(tally, places)
         self.records.update(other.records)
         self.rejects.update(other.rejects)
         self.lines += other.lines
 
-    def outcome(self, history: History) -> Outcome:
-        """What it came to."""
-        hotkeys = sorted(self._places)
-        order = [self._places[hotkey] for hotkey in hotkeys]
-        uids = self._uids.tolist()
+    def outcome(self, history: History, candidates: Sequence[Candidate]) -> Outcome:
+        """The outcome of a back-test, of the aggregate of its whole history."""
+        hotkeys = sorted(self.places)
+        order = [self.places[hotkey] for hotkey in hotkeys]
+        uids = self.uids.tolist()
         miners = tuple(Miner(h, uids[p]) for h, p in zip(hotkeys, order, strict=True))
         found = tuple(
             CandidateOutcome(
                 each.identity,
                 {
-                    name: compared.tallies[place].outcome(name, order)
-                    for name, compared in self._types.items()
-                    if place in compared.tallies and self.records[name]
+                    name: tallies[place].outcome(name, order)
+                    for name, tallies in self.tallies.items()
+                    if place in tallies and self.records[name]
                 },
             )
-            for place, each in enumerate(self.candidates)
+            for place, each in enumerate(candidates)
         )
         return Outcome(history, miners, found)
 
-    def _add_type(self, compared: ComparisonSet, rows: FactRows) -> None:
-        encoded = rows.miner_hotkey.dictionary_encode()
-        places = self._places_of(encoded.dictionary.to_pylist())
-        miners = places[encoded.indices.to_numpy()]
-        latest = _latest(miners)
-        self._seen(miners[latest], rows.miner_uid[latest], rows.record[latest])
-        valid = [compared.accepted(group, rows) for group in compared.groups]
-        pending = None if self._on_flips is None else PendingFlips()
-        for places in row_blocks(rows, miners):
-            accepted = [None if v is None else np.flatnonzero(v[places]) for v in valid]
-            RowBlock(compared, rows, places, miners[places], pending).count(accepted)
-        if self._on_flips is not None and pending is not None:
-            for flips in pending.told(compared, rows):
-                self._on_flips(flips)
 
-    def _places_of(self, hotkeys: Sequence[str]) -> Rows:
-        places = self._places
-        return np.array([places.setdefault(h, len(places)) for h in hotkeys], np.intp)
+class BatchCounter:
+    """Counts batches of facts under all candidates, by plans that are worked out once."""
 
-    def _seen(self, miners: Rows, uids: Column, lines: Column) -> None:
-        """Keep the slot of the last record of each miner."""
-        missing = len(self._places) - len(self._last)
-        if missing:
-            self._last = np.append(self._last, np.zeros(missing, np.int64))
-            self._uids = np.append(self._uids, np.zeros(missing, np.int64))
-        later = lines > self._last[miners]
-        self._last[miners[later]] = lines[later]
-        self._uids[miners[later]] = uids[later]
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        """Plan every type of the baseline."""
+        self._sets = {name: comparison_set(candidates, name) for name in candidates[0].scorer.types}
+
+    def count(self, batch: FactBatch, on_flips: OnFlips | None = None) -> Aggregate:
+        """What is counted of a batch; its flips go to ``on_flips``."""
+        found = Aggregate({name: each.tallies() for name, each in self._sets.items()})
+        found.lines = batch.lines
+        found.rejects.update(reject.code for reject in batch.rejects)
+        for name, rows in batch.types.items():
+            found.records[name] += len(rows)
+            if name in self._sets and len(rows):
+                _count_type(found, self._sets[name], rows, on_flips)
+        return found
+
+
+def _count_type(
+    found: Aggregate, compared: ComparisonSet, rows: FactRows, on_flips: OnFlips | None
+) -> None:
+    """Count the records of one type, block by block."""
+    encoded = rows.miner_hotkey.dictionary_encode()
+    places = found.places_of(encoded.dictionary.to_pylist())
+    miners = places[encoded.indices.to_numpy()]
+    latest = _latest(miners)
+    found.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
+    tallies = found.tallies[rows.skill_type]
+    valid = [compared.accepted(group, rows, tallies) for group in compared.groups]
+    pending = None if on_flips is None else PendingFlips()
+    for places in row_blocks(rows, miners):
+        accepted = [None if v is None else np.flatnonzero(v[places]) for v in valid]
+        RowBlock(compared, tallies, rows, places, miners[places], pending).count(accepted)
+    if on_flips is not None and pending is not None:
+        for flips in pending.told(compared, rows):
+            on_flips(flips)
 
 
 def _latest(miners: Rows) -> Rows:

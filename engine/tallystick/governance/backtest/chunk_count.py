@@ -10,7 +10,7 @@ from contextlib import closing
 
 import attrs
 
-from tallystick.governance.backtest.aggregate import Counted, Counting
+from tallystick.governance.backtest.aggregate import Aggregate, BatchCounter
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import FlipRows, Identity
 from tallystick.governance.backtest.history import COUNTED, TOLD, wanted_by
@@ -25,11 +25,11 @@ class ChunkCount:
     """What one chunk comes to.
 
     Attributes:
-        counted: the counts.
+        aggregate: the counts.
         flips: by type, then by candidate, then by line.
     """
 
-    counted: Counted
+    aggregate: Aggregate
     flips: tuple[FlipRows, ...]
 
 
@@ -38,7 +38,7 @@ class ChunkCounting:
 
     def __init__(self, candidates: Sequence[Candidate], *, flips: bool) -> None:
         """Plan every type, once; ``flips`` says whether flips are wanted."""
-        self._empty, self._flips = Counting(candidates), flips
+        self._counter, self._flips = BatchCounter(candidates), flips
         self._facts = wanted_by(candidates, TOLD if flips else COUNTED)
 
     def __call__(self, chunk: Chunk) -> ChunkCount:
@@ -48,9 +48,9 @@ class ChunkCounting:
             InputError: the chunk cannot be read.
         """
         flips = list[FlipRows]()
-        counting = self._empty.emptied(flips.append if self._flips else None)
-        counting.add(self._facts.batch(chunk))
-        return ChunkCount(counting.counted(), tuple(flips))
+        batch = self._facts.batch(chunk)
+        aggregate = self._counter.count(batch, flips.append if self._flips else None)
+        return ChunkCount(aggregate, tuple(flips))
 
 
 @attrs.frozen

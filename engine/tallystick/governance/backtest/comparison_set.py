@@ -66,6 +66,11 @@ class FlipRules:
         names = before.deciding
         self._same_gates = names == after.deciding and len(set(names)) == len(names)
 
+    @property
+    def tiers(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The tiers of the baseline and of the candidate; None where either has none."""
+        return (self.before.tiers, self.after.tiers) if self.has_tiers else None
+
     def tier_flips(self, before: Small | None, after: Small | None) -> Truths | None:
         """Which rows flip their tier; None where tiers are not compared."""
         if not self.has_tiers or before is None or after is None:
@@ -137,32 +142,33 @@ class ComparisonSet:
     Attributes:
         groups: the candidates by which records they accept; the baseline is in the first.
         flip_rules: by the position of the candidate, against the baseline.
-        tallies: by the position of the candidate, what was counted.
+        most: by the position of the candidate, the largest emission, either way; None without one.
     """
 
     groups: tuple[AcceptanceGroup, ...]
     flip_rules: Mapping[int, FlipRules]
-    tallies: Mapping[int, Tally]
+    most: Mapping[int, int | None]
 
-    def empty(self) -> ComparisonSet:
-        """The same plans with nothing counted."""
-        tallies = {place: Tally(t.most, t.tiers) for place, t in self.tallies.items()}
-        return attrs.evolve(self, tallies=tallies)
+    def tallies(self) -> dict[int, Tally]:
+        """A tally for each candidate, with nothing counted."""
+        return {place: Tally(self.most[place], r.tiers) for place, r in self.flip_rules.items()}
 
-    def accepted(self, group: AcceptanceGroup, rows: FactRows) -> Truths | None:
+    def accepted(
+        self, group: AcceptanceGroup, rows: FactRows, tallies: Mapping[int, Tally]
+    ) -> Truths | None:
         """Which rows the candidates of a group accept, None for all; the others are counted."""
         valid, rejects = judged(rows, group.scorer)
         codes = Counter(reject.code for reject in rejects)
         missed = int(np.count_nonzero(valid & ~rows.answered))
         for work in group.plan.works:
-            tally = self.tallies[work.candidate]
+            tally = tallies[work.candidate]
             tally.missed += missed
             tally.rejected.update(codes)
         return None if valid.all() else valid
 
 
 def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:
-    """A type of the baseline, with nothing counted."""
+    """A type of the baseline under all candidates that have it."""
     bounds = {
         place: each.scorer.types[name]
         for place, each in enumerate(candidates)
@@ -181,14 +187,10 @@ def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:
         for group in alike.values()
     )
     cliffs = {p: _cliffs(bound, thresholds[p]) for p, bound in bounds.items()}
-    tiers = {p: (cliffs[0].tiers, each.tiers) for p, each in cliffs.items()}
     return ComparisonSet(
         groups,
         {place: FlipRules(cliffs[0], each) for place, each in cliffs.items()},
-        {
-            place: Tally(_most(bound), tiers[place] if all(tiers[place]) else None)
-            for place, bound in bounds.items()
-        },
+        {place: _most(bound) for place, bound in bounds.items()},
     )
 
 

@@ -8,7 +8,7 @@ is told in the order of the lines.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -77,23 +77,25 @@ class RowBlock:
 
     Attributes:
         compared: the candidates.
+        tallies: by the position of the candidate, where they are counted.
         rows: the batch.
         places: where in the batch the records are.
         miners: the position of the miner of each.
         pending: takes the flips; None when nobody wants to know.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what a block is made of
         self,
         compared: ComparisonSet,
+        tallies: Mapping[int, Tally],
         rows: FactRows,
         places: Rows,
         miners: npt.NDArray[np.intp],
         pending: PendingFlips | None,
     ) -> None:
         """Nothing is scored yet."""
-        self.compared, self.rows, self.places, self.miners = compared, rows, places, miners
-        self.pending = pending
+        self.compared, self.tallies, self.pending = compared, tallies, pending
+        self.rows, self.places, self.miners = rows, places, miners
         self._baseline: _Scored | None = None
         # the tiers that candidates share with the baseline are counted once
         self._level: Small | None = None
@@ -112,7 +114,7 @@ class RowBlock:
         return lambda digest: self.rows.facts[digest].take(places)
 
     def _count(self, candidate: int, scored: _Scored, groups: MinerGroups) -> None:
-        tally, columns = self.compared.tallies[candidate], scored.columns
+        tally, columns = self.tallies[candidate], scored.columns
         tally.records.count(groups)
         tally.quality.add(columns.quality, groups)
         if columns.emission is not None:
@@ -124,7 +126,7 @@ class RowBlock:
             self._compare(candidate, self._baseline, scored)
 
     def _compare(self, candidate: int, baseline: _Scored, scored: _Scored) -> None:
-        tally, rules = self.compared.tallies[candidate], self.compared.flip_rules[candidate]
+        tally, rules = self.tallies[candidate], self.compared.flip_rules[candidate]
         before, after, rows = _common(baseline, scored)
         tally.compared += len(after.quality)
         tiers = rules.tier_flips(before.level, after.level)

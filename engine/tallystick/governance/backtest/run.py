@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.governance.backtest.aggregate import Counting
+from tallystick.governance.backtest.aggregate import Aggregate
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.chunk_count import counts_of
 from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
@@ -85,7 +85,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         InputError: as `backtest`.
         StateError: as `backtest`.
     """
-    counting, source = Counting(candidates), reader.source()
+    aggregate, source = Aggregate(), reader.source()
     executor = executor or InProcess()
     # workers end with the block, whatever ends it
     with closing(counts_of(source, candidates, executor, flips=on_flips is not None)) as found:
@@ -93,18 +93,18 @@ def outcome_of(  # noqa: PLR0913  # as above
             if on_flips is not None:
                 for rows in each.flips:
                     on_flips(rows)
-            counting.merge(each.counted)
+            aggregate.merge(each.aggregate)
             if progress is not None:
-                progress(counting.lines)
-    _check_types(reader, candidates, counting)
+                progress(aggregate.lines)
+    _check_types(reader, candidates, aggregate)
     read = History(
         str(reader.path),
         source.digest,
-        counting.lines,
-        dict(sorted(counting.records.items())),
-        dict(sorted(counting.rejects.items())),
+        aggregate.lines,
+        dict(sorted(aggregate.records.items())),
+        dict(sorted(aggregate.rejects.items())),
     )
-    outcome = counting.outcome(read)
+    outcome = aggregate.outcome(read, candidates)
     if on_epoch is None:
         return outcome
     with closing(replays(reader, candidates, outcome, on_epoch, executor)) as states:
@@ -115,10 +115,10 @@ def outcome_of(  # noqa: PLR0913  # as above
     return attrs.evolve(outcome, candidates=tuple(replayed))
 
 
-def _check_types(reader: Reader, candidates: Sequence[Candidate], counting: Counting) -> None:
+def _check_types(reader: Reader, candidates: Sequence[Candidate], aggregate: Aggregate) -> None:
     types = candidates[0].scorer.types
-    if not any(counting.records[name] for name in types):
-        held = ", ".join(sorted(counting.records)) or "no good record"
+    if not any(aggregate.records[name] for name in types):
+        held = ", ".join(sorted(aggregate.records)) or "no good record"
         raise InputError(
             f"{reader.path}: found {held}, expected records of {' or '.join(types)}, the skill "
             f"types of {candidates[0].name}"

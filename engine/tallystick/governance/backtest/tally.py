@@ -148,6 +148,10 @@ class Tally:
         before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
         return np.zeros((before, after), np.int64)
 
+    def empty(self) -> Tally:
+        """One of the same kind with nothing counted."""
+        return Tally(self.most, self.tiers)
+
     def stay(self, tiers: Column) -> None:
         """Count compared records that keep their tier, so many of each."""
         self.migration.reshape(-1)[:: len(tiers) + 1] += tiers
