@@ -13,7 +13,6 @@ import sys
 import threading
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -66,7 +65,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("tallystick"), message="tallystick %(version)s")
+@click.version_option(package_name="tallystick", message="tallystick %(version)s")
 def cli() -> None:
     """Exact, explainable scoring rules for decentralised subnets."""
 

@@ -129,12 +129,10 @@ def _allowed(names: str | None) -> frozenset[str] | None:
 
 
 def _in_order(found: Iterable[EntryPoint], allowed: frozenset[str] | None) -> list[EntryPoint]:
-    wanted = [entry for entry in found if allowed is None or entry.name in allowed]
-    return sorted(wanted, key=lambda e: (not _is_own(e), e.name, _distribution(e), e.value))
-
-
-def _is_own(entry: EntryPoint) -> bool:
-    return _distribution(entry) == spec.PROJECT
+    # the name of a distribution is looked up once, as each time its whole metadata are parsed
+    wanted = [(_distribution(e), e) for e in found if allowed is None or e.name in allowed]
+    wanted.sort(key=lambda each: (each[0] != spec.PROJECT, each[1].name, each[0], each[1].value))
+    return [entry for _, entry in wanted]
 
 
 def _distribution(entry: EntryPoint) -> str:

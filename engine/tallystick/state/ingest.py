@@ -226,32 +226,15 @@ def events_of(source: Path, scorer: Scorer) -> Iterator[EventBatch]:
     return map(EventDecoder(scorer).events, source_of(source))
 
 
-@attrs.frozen
 class EventDecoder:
-    """Makes state events of records and of late events.
+    """Makes state events of records and of late events."""
 
-    Attributes:
-        scorer: the rule set, with the snapshots that epochs pin.
-    """
-
-    scorer: Scorer
-    _rules: StateRules = attrs.field(init=False)
-    _events: Decoder = attrs.field(init=False)
-    _no_consensus: frozenset[str] = attrs.field(init=False)
-
-    @_rules.default
-    def _rules_of_scorer(self) -> StateRules:
-        return state_rules_of(self.scorer)
-
-    @_events.default
-    def _event_decoder(self) -> Decoder:
-        schema = _event_schema()
-        return Decoder({name: _of_type(schema, name) for name in self.scorer.types})
-
-    @_no_consensus.default
-    def _types_without_consensus(self) -> frozenset[str]:
-        types = self.scorer.types.items()
-        return frozenset(name for name, bound in types if CONSENSUS in bound.absent)
+    def __init__(self, scorer: Scorer) -> None:
+        """Take the rule set, with the snapshots that epochs pin."""
+        schema, types = _event_schema(), scorer.types
+        self.scorer, self._rules = scorer, state_rules_of(scorer)
+        self._late = Decoder({name: _of_type(schema, name) for name in types})
+        self._no_consensus = {name for name, bound in types.items() if CONSENSUS in bound.absent}
 
     def events(self, chunk: Chunk) -> EventBatch:
         """The events of one chunk.
@@ -267,7 +250,7 @@ class EventDecoder:
                 decoded[number] = decoder.convert(item, number)
             elif not _is_event(item):
                 decoded[number] = decoder.decode(item, number)
-            elif isinstance(event := self._events.decode(item, number), Reject):
+            elif isinstance(event := self._late.decode(item, number), Reject):
                 rejects.append(event)
             else:
                 late.append((number, _late_event(event)))

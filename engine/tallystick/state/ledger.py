@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event_log import EventLog
 from tallystick.state.miners import miner_of
 from tallystick.state.queries import StateQueries
@@ -25,7 +26,6 @@ from tallystick.state.store.store import Store
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.scorer import Scorer
-    from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner, Snapshot
@@ -263,17 +263,13 @@ class Ledger:
         return ingest(log, source, self.scorer.with_snapshots(snapshots), rounds)
 
 
-class _StoredSnapshots(Mapping[int, "ThresholdSnapshot"]):
+class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):
     """The snapshots of a store by epoch, each read when a record first names its epoch."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
     def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        from tallystick.scoring.threshold_snapshots import (  # noqa: PLC0415  # a query needs none
-            ThresholdSnapshot,
-        )
-
         found = self._transaction.snapshot(epoch)
         if found is None:
             raise KeyError(epoch)
