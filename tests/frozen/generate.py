@@ -42,7 +42,7 @@ LONG = 20_000
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 HUMAN = ("message", "remedy", "summary", "title", "expected", "because", "claimed")
 """Keys of diagnostics whose values are sentences."""
-SOLVER = ("record", "records", "seconds", "lower", "higher", "witness")
+SOLVER = ("record", "other", "value", "other_value", "seconds")
 """Keys of a proof that say what the solver happened to find, and how long it took."""
 
 Json = Any

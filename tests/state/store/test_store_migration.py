@@ -18,12 +18,14 @@ from tallystick.state.store.migration import PREFIX, VERSION_TABLE
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import METADATA
 
-NEXT = """
+NOW = migration.REVISION
+NEXT = f"{int(NOW) + 1:04}"
+SCRIPT = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{NEXT}"
+down_revision = "{NOW}"
 
 
 def upgrade() -> None:
@@ -86,10 +88,10 @@ def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # a percent sign, since configuration files give it a meaning
     folder = tmp_path / "50% migrations"
     shutil.copytree(migration.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v0002_more.py").write_text(NEXT)
+    (folder / "versions" / f"v{NEXT}_more.py").write_text(SCRIPT)
     monkeypatch.setattr(migration, "FOLDER", folder)
-    monkeypatch.setattr(migration, "REVISION", "0002")
-    return folder / "versions" / "v0002_more.py"
+    monkeypatch.setattr(migration, "REVISION", NEXT)
+    return folder / "versions" / f"v{NEXT}_more.py"
 
 
 def test_an_older_store_is_migrated_and_keeps_everything(
@@ -103,7 +105,7 @@ def test_an_older_store_is_migrated_and_keeps_everything(
     with store.reading() as transaction:
         rows = transaction.connection.rows("SELECT * FROM tallystick_more")
         assert rows == []
-        assert migration.found_version(transaction.connection) == "0002"
+        assert migration.found_version(transaction.connection) == NEXT
     Store.open(where)
 
 
@@ -111,12 +113,12 @@ def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.Fixt
     old = made(where, [event(1)])
     before = contents(old)
     script: Path = request.getfixturevalue("newer")
-    script.write_text(NEXT + '    op.drop_table("nowhere")\n')
+    script.write_text(SCRIPT + '    op.drop_table("nowhere")\n')
     with pytest.raises(StoreError, match="found that the database refuses"):
         Store.open(where)
     assert contents(old) == before
     with old.reading() as transaction:
-        assert migration.found_version(transaction.connection) == "0001"
+        assert migration.found_version(transaction.connection) == NOW
         assert differences(transaction.connection) == []
 
 
@@ -124,12 +126,12 @@ def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.Fixt
     ("change", "message"),
     [
         (
-            "UPDATE tallystick_version SET version_num = '0002'",
-            "found the store version 2, expected at most 1: update tallystick",
+            f"UPDATE tallystick_version SET version_num = '{NEXT}'",  # noqa: S608  # our number
+            f"found the store version {int(NEXT)}, expected at most {int(NOW)}: update tallystick",
         ),
         (
             "UPDATE tallystick_version SET version_num = 'ae1027a6acf'",
-            "found the store version 'ae1027a6acf', expected a number such as '0001'",
+            f"found the store version 'ae1027a6acf', expected a number such as {NOW!r}",
         ),
         ("DELETE FROM tallystick_version", "found 0 rows in tallystick_version, expected one"),
     ],
