@@ -32,6 +32,7 @@ FORMAT = 1
 """The version of the entries."""
 LATEST = "~"
 """Later than every time that is written."""
+# the word that every log has for them, which hashes cover
 EVENT = "signal"
 """The kind of the entries that are state events."""
 

@@ -334,7 +334,7 @@ def _column(results: ResultBatch, name: str) -> list[int | None]:
 
 
 class _Probe(msgspec.Struct, gc=False):
-    """An object, of which only one key is looked at."""
+    """An object that is looked at for one key alone."""
 
     event: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 

@@ -1,4 +1,4 @@
-"""Visibility: what a miner sees of itself, and what everyone sees.
+"""Leaderboards: ranks of miners, which everyone sees, and how often one was dispatched.
 
 See "Visibility" of reputation.txt and E41 of docs/errata.md. Nothing here tells of single tasks or
 rounds. Miners are ranked among those that groups are selected from; equal reputations share a rank,

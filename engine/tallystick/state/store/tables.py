@@ -1,7 +1,8 @@
 """The tables of a store, as the newest version has them.
 
 The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
-events are an index over entries of the log, with what is searched by.
+events, in a table that is named after the kind of their entries, are an index over entries of the
+log, with what is searched by.
 """
 
 from __future__ import annotations
