@@ -1,0 +1,31 @@
+"""``docs/paths.md`` names modules that exist, at most a dozen for each path."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "paths.md").read_text()
+MODULE = re.compile(r"`([a-z_]+(?:/[a-z_]+)*\.py)`")
+MOST = 12
+
+
+def paths() -> dict[str, list[str]]:
+    """The modules in the table of each path, by its heading."""
+    sections = PAGE.split("\n## ")[1:]
+    tables = {
+        text.partition("\n")[0]: [row for row in text.splitlines() if row.startswith("| `")]
+        for text in sections
+    }
+    return {name: [m for row in rows for m in MODULE.findall(row)] for name, rows in tables.items()}
+
+
+def test_every_module_exists() -> None:
+    engine = ROOT / "engine" / "tallystick"
+    missing = [m for m in MODULE.findall(PAGE) if not (engine / m).is_file()]
+    assert missing == []
+
+
+def test_a_path_has_at_most_a_dozen_modules() -> None:
+    lengths = {name: len(modules) for name, modules in paths().items()}
+    assert list(lengths) == ["A record", "A rule set", "A round", "A candidate"]
+    assert all(1 < length <= MOST for length in lengths.values()), lengths
