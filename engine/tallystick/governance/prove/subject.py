@@ -20,7 +20,7 @@ from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import FormulaValue
 from tallystick.testing.concrete_record import bases
 from tallystick.testing.samples import FactReader
 
@@ -93,22 +93,24 @@ class Subject:
         """Valid records to start a counterexample from."""
         return tuple(islice(bases(self.skill_type, self.reader), _BASES))
 
-    def needed(self, names: Iterable[str]) -> tuple[Value, ...]:
+    def trees(self, name: str) -> tuple[Node, ...]:
+        """The trees of a value: its formula, and where it applies."""
+        return self.values[name].trees
+
+    def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Some values and those that they read, each after what it reads."""
-        named: Mapping[str, Value] = {**self.values, QUALITY: self.bound.quality}
-        found: set[Value] = set()
-        pending = [named[name] for name in names]
+        found: set[str] = set()
+        pending = list(names)
         while pending:
-            value = pending.pop()
-            if value not in found:
-                found.add(value)
-                pending += value.inputs
-        return tuple(value for value in self.bound.values if value in found)
+            name = pending.pop()
+            if name in self.values and name not in found:
+                found.add(name)
+                pending += self.values[name].formula.published
+        return tuple(name for name in self.values if name in found)
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
         """The digests of the facts that some values read, also through other values."""
-        formulas = [value for value in self.needed(names) if isinstance(value, FormulaValue)]
-        trees = (tree for value in formulas for tree in value.trees)
+        trees = (tree for name in self.needed(names) for tree in self.trees(name))
         return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
 
 

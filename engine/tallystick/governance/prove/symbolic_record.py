@@ -32,10 +32,11 @@ from tallystick.formula.smt import (
 )
 from tallystick.formula.tree import Kind, Node
 from tallystick.governance.prove.fact_constraints import constraints_of
+from tallystick.governance.prove.property import QUALITY
 from tallystick.governance.prove.subject import Subject
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.composite import GatedValue, MeanValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.value import FormulaValue
 
 _UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
@@ -147,6 +148,9 @@ def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> di
     return found
 
 
+_NO_QUALITY: tuple[Mapping[str, Term], Term | None, Term | None] = ({}, None, None)
+
+
 class _Builder:
     def __init__(self, subject: Subject, wanted: Wanted, mode: Mode, prefix: str) -> None:
         self.subject, self.wanted, self.mode, self.prefix = subject, wanted, mode, prefix
@@ -154,9 +158,6 @@ class _Builder:
         self.assumed: list[Truth] = []
         self.exact: dict[str, Term] = {}
         self.published: dict[str, Term] = {}
-        self.axes: dict[str, Term] = {}
-        self.exact_mean: Term | None = None
-        self.mean: Term | None = None
         self.divisions: list[Division] = []
 
     def record(self, shared: Unknowns) -> SymbolicRecord:
@@ -165,18 +166,10 @@ class _Builder:
         self.assumed += constraints_of(facts, terms, self.subject.domains)
         for requirement, _ in self.subject.bound.requirements:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
-        for value in self.subject.needed(self.wanted.names):
-            self._value(value, terms)
-        return SymbolicRecord(
-            facts=terms,
-            exact=self.exact,
-            published=self.published,
-            axes=self.axes,
-            exact_mean=self.exact_mean,
-            mean=self.mean,
-            assumed=tuple(self.assumed),
-            divisions=tuple(self.divisions),
-        )
+        self._values(terms)
+        quality = self._quality() if QUALITY in self.wanted.names else _NO_QUALITY
+        assumed, divisions = tuple(self.assumed), tuple(self.divisions)
+        return SymbolicRecord(terms, self.exact, self.published, *quality, assumed, divisions)
 
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
@@ -188,29 +181,17 @@ class _Builder:
             self.assumed.append(z3.Or([found.value == each for each in some]))
         return found.value
 
-    def _value(self, value: Value, facts: Unknowns) -> None:
-        """The term of a value, whose inputs have theirs."""
-        match value:
-            case ConstantValue():
-                self.published[value.name] = number(Fraction(value.constant, NANO))
-            case GatedValue():
-                self.published[value.name] = self._gated(value)
-            case MeanValue(mean="geometric"):
-                self.axes = {axis.name: self.published[axis.name] for axis in value.weighed}
-                self.mean = self._geometric(value)
-            case MeanValue():
-                self._composite(self._weighted(value))
-            case FormulaValue(role="composite"):
-                self._composite(self._exact(value, {}))
-            case FormulaValue():
-                if not self.wanted.free:
-                    self.exact[value.name] = self._exact(value, facts)
-                self.published[value.name] = self._published(value.name, value.domain)
-            case _:
-                raise AssertionError(f"no question reads a {value.role}")
+    def _values(self, facts: Unknowns) -> None:
+        base = self.subject.bound.base_weight
+        given = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
+        for name in self.subject.needed(self.wanted.names):
+            value = self.subject.values[name]
+            if not self.wanted.free:
+                self.exact[name] = self._exact(value, facts, {**given, **self.published})
+            self.published[name] = self._published(name, value.domain)
 
-    def _exact(self, value: FormulaValue, facts: Unknowns) -> Term:
-        encoder = Encoder(facts, self.published)
+    def _exact(self, value: FormulaValue, facts: Unknowns, published: Unknowns) -> Term:
+        encoder = Encoder(facts, published)
         found = encoder.value(value.compiled.tree)
         if value.applies is None:
             self.divisions += encoder.divisions
@@ -228,18 +209,37 @@ class _Builder:
             self.assumed += rounded(self.exact[name], found.value, self.subject.marks)
         return found.value
 
-    def _composite(self, exact: Term) -> None:
-        """A composite before its gates that has a term: exact, and published."""
+    def _quality(self) -> tuple[Mapping[str, Term], Term | None, Term | None]:
+        """The axes of a geometric composite; the composite before its gates, exact, published."""
+        bound = self.subject.bound
+        match bound.composite:
+            case MeanValue(mean="geometric") as mean:
+                axes = {axis.name: self.published[axis.name] for axis in mean.weighed}
+                exact, ungated = None, self._geometric(mean)
+            case MeanValue() as mean:
+                axes, exact = {}, self._weighted(mean)
+                ungated = self._mean(exact)
+            case FormulaValue() as formula:
+                axes, exact = {}, self._exact(formula, {}, self.published)
+                ungated = self._mean(exact)
+        quality = ungated
+        for gate, axis in bound.quality.deciding:
+            closed = self.published[axis.name] < number(Fraction(gate.below, NANO))
+            quality = z3.If(closed, number(Fraction(gate.composite, NANO)), quality)
+        self.published[QUALITY] = quality
+        return axes, exact, ungated
+
+    def _mean(self, exact: Term) -> Term:
+        """The published composite before its gates, of an exact one."""
         mean = unknown_published(f"{self.prefix}mean", _UNIT, exact=self.whole).value
         self.assumed += rounded(exact, mean, self.subject.marks)
-        self.exact_mean, self.mean = exact, mean
+        return mean
 
     def _weighted(self, mean: MeanValue) -> Term:
-        terms = [
-            number(Fraction(numerator, mean.weights.denominator)) * self.published[axis.name]
-            for axis, numerator in mean.weighed.items()
-        ]
-        return z3.Sum(terms)
+        # all shares first: which model the solver finds hangs on the order in which terms are made
+        shares = [number(Fraction(n, mean.weights.denominator)) for n in mean.weighed.values()]
+        axes = (self.published[axis.name] for axis in mean.weighed)
+        return z3.Sum([share * axis for share, axis in zip(shares, axes, strict=True)])
 
     def _geometric(self, value: MeanValue) -> Term:
         """What takes the place of a geometric mean."""
@@ -254,13 +254,6 @@ class _Builder:
         self.assumed.append(z3.Or([axis <= mean for axis in axes]))
         self.assumed.append(z3.Or([axis >= mean for axis in axes]))
         return mean
-
-    def _gated(self, value: GatedValue) -> Term | None:
-        quality = self.mean
-        for gate, axis in value.deciding:
-            closed = self.published[axis.name] < number(Fraction(gate.below, NANO))
-            quality = z3.If(closed, number(Fraction(gate.composite, NANO)), quality)
-        return quality
 
 
 def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
