@@ -21,7 +21,7 @@ import jsonschema  # after the path of the generators
 from generators import SKILL_TYPES, lines
 
 import tallystick
-from tallystick.io.lines import LineReader
+from tallystick.io.sources import JsonLinesSource
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.facts.catalog import bound_selection
@@ -117,7 +117,9 @@ def main() -> None:
             "JSONL file → Parquet file": lambda: timed(
                 lambda: scorer.score_file(source, output), count
             ),
-            "  reading, hashing, splitting": lambda: timed(lambda: list(LineReader(source)), count),
+            "  reading, hashing, splitting": lambda: timed(
+                lambda: list(JsonLinesSource(source)), count
+            ),
             "  decoding and validating": lambda: timed(lambda: decoded(decoder, chunk), len(chunk)),
             "  decoding, validating, taking facts": lambda: timed(
                 lambda: extractor.facts(chunk), len(chunk)

@@ -20,7 +20,7 @@ CONTENT = st.lists(st.sampled_from([b"", b"a", b"bb" * 9, b"\r", b"c" * 70, b"\n
 
 
 def cut(path: Path, chunk: int = 1 << 17, first: int = 1) -> tuple[list[FileChunk], ChunkReader]:
-    reader = ChunkReader(LineReader(path, chunk_bytes=chunk), first)
+    reader = ChunkReader(LineReader(path, block_bytes=chunk), first)
     return list(reader.places()), reader
 
 
@@ -52,7 +52,7 @@ def test_chunks_are_a_function_of_the_bytes_alone(
         patch.setattr(module, "CHUNK_BYTES", size)
         patch.setattr(module, "CHUNK_LINES", count)
         found, reader = cut(path, chunk)
-        held = list(ChunkReader(LineReader(path, chunk_bytes=chunk)))
+        held = list(ChunkReader(LineReader(path, block_bytes=chunk)))
     wanted = plainly(content, size, count)
     offset, line = 0, 1
     for each, lines in zip(found, wanted, strict=True):

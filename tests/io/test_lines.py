@@ -12,6 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from work import calls
 
 from tallystick.errors import InputError
+from tallystick.io.chunks import ChunkReader
 from tallystick.io.lines import LineReader
 
 CONTENT: SearchStrategy[bytes] = st.lists(st.sampled_from([b"\n", b"a", b"\r", b"long" * 5])).map(
@@ -26,24 +27,24 @@ def written(folder: Path, content: bytes) -> Path:
 
 
 def lines_of(reader: LineReader) -> list[tuple[int, bytes]]:
-    return [pair for batch in reader for pair in enumerate(batch.lines, batch.first)]
+    return [pair for chunk in ChunkReader(reader) for pair in enumerate(chunk.lines, chunk.first)]
 
 
 @given(CONTENT.filter(bool), st.integers(1, 30), st.integers(0, 25))
-def test_lines_do_not_depend_on_the_chunks(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, chunk: int, limit: int
+def test_lines_do_not_depend_on_the_blocks(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, block: int, limit: int
 ) -> None:
     path = written(tmp_path_factory.mktemp("lines"), content)
-    reader = LineReader(path, chunk_bytes=chunk, limit=limit)
+    reader = LineReader(path, block_bytes=block, limit=limit)
     found = lines_of(reader)
     expected = content.removesuffix(b"\n").split(b"\n")
     assert [number for number, _ in found] == list(range(1, len(expected) + 1))
     for (_, line), whole in zip(found, expected, strict=True):
         assert line == whole or (len(whole) > limit and line[: limit + 1] == whole[: limit + 1])
         assert (len(line) > limit) == (len(whole) > limit)
-        assert len(line) <= max(limit + 1, chunk)
+        assert len(line) <= max(limit + 1, block)
     assert reader.digest == "sha256:" + hashlib.sha256(content).hexdigest()
-    assert (reader.bytes_read, reader.lines_read) == (len(content), len(expected))
+    assert (reader.bytes_read, reader.lines_read) == (len(content), content.count(b"\n"))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_a_line_ends_with_a_line_feed_or_the_file(
 
 def test_a_line_of_any_length_is_held_within_the_limit(tmp_path: Path) -> None:
     path = written(tmp_path, b"first\n" + b"x" * 5_000_000 + b"\nlast\n")
-    found = lines_of(LineReader(path, chunk_bytes=1000, limit=100))
+    found = lines_of(LineReader(path, block_bytes=1000, limit=100))
     assert [line for _, line in found] == [b"first", b"x" * 101, b"last"]
 
 
@@ -132,4 +133,4 @@ def test_a_path_that_the_system_refuses_is_an_input_error(tmp_path: Path) -> Non
 
 def test_splitting_is_little_work(tmp_path: Path) -> None:
     path = written(tmp_path, (b"x" * 1100 + b"\n") * 20_000)
-    assert calls(lambda: lines_of(LineReader(path))) < 5_000, "a call for each chunk, not each line"
+    assert calls(lambda: lines_of(LineReader(path))) < 5_000, "a call for each block, not each line"

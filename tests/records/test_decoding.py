@@ -19,7 +19,8 @@ from records.making import FILES, SCHEMAS, SKILLS, make, places, spoil
 from referencing import Registry, Resource
 
 from tallystick.errors import SchemaError
-from tallystick.io.lines import MAX_LINE_BYTES, LineReader
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.sources import JsonLinesSource
 from tallystick.records import decoding
 from tallystick.records.decoding import Decoder, MissedDeadline
 from tallystick.records.rejects import CODES, Reject
@@ -400,7 +401,7 @@ def test_submission_and_checks_are_asked_for_though_a_schema_does_not() -> None:
 def test_a_line_that_the_reader_cut_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(LINE + b"\n" + LINE + b" " * 2 * MAX_LINE_BYTES + b"\n" + LINE)
-    lines = [line for batch in LineReader(path) for line in batch.lines]
+    lines = [line for chunk in JsonLinesSource(path) for line in chunk.items()]
     results = [DECODER.decode(line, number) for number, line in enumerate(lines, 1)]
     assert [accepted(result) for result in results] == [True, False, True]
     assert (results[1].line, results[1].code) == (2, "line-too-long")

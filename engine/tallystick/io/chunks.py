@@ -217,8 +217,8 @@ class ChunkReader:
 
     def _parts(self) -> Iterator[_Part]:
         cutter = _Cutter()
-        for data in self.reader.chunks():
-            yield from cutter.parts(data)
+        for block in self.reader.blocks():
+            yield from cutter.parts(block)
         yield _Part(b"", 0, last=True)
 
 
@@ -230,7 +230,7 @@ class _Cutter:
     lines: int = 0
 
     def parts(self, data: bytes) -> Iterator[_Part]:
-        """The bytes of one read, apart by chunk."""
+        """The bytes of one block, apart by chunk."""
         lines = data.count(b"\n")
         if self.size + len(data) < CHUNK_BYTES and self.lines + lines < CHUNK_LINES:
             self.size, self.lines = self.size + len(data), self.lines + lines
@@ -251,7 +251,7 @@ class _Cutter:
             yield _Part(data[start:], len(ends) - passed, last=False)
 
     def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
-        """Which of the line ends of a read ends the chunk that goes on at ``start``."""
+        """Which of the line ends of a block ends the chunk that goes on at ``start``."""
         by_size = int(np.searchsorted(ends, start + CHUNK_BYTES - self.size))
         return max(passed, min(by_size, passed + CHUNK_LINES - self.lines - 1))
 

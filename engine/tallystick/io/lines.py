@@ -1,10 +1,11 @@
-"""Lines of a file, read in batches with bounded memory.
+"""Lines of a file: its bytes, read once with bounded memory, and the lines that they are.
 
-Invariants of a reader:
+Invariants:
 
-- the batches, joined by line ends, are the file, but for the rest of lines that are too long;
+- the lines, joined by line ends, are the file, but for the rest of lines that are too long;
 - the digest covers every byte that was read, also of lines that were cut;
-- it holds at most one chunk and one line of the limit at a time, however long the lines are.
+- a reader and a splitter hold at most one block and one line of the limit at a time, however long
+  the lines are.
 """
 
 from __future__ import annotations
@@ -26,28 +27,15 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 2**20
 """The longest line that a record may have, without its line end. See docs/records.md."""
 
-_CHUNK_BYTES = 2**17
+_BLOCK_BYTES = 2**17
 _PARQUET = b"PAR1"
-
-
-@attrs.frozen
-class Batch:
-    """Consecutive lines without their line ends.
-
-    A line that is too long is cut to one byte more than a record may have, by which it is known.
-
-    Attributes:
-        first: the number of the first line, from 1.
-        lines: at least one line.
-    """
-
-    first: int
-    lines: list[bytes]
 
 
 @attrs.define
 class Splitter:
-    """Makes lines of chunks of bytes.
+    """Makes lines of blocks of bytes.
+
+    A line that is too long is cut to one byte more than the limit, by which it is known.
 
     Attributes:
         limit: the longest line that is kept whole, in bytes.
@@ -56,12 +44,12 @@ class Splitter:
     limit: int = MAX_LINE_BYTES
     _start: bytes = attrs.field(default=b"", init=False)
 
-    def lines(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in the next chunk, which is not empty."""
+    def lines(self, block: bytes) -> list[bytes]:
+        """The lines that end in the next block, which is not empty."""
         # several times as fast as bytes.split, which looks at one byte after the other
-        pieces = io.BytesIO(chunk).readlines()
-        end = b"" if chunk.endswith(b"\n") else pieces.pop()
-        lines = [piece[:-1] for piece in pieces]
+        ended = io.BytesIO(block).readlines()
+        end = b"" if block.endswith(b"\n") else ended.pop()
+        lines = [line[:-1] for line in ended]
         if lines:
             lines[0] = (self._start + lines[0])[: self.limit + 1]
             self._start = b""
@@ -79,14 +67,14 @@ class LineReader:
 
     Attributes:
         path: the file.
-        chunk_bytes: how much is read at a time.
+        block_bytes: how much is read at a time.
         limit: the longest line that is kept whole, in bytes.
         bytes_read: how much has been read so far.
-        lines_read: how many lines have been given out so far.
+        lines_read: how many lines have ended so far.
     """
 
     path: Path = attrs.field(converter=Path)
-    chunk_bytes: int = _CHUNK_BYTES
+    block_bytes: int = _BLOCK_BYTES
     limit: int = MAX_LINE_BYTES
     bytes_read: int = attrs.field(default=0, init=False)
     lines_read: int = attrs.field(default=0, init=False)
@@ -97,27 +85,7 @@ class LineReader:
         """``sha256:`` and the hexadecimal digest of what has been read so far."""
         return PREFIX + self._hash.hexdigest()
 
-    def __iter__(self) -> Iterator[Batch]:
-        """The lines, in batches; the last line needs no line end.
-
-        Raises:
-            InputError: the file cannot be opened or read, has no line, or is Parquet.
-        """
-        splitter = Splitter(self.limit)
-        for chunk in self.chunks():
-            if lines := splitter.lines(chunk):
-                yield self._batch(lines)
-        if rest := splitter.rest():
-            yield self._batch(rest)
-        if not self.lines_read:
-            raise InputError(f"{self.path}: the file is empty, expected one JSON record a line")
-
-    def _batch(self, lines: list[bytes]) -> Batch:
-        first = self.lines_read + 1
-        self.lines_read += len(lines)
-        return Batch(first, lines)
-
-    def chunks(self) -> Iterator[bytes]:
+    def blocks(self) -> Iterator[bytes]:
         """The bytes as they are read, which the digest and ``bytes_read`` follow.
 
         Raises:
@@ -134,15 +102,16 @@ class LineReader:
                 ) from error
 
     def _read(self, file: BinaryIO) -> Iterator[bytes]:
-        while chunk := file.read(self.chunk_bytes):
-            if not self.bytes_read and chunk.startswith(_PARQUET):
+        while block := file.read(self.block_bytes):
+            if not self.bytes_read and block.startswith(_PARQUET):
                 raise InputError(
                     f"{self.path}: found Parquet, expected one JSON record a line: "
                     "give the file the extension .parquet"
                 )
-            self._hash.update(chunk)
-            self.bytes_read += len(chunk)
-            yield chunk
+            self._hash.update(block)
+            self.bytes_read += len(block)
+            self.lines_read += block.count(b"\n")
+            yield block
 
 
 def opened(path: Path) -> BinaryIO:

@@ -22,7 +22,7 @@ from tallystick.plugins.author import (
     smallest,
     total,
 )
-from tallystick.scoring.facts.files import extract_file
+from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 
 MARKS, ERRORS = "checks.marks", "checks.segments[].errors"

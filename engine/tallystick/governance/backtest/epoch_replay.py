@@ -147,7 +147,7 @@ class _Replay:
         """Close the epochs up to one, and this one with its records."""
         self.state = _skipped(self.state, epoch, self.rules)
         self._tell()
-        events = _distinct(s for part in parts for s in self._signals(part))
+        events = _distinct(s for part in parts for s in self._events(part))
         self._sum(events)
         before = self.state
         flags = Counter(s.hotkey for s in events for event in s.events if event == FLAG)
@@ -198,7 +198,7 @@ class _Replay:
     def _reputation(self, event: StateEvent) -> int:
         return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
-    def _signals(self, rows: FactRows) -> Iterator[StateEvent]:
+    def _events(self, rows: FactRows) -> Iterator[StateEvent]:
         """The events of the records of one type that the rule set accepts."""
         if rows.skill_type not in self.scorer.types:
             return
@@ -219,9 +219,9 @@ class _Replay:
             emission = scores.emission.tolist()
         scored = zip(scores.quality.tolist(), emission, agreed, strict=True)
         for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True):
-            yield self._signal(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
+            yield self._event(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
 
-    def _signal(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
+    def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
         validator, hotkey, task_id, role, events, number, epoch, missed = who
         quality, emission, agreed = scored
         arisen = None if agreed is None else self.arisen(agreed)

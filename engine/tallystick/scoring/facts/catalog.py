@@ -1,4 +1,4 @@
-"""Catalogues: for each installed skill type, every fact that a rule set can ask of its records.
+"""Catalogs: for each installed skill type, every fact that a rule set can ask of its records.
 
 A formula belongs to a type when the record schema of the type has all facts that it reads. What
 rule sets require of records belongs to it in the same way; what the type itself requires, always.
@@ -150,17 +150,17 @@ def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str
 
 @lru_cache(maxsize=2)
 def catalog_of(registry: Registry) -> Mapping[str, FactCatalog]:
-    """The catalogue of every skill type that is installed, by name, in name order.
+    """The catalog of every skill type that is installed, by name, in name order.
 
     Raises:
         SchemaError: the record schema of a type cannot be read.
         FormulaError: a type requires what its records do not have.
     """
     types = sorted(registry.skill_types.items())
-    return MappingProxyType({name: _catalogue(each, registry) for name, each in types})
+    return MappingProxyType({name: _catalog(each, registry) for name, each in types})
 
 
-def _catalogue(skill_type: SkillType, registry: Registry) -> FactCatalog:
+def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
     schema = load_schema(skill_type.schema)
     found: dict[str, tuple[Node, Domain]] = {}
     for requirement in skill_type.requirements:

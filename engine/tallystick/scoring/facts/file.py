@@ -44,17 +44,17 @@ class FactsWriter:
     """Writes batches of consecutive records; close it to complete the file."""
 
     def __init__(
-        self, file: IO[bytes], catalogues: Mapping[str, FactCatalog], chunk: int = CHUNK
+        self, file: IO[bytes], catalogs: Mapping[str, FactCatalog], chunk: int = CHUNK
     ) -> None:
         """Begin a file.
 
         Args:
             file: where the bytes go; it stays open.
-            catalogues: what the facts were taken by.
+            catalogs: what the facts were taken by.
             chunk: how many lines a chunk covers.
         """
-        self._catalogues, self._chunk = catalogues, chunk
-        self._facts = sorted({d for each in catalogues.values() for d in each.by_digest})
+        self._catalogues, self._chunk = catalogs, chunk
+        self._facts = sorted({d for each in catalogs.values() for d in each.by_digest})
         self._schema = pa.schema(
             [*IDENTITY.items(), *((column_name(d), pa.int64()) for d in self._facts)]
         )
@@ -140,13 +140,13 @@ class FactsRequest:
     """What is read of facts files.
 
     Attributes:
-        catalogues: what is installed.
+        catalogs: what is installed.
         wanted: by skill type, the digests of the facts; other types have none. None is every fact.
         fields: of ``IDENTITY``, what is read beside ``NEEDED``; the others are 0 or null.
         coded: of the texts, which are given as dictionaries: faster where they repeat.
     """
 
-    catalogues: Mapping[str, FactCatalog]
+    catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]] | None = None
     fields: Collection[str] = tuple(IDENTITY)
     coded: Sequence[str] = ()
@@ -173,9 +173,9 @@ class FactsFile:
                 self._parquet = stack.enter_context(parquet_file(file, self._request.coded))
                 self.metadata = metadata_of(path, self._parquet)
             if request is not None:
-                catalogues, wanted = request.catalogues, request.wanted
-                self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogues.items()}
-                check(path, self.metadata, catalogues, self._wanted)
+                catalogs, wanted = request.catalogs, request.wanted
+                self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogs.items()}
+                check(path, self.metadata, catalogs, self._wanted)
             self.close = stack.pop_all().close
 
     def __enter__(self) -> Self:

@@ -75,9 +75,9 @@ def column_name(digest: str) -> str:
     return f"fact_{digest[:_DIGITS]}"
 
 
-def described(catalogues: Mapping[str, FactCatalog]) -> dict[str, Any]:
-    """What the facts of some catalogues were taken by."""
-    facts = {d: fact for each in catalogues.values() for d, fact in each.by_digest.items()}
+def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
+    """What the facts of some catalogs were taken by."""
+    facts = {d: fact for each in catalogs.values() for d, fact in each.by_digest.items()}
     return {
         "format": FORMAT,
         "types": {
@@ -87,7 +87,7 @@ def described(catalogues: Mapping[str, FactCatalog]) -> dict[str, Any]:
                 "requirements": dict(each.required),
                 "facts": sorted(each.by_digest),
             }
-            for name, each in catalogues.items()
+            for name, each in catalogs.items()
         },
         "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
     }
@@ -162,7 +162,7 @@ def _damaged(path: Path) -> InputError:
 def check(
     path: Path,
     said: FactsMetadata,
-    catalogues: Mapping[str, FactCatalog],
+    catalogs: Mapping[str, FactCatalog],
     wanted: Mapping[str, Collection[str]],
 ) -> None:
     """Refuse a file whose facts are not those that are wanted.
@@ -171,30 +171,30 @@ def check(
         InputError: it was made by other schemas or definitions, or lacks facts.
     """
     for name in dict.fromkeys(name for _, name, _ in said.groups):
-        made, catalogue = said.types[name], catalogues.get(name)
-        if catalogue is None:
+        made, catalog = said.types[name], catalogs.get(name)
+        if catalog is None:
             raise InputError(
                 f"{path}: found facts of the skill type {name!r}, expected one of "
-                f"{', '.join(catalogues)}: install its plugin"
+                f"{', '.join(catalogs)}: install its plugin"
             )
-        if made["schema"] != catalogue.schema_digest:
+        if made["schema"] != catalog.schema_digest:
             raise InputError(
                 f"{path}: found facts of {name} made with the record schema {made['schema']}, "
-                f"expected {catalogue.schema_digest}: {_AGAIN}"
+                f"expected {catalog.schema_digest}: {_AGAIN}"
             )
         stated = definitions_digest(made["facts"], made["requirements"])
-        if made["definitions"] != stated or made["requirements"] != dict(catalogue.required):
+        if made["definitions"] != stated or made["requirements"] != dict(catalog.required):
             raise InputError(
                 f"{path}: found facts of {name} made with the definitions {made['definitions']}, "
-                f"expected {catalogue.definitions}: {_AGAIN}"
+                f"expected {catalog.definitions}: {_AGAIN}"
             )
-        _check_facts(path, catalogue, set(wanted.get(name, ())) - set(made["facts"]))
+        _check_facts(path, catalog, set(wanted.get(name, ())) - set(made["facts"]))
 
 
-def _check_facts(path: Path, catalogue: FactCatalog, lacking: Iterable[str]) -> None:
-    texts = [fact_text(catalogue.by_digest[d]) for d in sorted(lacking)]
+def _check_facts(path: Path, catalog: FactCatalog, lacking: Iterable[str]) -> None:
+    texts = [fact_text(catalog.by_digest[d]) for d in sorted(lacking)]
     if texts:
         raise InputError(
-            f"{path}: found facts of {catalogue.name} without {', '.join(texts)}, expected all "
+            f"{path}: found facts of {catalog.name} without {', '.join(texts)}, expected all "
             f"that the rule set reads: {_AGAIN}"
         )

@@ -84,7 +84,7 @@ class Extraction:
     """Takes the facts of chunks of records; a function that executors map."""
 
     def __init__(self, catalogs: Mapping[str, FactCatalog]) -> None:
-        """Take every fact of some catalogues."""
+        """Take every fact of some catalogs."""
         self._extractor = every_fact(catalogs)
 
     def __call__(self, chunk: Chunk) -> FactBatch:
