@@ -19,7 +19,8 @@ from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.rules.structure import unstructure
 from tallystick.rules.toml import decimal_text, parse
-from tallystick.scoring.bound_rules import BoundRules, bind_rules
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.scorer import Scorer, bind
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -139,9 +140,9 @@ def _swept(
         yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
 
 
-def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
+def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Scorer:
     try:
-        return bind_rules(loaded, registry)
+        return bind(loaded, registry)
     except RuleSetError as error:
         if not identity.changes:
             raise
