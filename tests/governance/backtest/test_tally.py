@@ -12,9 +12,11 @@ def test_sums_are_exact_whatever_their_size(rows: list[tuple[int, int]]) -> None
     rows.sort(key=lambda row: row[0])
     miners = np.array([miner for miner, _ in rows], np.intp)
     sums = Sums()
+    sums.reserve(5)
     for _ in range(3):
         sums.add(np.array([value for _, value in rows], np.int64), miner_groups(miners))
     other = Sums()
+    other.reserve(5)
     other.merge(sums, np.array([4, 3, 2, 1, 0], np.intp))
     exact = [3 * sum(value for miner, value in rows if miner == each) for each in range(5)]
     assert list(sums.totals(range(5))) == exact
@@ -25,10 +27,12 @@ def test_sums_are_exact_whatever_their_size(rows: list[tuple[int, int]]) -> None
 def test_sums_are_exact_when_values_are_known_to_be_small(values: list[int], spare: int) -> None:
     """Many additions that each fit 64 bits, but not together, with as little room as there is."""
     sums, miners = Sums(2**60 + spare), np.zeros(1, np.intp)
+    sums.reserve(1)
     for value in values:
         sums.add(np.array([value], np.int64), miner_groups(miners))
         sums.count(miner_groups(miners))
     merged = Sums(2**60)
+    merged.reserve(1)
     for _ in range(2):
         merged.merge(sums, miners)
     assert sums.totals([0, 1]) == (sum(values) + len(values), 0)

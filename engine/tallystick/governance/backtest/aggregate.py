@@ -1,7 +1,7 @@
 """What is counted of a history: the tallies of every candidate, and who the miners are.
 
-A `BatchCounter` makes the aggregate of a batch of facts. Those of all batches, whoever counted
-them, merge into the aggregate of the history, which gives the `Outcome`.
+A `BatchCounter` adds batches of facts to an `Aggregate`. Those of several workers merge into that
+of the history, which gives the `Outcome`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class Aggregate:
             if name not in self.tallies:
                 self.tallies[name] = {place: each.empty() for place, each in tallies.items()}
             for place, tally in tallies.items():
-                self.tallies[name][place].merge(tally, places)
+                own = self.tallies[name][place]
+                own.reserve(len(self.places))
+                own.merge(tally, places)
         self.records.update(other.records)
         self.rejects.update(other.rejects)
         self.lines += other.lines
@@ -105,28 +107,31 @@ class BatchCounter:
         """Plan every type of the baseline."""
         self._sets = {name: comparison_set(candidates, name) for name in candidates[0].scorer.types}
 
-    def count(self, batch: FactBatch, on_flips: OnFlips | None = None) -> Aggregate:
-        """What is counted of a batch; its flips go to ``on_flips``."""
-        found = Aggregate({name: each.tallies() for name, each in self._sets.items()})
-        found.lines = batch.lines
-        found.rejects.update(reject.code for reject in batch.rejects)
+    def count(self, batch: FactBatch, into: Aggregate, on_flips: OnFlips | None = None) -> None:
+        """Add what is counted of a batch to an aggregate; its flips go to ``on_flips``."""
+        for name, compared in self._sets.items():
+            if name not in into.tallies:
+                into.tallies[name] = compared.tallies()
+        into.lines += batch.lines
+        into.rejects.update(reject.code for reject in batch.rejects)
         for name, rows in batch.types.items():
-            found.records[name] += len(rows)
+            into.records[name] += len(rows)
             if name in self._sets and len(rows):
-                _count_type(found, self._sets[name], rows, on_flips)
-        return found
+                _count_type(into, self._sets[name], rows, on_flips)
 
 
 def _count_type(
-    found: Aggregate, compared: ComparisonSet, rows: FactRows, on_flips: OnFlips | None
+    into: Aggregate, compared: ComparisonSet, rows: FactRows, on_flips: OnFlips | None
 ) -> None:
     """Count the records of one type, block by block."""
     encoded = rows.miner_hotkey.dictionary_encode()
-    places = found.places_of(encoded.dictionary.to_pylist())
+    places = into.places_of(encoded.dictionary.to_pylist())
     miners = places[encoded.indices.to_numpy()]
     latest = _latest(miners)
-    found.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
-    tallies = found.tallies[rows.skill_type]
+    into.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
+    tallies = into.tallies[rows.skill_type]
+    for tally in tallies.values():
+        tally.reserve(len(into.places))
     valid = [compared.accepted(group, rows, tallies) for group in compared.groups]
     pending = None if on_flips is None else PendingFlips()
     for places in row_blocks(rows, miners):

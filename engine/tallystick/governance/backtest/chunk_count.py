@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from functools import cached_property
 
 import attrs
 
 from tallystick.governance.backtest.aggregate import Aggregate, BatchCounter
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.governance.backtest.comparison_model import FlipRows, Identity
+from tallystick.governance.backtest.comparison_model import FlipRows, Identity, OnFlips
 from tallystick.governance.backtest.history import COUNTED, TOLD, wanted_by
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
@@ -25,7 +26,7 @@ class ChunkCount:
     """What one chunk comes to.
 
     Attributes:
-        aggregate: the counts.
+        aggregate: the counts, of this chunk alone or of all so far.
         flips: by type, then by candidate, then by line.
     """
 
@@ -36,9 +37,17 @@ class ChunkCount:
 class ChunkCounting:
     """Counts chunks under all candidates; a function that executors map."""
 
-    def __init__(self, candidates: Sequence[Candidate], *, flips: bool) -> None:
-        """Plan every type, once; ``flips`` says whether flips are wanted."""
-        self._counter, self._flips = BatchCounter(candidates), flips
+    def __init__(
+        self, candidates: Sequence[Candidate], *, flips: bool, into: Aggregate | None = None
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            candidates: the baseline first.
+            flips: whether flips are wanted.
+            into: what every chunk is added to; by default each has an aggregate of its own.
+        """
+        self._candidates, self._flips, self._into = candidates, flips, into
         self._facts = wanted_by(candidates, TOLD if flips else COUNTED)
 
     def __call__(self, chunk: Chunk) -> ChunkCount:
@@ -49,8 +58,13 @@ class ChunkCounting:
         """
         flips = list[FlipRows]()
         batch = self._facts.batch(chunk)
-        aggregate = self._counter.count(batch, flips.append if self._flips else None)
+        aggregate = Aggregate() if self._into is None else self._into
+        self._counter.count(batch, aggregate, flips.append if self._flips else None)
         return ChunkCount(aggregate, tuple(flips))
+
+    @cached_property
+    def _counter(self) -> BatchCounter:
+        return BatchCounter(self._candidates)
 
 
 @attrs.frozen
@@ -84,19 +98,31 @@ def candidate_of(spec: ScorerSpec) -> Candidate:
     return Candidate(Identity(spec.digest, rules.rule_set.reference, spec.digest), rules)
 
 
-def counts_of(
-    source: Source, candidates: Sequence[Candidate], executor: Executor, *, flips: bool
-) -> Generator[ChunkCount, None, None]:
-    """What the chunks of a history come to, in order.
+def count_chunks(
+    source: Source,
+    candidates: Sequence[Candidate],
+    executor: Executor,
+    into: Aggregate,
+    on_flips: OnFlips | None,
+) -> Generator[None, None, None]:
+    """Add the chunks of a history to an aggregate, in order; gives way after each.
 
     Raises:
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
+    flips = on_flips is not None
     function = PortableFunction(
         lambda: CountingSpec(tuple(ScorerSpec.of(each.scorer) for each in candidates), flips),
-        ChunkCounting(candidates, flips=flips),
+        # this process adds each chunk where it belongs, which saves the merge
+        ChunkCounting(candidates, flips=flips, into=into),
     )
     chunks = source.places() if executor.is_elsewhere else iter(source)
-    with closing(executor.map(function, chunks)) as found:
-        yield from found
+    with closing(executor.map(function, chunks)) as counts:
+        for count in counts:
+            if on_flips is not None:
+                for rows in count.flips:
+                    on_flips(rows)
+            if count.aggregate is not into:
+                into.merge(count.aggregate)
+            yield

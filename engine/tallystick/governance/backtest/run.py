@@ -11,7 +11,7 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.governance.backtest.aggregate import Aggregate
 from tallystick.governance.backtest.candidates import Candidate
-from tallystick.governance.backtest.chunk_count import counts_of
+from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
 from tallystick.governance.backtest.history import Reader, reader_of
 from tallystick.governance.backtest.output import Written, building
@@ -88,12 +88,8 @@ def outcome_of(  # noqa: PLR0913  # as above
     aggregate, source = Aggregate(), reader.source()
     executor = executor or InProcess()
     # workers end with the block, whatever ends it
-    with closing(counts_of(source, candidates, executor, flips=on_flips is not None)) as found:
-        for each in found:
-            if on_flips is not None:
-                for rows in each.flips:
-                    on_flips(rows)
-            aggregate.merge(each.aggregate)
+    with closing(count_chunks(source, candidates, executor, aggregate, on_flips)) as counted:
+        for _ in counted:
             if progress is not None:
                 progress(aggregate.lines)
     _check_types(reader, candidates, aggregate)

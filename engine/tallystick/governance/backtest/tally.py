@@ -53,6 +53,8 @@ def miner_groups(miners: npt.NDArray[np.intp]) -> MinerGroups:
 class Sums:
     """A whole number for each miner, of any size, in two halves of 64 bits.
 
+    `reserve` makes room for miners before anything is added of them.
+
     Invariants:
 
     - what a miner has is ``_low`` plus ``_high`` times 2³²;
@@ -63,6 +65,14 @@ class Sums:
         """Begin with 0 for everyone; no value that is added is larger than ``most``, either way."""
         self._most, self._largest = most, 0
         self._low, self._high = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def reserve(self, miners: int) -> None:
+        """Make room for so many miners."""
+        missing = miners - len(self._low)
+        if missing > 0:
+            room = np.zeros(missing, np.int64)
+            self._low = np.concatenate([self._low, room])
+            self._high = np.concatenate([self._high, room])
 
     def add(self, values: Column, groups: MinerGroups) -> None:
         """Add the sum of the rows of each miner."""
@@ -83,7 +93,8 @@ class Sums:
         """Add another's, whose miners have other positions here."""
         there = places[: len(other._low)]
         self._put(there, other._low, other._largest)
-        self._high[there] += other._high
+        if other._high.any():
+            self._high[there] += other._high
 
     def totals(self, order: Sequence[int]) -> Counts:
         """The whole numbers of some miners; 0 for whoever has no rows."""
@@ -93,12 +104,6 @@ class Sums:
 
     def _put(self, miners: npt.NDArray[np.intp], low: Column, largest: int) -> None:
         """Add numbers up to a largest to the lower halves; each miner is there once."""
-        if not len(miners):
-            return
-        missing = int(miners.max()) + 1 - len(self._low)
-        if missing > 0:
-            self._low = np.append(self._low, np.zeros(missing, np.int64))
-            self._high = np.append(self._high, np.zeros(missing, np.int64))
         if self._largest + largest >= _SAFE:
             self._high += self._low >> _HALF
             self._low &= _MASK
@@ -147,6 +152,11 @@ class Tally:
     def _no_migration(self) -> Column:
         before, after = map(len, self.tiers) if self.tiers is not None else (0, 0)
         return np.zeros((before, after), np.int64)
+
+    def reserve(self, miners: int) -> None:
+        """Make room for so many miners."""
+        for sums in (self.records, self.quality, self.emission):
+            sums.reserve(miners)
 
     def empty(self) -> Tally:
         """One of the same kind with nothing counted."""
