@@ -218,7 +218,9 @@ class ChunkReader:
     def _parts(self) -> Iterator[_Part]:
         cutter = _Cutter()
         for block in self.reader.blocks():
-            yield from cutter.parts(block)
+            for part in cutter.parts(block):
+                self.reader.lines_read += part.line_ends
+                yield part
         yield _Part(b"", 0, last=True)
 
 
@@ -231,7 +233,8 @@ class _Cutter:
 
     def parts(self, data: bytes) -> Iterator[_Part]:
         """The bytes of one block, apart by chunk."""
-        lines = data.count(b"\n")
+        # several times as fast as bytes.count
+        lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LINE_END))
         if self.size + len(data) < CHUNK_BYTES and self.lines + lines < CHUNK_LINES:
             self.size, self.lines = self.size + len(data), self.lines + lines
             yield _Part(data, lines, last=False)

@@ -72,6 +72,7 @@ class Selection:
         return frozenset(fact.digest for fact in self.facts if reads_answer(fact))
 
 
+@lru_cache(maxsize=1 << 6)
 def bound_selection(bound: BoundType) -> Selection:
     """What a rule set takes of the records of a type, and all that it requires of them."""
     requirements = tuple(

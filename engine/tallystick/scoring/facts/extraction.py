@@ -8,6 +8,7 @@ set reads. What a selection requires of records is checked here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import pyarrow as pa
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
-from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
@@ -50,14 +50,14 @@ class Extractor:
         fields: Collection[str] = IDENTITY,
         decoder: Decoder | None = None,
     ) -> None:
-        """Generate the functions of each type.
+        """Generate nothing yet: a function is made when the first record needs it.
 
         Args:
             selections: what is taken, by type.
             fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
             decoder: of the records, if there is one already.
         """
-        plans = [_Plan(each, fields) for each in selections]
+        plans = [_plan_of(each, tuple(fields)) for each in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
         self._decoder = decoder or Decoder({p.selection.name: p.selection.schema for p in plans})
 
@@ -75,12 +75,11 @@ class Extractor:
             items: consecutive records as they came.
             first: the number of the first.
         """
-        taken = {name: _Taken(plan) for name, plan in self._plans.items()}
-        rejects = _take(records, taken)
-        types = {}
-        for name, each in taken.items():
-            if each.record:
-                rows, refused = each.checked(items, first)
+        taken = _TakenByType(self._plans)
+        rejects, types = _take(records, taken), dict[str, FactRows]()
+        for name in self._plans:
+            if name in taken and taken[name].record:
+                rows, refused = taken[name].checked(items, first)
                 rejects += refused
                 if len(rows):
                     types[name] = rows
@@ -92,7 +91,7 @@ def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
     return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
-def _take(records: Iterable[tuple[int, Decoded]], taken: Mapping[str, _Taken]) -> list[Reject]:
+def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
     """The one loop in Python that every record goes through; what it does is spelled out."""
     rejects = []
     for number, found in records:
@@ -104,7 +103,7 @@ def _take(records: Iterable[tuple[int, Decoded]], taken: Mapping[str, _Taken]) -
             if record.__class__ is MissedDeadline:
                 record = record.record
                 mine = taken[record.skill_type]
-                mine.values += mine.task_of(record)
+                mine.values += mine.plan.task_of(record)
                 mine.unanswered.append(len(mine.record))
             else:
                 mine = taken[record.skill_type]
@@ -125,9 +124,7 @@ class _Plan:
         selection: what is taken.
         numbers: what is packed first, of who a record is.
         texts: the texts that are taken beside, in order.
-        packed_of: takes the packed values, then the texts.
-        task_of: the same of a record without a submission; what reads more than the task is 0.
-        width: how many values are packed.
+        packed: numbers and facts.
         doubles: the positions of the facts that are packed as doubles.
     """
 
@@ -136,17 +133,32 @@ class _Plan:
         wanted = {*fields, *(("events",) if "missed" in fields else ())}
         self.numbers = tuple(name for name in _NUMBERS if name in wanted)
         self.texts = tuple(name for name in _TEXTS if name in wanted)
-        packed: tuple[Node, ...] = (*(_NUMBERS[n] for n in self.numbers), *selection.facts)
-        self.width = len(packed)
-        schema, may_fail = selection.schema, selection.may_fail
-        texts = [_TEXTS[name] for name in self.texts]
-        self.packed_of: PackedFactsOf = compile_packed(
-            packed, schema, texts=texts, may_fail=may_fail
+        self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
+        self.doubles = tuple(place for place, fact in enumerate(self.packed) if is_double(fact))
+
+    @cached_property
+    def packed_of(self) -> PackedFactsOf:
+        """Takes the packed values, then the texts."""
+        return self._compiled(frozenset())
+
+    @cached_property
+    def task_of(self) -> PackedFactsOf:
+        """The same of a record without a submission; what reads more than the task is 0."""
+        return self._compiled(self.selection.answers)
+
+    def _compiled(self, zero: Collection[str]) -> PackedFactsOf:
+        return compile_packed(
+            self.packed,
+            self.selection.schema,
+            texts=[_TEXTS[name] for name in self.texts],
+            zero=zero,
+            may_fail=self.selection.may_fail,
         )
-        self.task_of: PackedFactsOf = compile_packed(
-            packed, schema, texts=texts, zero=selection.answers, may_fail=may_fail
-        )
-        self.doubles = tuple(place for place, fact in enumerate(packed) if is_double(fact))
+
+
+@lru_cache(maxsize=1 << 6)
+def _plan_of(selection: Selection, fields: tuple[str, ...]) -> _Plan:
+    return _Plan(selection, fields)
 
 
 class _Taken:
@@ -154,7 +166,7 @@ class _Taken:
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
-        self.packed_of, self.task_of = plan.packed_of, plan.task_of
+        self.packed_of = plan.packed_of
         self.record: list[int] = []
         # the packed values and the texts of each record, one after the other: few objects to make
         self.values: list[Any] = []
@@ -200,10 +212,22 @@ class _Taken:
         """A column for each packed value, as integers."""
         packed = self.values[:: len(self.plan.texts) + 1]
         values = np.frombuffer(b"".join(packed), np.int64)
-        columns = values.reshape(len(self.record), self.plan.width).T.copy()
+        columns = values.reshape(len(self.record), len(self.plan.packed)).T.copy()
         for place in self.plan.doubles:
             columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
         return list(columns)
+
+
+class _TakenByType(dict[str, _Taken]):
+    """What was taken of each type that a record of the batch has."""
+
+    def __init__(self, plans: Mapping[str, _Plan]) -> None:
+        super().__init__()
+        self._plans = plans
+
+    def __missing__(self, name: str) -> _Taken:
+        found = self[name] = _Taken(self._plans[name])
+        return found
 
 
 def _lists(values: list[str], counts: Column) -> pa.Array:
