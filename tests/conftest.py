@@ -20,8 +20,10 @@ os.environ["TALLYSTICK_PLUGINS"] = "skills,workflow"
 
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
-# A loaded machine takes any time for an example.
-hypothesis.settings.register_profile("unhurried", deadline=None)
+# A loaded machine takes any time for an example, and for making one.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("unhurried")
 
 _DIGESTS = pytest.StashKey[dict[Path, str]]()
