@@ -324,7 +324,10 @@ def scorer(rules: str) -> tallystick.Scorer:
     return tallystick.load(rules)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(content=ANYTHING, rules=st.sampled_from([S, W]))
 def test_any_bytes_are_scored_missed_or_rejected_line_by_line(
     tmp_path: Path, content: bytes, rules: str

@@ -22,7 +22,7 @@ from tallystick.state.store.transaction import LogHead, Transaction
 EXAMPLES = settings(
     max_examples=25,
     # each example undoes what it wrote
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
