@@ -80,7 +80,7 @@ class ResultBatch:
         axes = {name: _decimals(column, rows) for name, column in self.axes.items()}
         decimals = [_decimals(self.decimals[name], rows) for name in DECIMALS]
         tiers = [None if t < 0 else self.tiers[t] for t in self.tier[rows].tolist()]
-        who = [getattr(self, name)[rows].tolist() for name in _WHO]
+        who = [_listed(getattr(self, name)[rows]) for name in _WHO]
         for row, values in enumerate(zip(*who, strict=True)):
             record, skill_type, task_id, uid, hotkey, role = values
             yield Result(
@@ -114,6 +114,12 @@ class ResultColumns:
             decimals = self.axes if value.role == "axis" else self.decimals
             decimals[value.name].values[rows] = column
             decimals[value.name].given[rows] = scores.given.get(value, True)
+
+
+def _listed(values: Column | pa.Array) -> list[Any]:
+    # by way of NumPy, as Arrow makes one Python object after the other
+    array = values if isinstance(values, np.ndarray) else values.to_numpy(zero_copy_only=False)
+    return list(array.tolist())
 
 
 def _empty(rows: int) -> DecimalColumn:
