@@ -24,6 +24,7 @@ RUN = ("tallystick", ".venv/bin/tallystick", "make demo", "cat", "cp", "head", "
 """How the commands begin that run here."""
 NOT_RUN = {
     "make test": "runs this test",
+    "make smoke": "runs tests; continuous integration runs it",
     "make test-slow": "takes minutes; continuous integration runs it",
     "make test-wheel": "builds an environment; continuous integration runs it",
     "make lint": "continuous integration runs it",

@@ -150,6 +150,6 @@ def test_its_history_is_back_tested(plugins: Registry, history: Path, tmp_path: 
         assert named == {f"blend/{kind}" for kind in oracle.WEIGHTS}
     report = (written.folder / "report.html").read_text()
     assert "blend/rag_knowledge" in report
-    assert "skill_types.&quot;blend/rag_knowledge&quot;.parameters.policy" in report
+    assert "skill_types.&#34;blend/rag_knowledge&#34;.parameters.policy" in report
     assert 'id="blend/' not in report
     assert 'href="#blend/' not in report
