@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
 from tallystick.governance.backtest.candidates import Candidate
+from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, read
@@ -207,8 +208,8 @@ def _miners(rows: FactRows, places: dict[str, int]) -> Column:
 def weights_of(candidate: Candidate, skill_type: str) -> tuple[float, ...]:
     """The weights of a candidate in the order of ``axes_of``."""
     composite = candidate.scorer.types[skill_type].composite
-    assert composite.weights is not None
-    assert len(composite.weights.kept) == len(composite.axes)
+    assert isinstance(composite, MeanValue)
+    assert len(composite.weighed) == len(composite.inputs)
     return tuple(n / composite.weights.denominator for n in composite.weights.numerators)
 
 

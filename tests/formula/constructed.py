@@ -130,7 +130,27 @@ TIES = [
     ),
 ]
 
+_DIVISOR = 1_000_003
+
+
+def _beside_ties(most: int) -> list[int]:
+    """Values whose share is half a part of the divisor from a tie."""
+    last = most // _DIVISOR - 1
+    middles = [(2 * k + 1) * _DIVISOR for k in (0, 1, 2, 1000, last // 2, last - 1, last)]
+    return [sign * (m + side) // 2 for m in middles for side in (1, -1) for sign in (1, -1)]
+
+
 LIMITS = [
+    *(
+        _one(
+            f"beside ties up to 2^{power}",
+            X * Fraction(1, _DIVISOR),
+            (1 << power) - 1,
+            "constant",
+            _beside_ties((1 << power) - 1),
+        )
+        for power in (51, 52, 53, 60)
+    ),
     _one("whole nano to the last", X, _LARGEST - 2, "constant", _ends(_LARGEST - 2)),
     _one("thirds that fit", X * _THIRD, _LARGEST - 6, "constant", _ends(_LARGEST - 6)),
     _one("thirds that do not", X * _THIRD, _LARGEST - 5, "integers", _ends(_LARGEST - 5)),

@@ -16,7 +16,7 @@ from formula.random_trees import LISTED, MINE, SHARED, Case, guarded_case, produ
 from tallystick.errors import FormulaError
 from tallystick.formula import columns, evaluate, integers, lowering, program
 from tallystick.formula.branch_ranges import BranchRanges
-from tallystick.formula.columns import Column, Columns
+from tallystick.formula.columns import Column, Truths
 from tallystick.formula.condition import Both, Condition, Either
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import relations
@@ -64,7 +64,8 @@ sizes, ties, limits = values_of(SIZES), values_of(TIES), values_of(LIMITS)
 
 
 def rounds_columns_half_up(patch: Patch) -> None:
-    patch.setattr(columns, "_divided", lambda n, d: (2 * n + d) // (2 * d))
+    for name in ("_divided", "_divided_in_doubles"):
+        patch.setattr(columns, name, lambda n, d: (2 * n + d) // (2 * d))
 
 
 def rounds_corrections_half_up(patch: Patch) -> None:
@@ -83,29 +84,43 @@ def trusts_doubles_too_far(patch: Patch) -> None:
     patch.setattr(columns, "_EXACT", 1 << 27)
 
 
+def trusts_divided_doubles_too_far(patch: Patch) -> None:
+    patch.setattr(columns, "_divided", columns._divided_in_doubles)
+
+
+def trusts_doubles_near_a_half(patch: Patch) -> None:
+    patch.setattr(columns, "_SURE", 1 / 2)
+
+
 def trusts_int64_too_far(patch: Patch) -> None:
     patch.setattr(columns, "_INT64", 1 << 66)
     patch.setattr(columns, "_DIVISOR", 1 << 66)
 
 
 def lets_the_last_match_win(patch: Patch) -> None:
-    def select(
-        arms: Sequence[Arm], given: Columns, value: Callable[[int], Column], result: Column
-    ) -> None:
-        result[:] = value(len(arms) - 1)
-        for i in range(len(arms) - 1):
-            np.copyto(result, value(i), where=columns._condition(arms[i].when, given))
+    def apart(conditions: Sequence[Truths], rows: int) -> list[Truths]:
+        rest, found = np.ones(rows, np.bool_), list[Truths]()
+        for condition in reversed(conditions):
+            found.append(rest & condition)
+            rest = rest & ~found[-1]
+        return [*reversed(found), rest]
 
-    patch.setattr(columns, "_select", select)
+    patch.setattr(columns, "_apart", apart)
 
 
 def asks_columns_for_half_of_and(patch: Patch) -> None:
     whole = columns._condition
+    patch.setattr(
+        columns,
+        "_condition",
+        lambda c, writer: whole(c.first if isinstance(c, Both) else c, writer),
+    )
 
-    def condition(asked: Condition, given: Columns) -> object:
-        return whole(asked.first if isinstance(asked, Both) else asked, given)
 
-    patch.setattr(columns, "_condition", condition)
+def takes_the_smaller_for_the_larger(patch: Patch) -> None:
+    whole = columns._larger
+    opposite = {True: False, False: True, None: None}
+    patch.setattr(columns, "_larger", lambda cell: opposite[whole(cell)])
 
 
 def forgets_that_garbage_overflows(patch: Patch) -> None:
@@ -221,10 +236,13 @@ MUTANTS = [
     Mutant(drops_the_remainder_correction, sizes),
     Mutant(drops_the_remainder_correction, ties),
     Mutant(trusts_doubles_too_far, sizes),
+    Mutant(trusts_divided_doubles_too_far, limits),
+    Mutant(trusts_doubles_near_a_half, sizes),
     Mutant(trusts_int64_too_far, sizes),
     Mutant(trusts_int64_too_far, limits),
     Mutant(lets_the_last_match_win, guarded),
     Mutant(asks_columns_for_half_of_and, guarded),
+    Mutant(takes_the_smaller_for_the_larger, guarded),
     Mutant(forgets_that_garbage_overflows, guarded),
     Mutant(rounds_integers_half_up, ties),
     Mutant(asks_integers_for_half_of_or, guarded),

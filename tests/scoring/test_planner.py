@@ -111,16 +111,17 @@ def test_a_product_is_the_emission_of_the_formula(
     }
     values = {str(s): data.draw(choices.get(str(s), VALUES)) for s in compiled.sources}
     names = [str(compiled.sources[place]) for place in product.inputs]
-    wholes = {
-        each: np.array([values[each] // unit], np.int64)
-        for each, unit in zip(names, product.units, strict=True)
-    }
+    units = dict(zip(names, product.units, strict=True))
+    columns = {each: np.array([values[each]], np.int64) for each in names}
     own = [each for each in names if each in ("quality", "tier_multiplier")]
-    shared = partial(product, [wholes[each] for each in names if each not in own])
+    rest = [each for each in names if each not in own]
+    shared = partial(product, [units[each] for each in rest], [columns[each] for each in rest])
     exact = [compiled.nano((), values)]
-    assert finished(product, shared, [wholes[each] for each in own], 1).tolist() == exact
-    doubles = [wholes[each].astype(np.float64) for each in own]
-    assert finished(product, shared, doubles, 1).tolist() == exact
+    own_units = [units[each] for each in own]
+    found = finished(product, shared, own_units, [columns[each] for each in own], 1)
+    assert found.tolist() == exact
+    doubles = [columns[each].astype(np.float64) for each in own]
+    assert finished(product, shared, own_units, doubles, 1).tolist() == exact
 
 
 def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
@@ -133,12 +134,11 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
     ones = {"tier_multiplier": NANO, "early_bonus": NANO, "role_multiplier": NANO}
     quality = np.arange(1, 2_000, dtype=np.int64)
     names = [str(compiled.sources[place]) for place in product.inputs]
-    rest = [
-        np.array([ones.get(each, NANO) // unit], np.int64)
-        for each, unit in zip(names, product.units, strict=True)
-        if each != "quality"
-    ]
-    found = finished(product, partial(product, rest), [quality], len(quality))
+    units = dict(zip(names, product.units, strict=True))
+    rest = [each for each in names if each != "quality"]
+    columns = [np.full(len(quality), ones.get(each, NANO)) for each in rest]
+    shared = partial(product, [units[each] for each in rest], columns)
+    found = finished(product, shared, [units["quality"]], [quality], len(quality))
     assert found.tolist() == [
         compiled.nano((), ones | {"quality": q, "consensus": NANO}) for q in quality.tolist()
     ]

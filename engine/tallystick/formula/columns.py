@@ -4,7 +4,9 @@ Each arm is a ratio n/d, wanted as nano, rounded half-even once. The proved size
 cheapest strategy that is exact; q is the result, |·| a proved bound.
 
 ``constant``
-    d is a number and |n · 10⁹/g| fits int64 (g cancels): integer division and its remainder.
+    d is a number and |n · 10⁹/g| fits int64 (g cancels): integer division and its remainder; below
+    2⁵² doubles, whose quotient is rounded once: one that is no tie is at least 1/(2d) from one,
+    which is more than half its ulp, and a tie is a double.
 ``proposed``
     d is a number below 2⁶¹: doubles propose q, at most one off because the relative error of the
     numerator's terms stays below a quarter of 1/q; then the remainder n − q·d, exact modulo 2⁶⁴
@@ -13,8 +15,8 @@ cheapest strategy that is exact; q is the result, |·| a proved bound.
     0 ≤ n ≤ d < 2²³: n · 10⁹ < 2⁵³ is exact, the quotient is rounded once, and a quotient that is no
     tie is at least 1/(2d) from one, more than half an ulp below 2³⁰: rint sees the right side.
 ``corrected doubles``
-    0 ≤ n ≤ d < 2⁶¹ with n in int64: doubles propose q, at most one off; the remainder, exact
-    modulo 2⁶⁴, corrects it.
+    0 ≤ n ≤ d < 2⁶¹ with n in int64: doubles propose q, at most 2⁻²¹ off; near a half the
+    remainder, exact modulo 2⁶⁴, corrects it.
 ``integers``
     anything else: the generated function of integers, row by row.
 
@@ -24,28 +26,36 @@ Rows outside an arm hold harmless garbage: they are overwritten by the arm that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import gcd
+from typing import Any
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite, parts
 from tallystick.formula.integers import compile_integers
-from tallystick.formula.polynomial import Monomial, Polynomial, is_constant
+from tallystick.formula.polynomial import Monomial, Polynomial, add, content, is_constant, scale
 from tallystick.formula.program import Arm, Cell, Program
 from tallystick.numbers.nano import NANO
 
 Column = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
 Columns = Mapping[int, Column]
 
-CHUNK = 1 << 14
+CHUNK = 1 << 15
 """Rows at a time: the columns of a formula then stay in the cache."""
 _INT64 = 1 << 63
 _DIVISOR = 1 << 61
 _DOUBLE = 1 << 53
 _EXACT = 1 << 23
+_SURE = 1 / 2 - 2.0**-7
+"""So near a whole number a ratio in doubles is sure to round to it."""
+_BYTE = 1 << 7
+_TWO = 2
 
 
 class ColumnProgram:
@@ -75,14 +85,25 @@ class ColumnProgram:
                 self._chunk([column[start:stop] for column in columns], result[start:stop])
         return result
 
+    @cached_property
+    def _conditions(self) -> _Function:
+        """Gives the condition of each arm but the last."""
+        writer = _Writer(self.program)
+        found = [writer.condition(arm.when) for arm in self.program.arms[:-1]]
+        return writer.function(f"({''.join(f'{each}, ' for each in found)})")
+
+    @cached_property
+    def _values(self) -> tuple[_Value, ...]:
+        """Gives the value of each arm."""
+        pairs = zip(self.program.arms, self.strategies, strict=True)
+        return tuple(_value_of(self.program, arm, strategy) for arm, strategy in pairs)
+
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
-        given: dict[int, Column] = {}
-        for (index, atom), column in zip(self.program.inputs, columns, strict=True):
-            given[index] = column if atom.unit == 1 else column // atom.unit
-        for index, cell in self.program.cells:
-            given[index] = _cell(cell, given, len(result))
-        arms = self.program.arms
-        _select(arms, given, lambda i: _quotient(arms[i], self.strategies[i], given), result)
+        given = {
+            index: column if atom.unit == 1 else column // atom.unit
+            for (index, atom), column in zip(self.program.inputs, columns, strict=True)
+        }
+        _select(self._conditions.of(given), self._values, given, result)
 
 
 def strategies_of(program: Program) -> tuple[str, ...]:
@@ -127,64 +148,210 @@ def _nano_over(denominator: int) -> tuple[int, int]:
     return NANO // shared, denominator // shared
 
 
-def _cell(cell: Cell, given: Columns, rows: int) -> Column:
-    result = np.empty(rows, np.int64)
-    values = cell.values
-    _select(cell.arms, given, lambda i: _polynomial(values[i], given), result)
-    return result
+@attrs.frozen(eq=False)
+class _Function:
+    """A generated function of columns.
+
+    Attributes:
+        inputs: the numbers of the atoms that it reads.
+        call: the function.
+    """
+
+    inputs: tuple[int, ...]
+    call: Callable[..., Any]
+
+    def of(self, given: Columns, rows: Rows | None = None) -> Any:  # noqa: ANN401  # as generated
+        """Its result over some rows, None for all."""
+        columns = [given[index] for index in self.inputs]
+        return self.call(*(columns if rows is None else [c.take(rows) for c in columns]))
+
+
+@attrs.frozen(eq=False)
+class _Value:
+    """The value of an arm in nano: a number, or a function that gives a column or one number."""
+
+    number: int = 0
+    function: _Function | None = None
+
+
+class _Writer:
+    """Writes a function of columns; what is read twice is computed once.
+
+    As in `integers`, the source is made from polynomials and atom numbers only.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._lines: list[str] = []
+        self._names: dict[object, str] = {}
+        self._inputs: list[int] = []
+
+    def function(self, result: str) -> _Function:
+        """The function that gives a result, an expression over what was written."""
+        parameters = ", ".join(f"x{index}" for index in self._inputs)
+        lines = [f"def value({parameters}):", *self._lines, f"    return {result}"]
+        namespace: dict[str, Any] = {
+            "np": np,
+            "divided": _divided,
+            "divided_in_doubles": _divided_in_doubles,
+            "proposed": _proposed,
+            "ratio": _ratio,
+            "corrected_ratio": _corrected_ratio,
+        }
+        exec("\n".join(lines), namespace)  # noqa: S102  # made of integers and atom numbers only
+        return _Function(tuple(self._inputs), namespace["value"])
+
+    def condition(self, condition: Condition) -> str:
+        """Where a condition holds."""
+        return _condition(condition, self)
+
+    def polynomial(self, polynomial: Polynomial) -> str:
+        """The value of a polynomial; a number when it reads no atom."""
+        rest = _wrapped(polynomial.get((), 0))
+        total = self.sum(polynomial)
+        if not total:
+            return f"np.int64({rest})"
+        return f"({total} + {rest})" if rest else total
+
+    def sum(self, polynomial: Polynomial) -> str:
+        """The terms of a polynomial that read atoms, the positive ones first; none is nothing."""
+        terms = sorted(((c, m) for m, c in polynomial.items() if m), reverse=True)
+        signs = [
+            "-" if coefficient < 0 < place else "+" for place, (coefficient, _) in enumerate(terms)
+        ]
+        parts = [
+            self._term(-c if sign == "-" else c, m)
+            for sign, (c, m) in zip(signs, terms, strict=True)
+        ]
+        text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
+        return self._named(text.removeprefix("+ ")) if len(terms) > 1 else "".join(parts)
+
+    def both(self, polynomial: Polynomial) -> str:
+        """The polynomial modulo 2⁶⁴, and in doubles."""
+        whole = [self._term(c, m) if m else str(_wrapped(c)) for m, c in polynomial.items()]
+        double = [
+            "*".join([repr(float(c)), *(self._atom(index) for index in m)])
+            for m, c in polynomial.items()
+        ]
+        return f"{' + '.join(whole)}, {' + '.join(double)}"
+
+    def _term(self, coefficient: int, monomial: Monomial) -> str:
+        atoms = [self._atom(index) for index in monomial]
+        if coefficient == 1:
+            return self._named(" * ".join(atoms)) if len(atoms) > 1 else atoms[0]
+        # a coefficient beyond 64 bits belongs to a term that is proved to be 0
+        return self._named(" * ".join([*atoms, str(_wrapped(coefficient))]))
+
+    def _atom(self, index: int) -> str:
+        atom = self.program.atoms[index]
+        if isinstance(atom, Cell):
+            if index not in self._names:
+                self._names[index] = self._line(self._cell(atom))
+            return self._names[index]
+        if index not in self._inputs:
+            self._inputs.append(index)
+        return f"x{index}"
+
+    def _cell(self, cell: Cell) -> str:
+        values = [self.polynomial(value) for value in cell.values]
+        larger = _larger(cell)
+        if larger is not None:
+            return f"np.{'maximum' if larger else 'minimum'}({', '.join(values)})"
+        text = values[-1]
+        for arm, value in zip(reversed(cell.arms[:-1]), reversed(values[:-1]), strict=True):
+            text = f"np.where({self.condition(arm.when)}, {value}, {text})"
+        return text
+
+    def _named(self, text: str) -> str:
+        if text not in self._names:
+            self._names[text] = self._line(text)
+        return self._names[text]
+
+    def _line(self, text: str) -> str:
+        name = f"y{len(self._lines)}"
+        self._lines.append(f"    {name} = {text}")
+        return name
+
+
+def _larger(cell: Cell) -> bool | None:
+    """Whether a cell is the larger of two values, or the smaller; None if it is neither."""
+    if len(cell.arms) != _TWO or not isinstance(when := cell.arms[0].when, Compare):
+        return None
+    first, second = cell.values
+    apart = add(second, first, -1)
+    asked, shared = when.polynomial, content(apart)
+    if when.relation == "=" or not shared:
+        return None
+    if dict(scale(asked, shared)) == apart:
+        return True
+    return False if dict(scale(asked, -shared)) == apart else None
+
+
+def _condition(condition: Condition, writer: _Writer) -> str:
+    match condition:
+        case Always(holds):
+            return f"np.bool_({holds})"
+        case Opposite(inner):
+            return f"~{_condition(inner, writer)}"
+        case Both(first, second):
+            return f"({_condition(first, writer)} & {_condition(second, writer)})"
+        case Either(first, second):
+            return f"({_condition(first, writer)} | {_condition(second, writer)})"
+        case Compare(polynomial, relation):
+            sign = "==" if relation == "=" else relation
+            total = writer.sum(polynomial) or "np.int64(0)"
+            return f"({total} {sign} {-polynomial.get((), 0)})"
 
 
 def _select(
-    arms: Sequence[Arm],
-    given: Columns,
-    value: Callable[[int], Column],
-    result: Column,
+    conditions: Sequence[Truths], values: Sequence[_Value], given: Columns, result: Column
 ) -> None:
-    """First match wins: earlier arms are written over later ones."""
-    result[:] = value(len(arms) - 1)
-    for i in reversed(range(len(arms) - 1)):
-        np.copyto(result, value(i), where=_condition(arms[i].when, given))
+    """First match wins; of the last the condition is not asked.
+
+    Branches of the processor that depend on data cost more than arithmetic, so numbers are looked
+    up, the arm of most rows is computed for all, and the other arms for their own rows.
+    """
+    masks = _apart(conditions, len(result))
+    varying = [place for place, value in enumerate(values) if value.function is not None]
+    if not varying:
+        result[:] = _looked_up([value.number for value in values], masks)
+        return
+    counts = [np.count_nonzero(masks[place]) for place in varying]
+    most, rest = varying[counts.index(max(counts))], list(range(len(values)))
+    if 2 * max(counts) >= len(result):
+        result[:] = _values_of(values[most], given, None)
+        rest = [place for place in rest if place != most]
+    for place in rest:
+        rows = np.flatnonzero(masks[place])
+        if len(rows):
+            result[rows] = _values_of(values[place], given, rows)
 
 
-def _condition(condition: Condition, given: Columns) -> Truths | bool:
-    match condition:
-        case Always(holds):
-            return holds
-        case Opposite(inner):
-            return np.logical_not(_condition(inner, given))
-        case Both(first, second):
-            return np.logical_and(_condition(first, given), _condition(second, given))
-        case Either(first, second):
-            return np.logical_or(_condition(first, given), _condition(second, given))
-        case Compare(polynomial, relation):
-            return _compare(polynomial, relation, given)
+def _values_of(value: _Value, given: Columns, rows: Rows | None) -> Column | int:
+    return value.number if value.function is None else value.function.of(given, rows)
 
 
-def _compare(polynomial: Polynomial, relation: str, given: Columns) -> Truths:
-    value = _polynomial({m: c for m, c in polynomial.items() if m}, given)
-    limit = -polynomial.get((), 0)
-    if relation == "<":
-        return value < limit
-    return value <= limit if relation == "<=" else value == limit
+def _apart(conditions: Sequence[Truths], rows: int) -> list[Truths]:
+    """The rows of each arm; none is in two."""
+    found: list[Truths] = []
+    rest: Truths = np.ones(rows, np.bool_)
+    for condition in conditions:
+        found.append(rest & condition)
+        rest ^= found[-1]
+    return [*found, rest]
 
 
-def _polynomial(polynomial: Polynomial, given: Columns) -> Column:
-    """The polynomial of every row; one row when no column is read."""
-    total = np.zeros(1, np.int64)
-    for position, (monomial, coefficient) in enumerate(polynomial.items()):
-        term = _term(monomial, coefficient, given)
-        total = total + term if position else term
-    return total
-
-
-def _term(monomial: Monomial, coefficient: int, given: Columns) -> Column:
-    if not monomial:
-        return np.array([coefficient], np.int64)
-    term = given[monomial[0]]
-    for index in monomial[1:]:
-        term = term * given[index]
-    # a coefficient beyond 64 bits belongs to a term that is proved to be 0
-    return term if coefficient == 1 else term * _wrapped(coefficient)
+def _looked_up(numbers: Sequence[int], masks: Sequence[Truths]) -> Column | int:
+    """For each row the number whose mask has it."""
+    if len(numbers) == 1:
+        return numbers[0]
+    places = masks[1].view(np.int8)
+    if len(numbers) > _TWO:
+        kind = np.int8 if len(masks) < _BYTE else np.int16
+        places = places.astype(kind)
+        for place, mask in enumerate(masks[2:], 2):
+            places += mask.view(np.int8) * kind(place)
+    return np.array(numbers, np.int64).take(places, mode="clip")
 
 
 def _wrapped(value: int) -> int:
@@ -192,21 +359,41 @@ def _wrapped(value: int) -> int:
     return (value + _INT64) % (2 * _INT64) - _INT64
 
 
-def _quotient(arm: Arm, strategy: str, given: Columns) -> Column:
+def _value_of(program: Program, arm: Arm, strategy: str) -> _Value:
+    writer = _Writer(program)
+    if strategy == "integers":
+        return _Value()
     if strategy in ("constant", "proposed"):
         times, divisor = _nano_over(arm.denominator[()])
         scaled = {m: c * times for m, c in arm.numerator.items()}
         if strategy == "proposed":
-            return _proposed(scaled, divisor, given)
-        return _divided(_polynomial(scaled, given), divisor)
-    numerator, denominator = (
-        _polynomial(arm.numerator, given),
-        _polynomial(arm.denominator, given),
-    )
-    guess = np.rint(numerator * 1e9 / denominator).astype(np.int64)
-    if strategy == "exact doubles":
-        return guess
-    return _corrected(guess, numerator * NANO, denominator)
+            return _Value(function=writer.function(f"proposed({writer.both(scaled)}, {divisor})"))
+        if is_constant(scaled):
+            return _Value(int(_divided(np.array([scaled.get((), 0)], np.int64), divisor)[0]))
+        small = times * arm.known.size(arm.numerator) < _DOUBLE // 2
+        divide = "divided_in_doubles" if small else "divided"
+        return _Value(function=writer.function(f"{divide}({writer.polynomial(scaled)}, {divisor})"))
+    ratio = "ratio" if strategy == "exact doubles" else "corrected_ratio"
+    both = f"{writer.polynomial(arm.numerator)}, {writer.polynomial(arm.denominator)}"
+    return _Value(function=writer.function(f"{ratio}({both})"))
+
+
+def _ratio(numerator: Column, denominator: Column) -> Column:
+    return np.rint(numerator * 1e9 / denominator).astype(np.int64)
+
+
+def _corrected_ratio(numerator: Column, denominator: Column) -> Column:
+    """Doubles decide what is not near a half: they are at most 2⁻²¹ off."""
+    ratio = numerator * 1e9 / denominator
+    nearest = np.rint(ratio)
+    found: Column = nearest.astype(np.int64)
+    np.abs(np.subtract(ratio, nearest, out=ratio), out=ratio)
+    # of rows outside the arm the ratio may be no number
+    unsure = np.flatnonzero(~(ratio < _SURE))
+    if len(unsure):
+        above, below = (c.take(unsure) if np.ndim(c) else c for c in (numerator, denominator))
+        found[unsure] = _corrected(found.take(unsure), above * NANO, below)
+    return found
 
 
 def _divided(numerator: Column, divisor: int) -> Column:
@@ -217,21 +404,15 @@ def _divided(numerator: Column, divisor: int) -> Column:
     return quotient + (twice > divisor)
 
 
-def _proposed(numerator: Polynomial, divisor: int, given: Columns) -> Column:
-    wrapped, double = _both(numerator, given)
+def _divided_in_doubles(numerator: Column, divisor: int) -> Column:
+    if divisor == 1:
+        return numerator
+    quotient = numerator / divisor
+    return np.rint(quotient, out=quotient).astype(np.int64)
+
+
+def _proposed(wrapped: Column, double: npt.NDArray[np.float64], divisor: int) -> Column:
     return _corrected(np.rint(double / divisor).astype(np.int64), wrapped, divisor)
-
-
-def _both(polynomial: Polynomial, given: Columns) -> tuple[Column, npt.NDArray[np.float64]]:
-    """The polynomial modulo 2⁶⁴, and in doubles."""
-    wrapped, double = np.zeros(1, np.int64), np.zeros(1)
-    for monomial, coefficient in polynomial.items():
-        whole = np.array([_wrapped(coefficient)], np.int64)
-        approximate = np.array([float(coefficient)])
-        for index in monomial:
-            whole, approximate = whole * given[index], approximate * given[index]
-        wrapped, double = wrapped + whole, double + approximate
-    return wrapped, double
 
 
 def _corrected(guess: Column, numerator: Column, divisor: Column | int) -> Column:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,64 +13,156 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import to_decimal
 from tallystick.records.rejects import Reject
-from tallystick.scoring.planner import ScoreColumns
+from tallystick.scoring.planner import Rows, ScoreColumns
 from tallystick.scoring.result import DECIMALS, Result
+from tallystick.scoring.value import Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Rows = npt.NDArray[np.intp]
-"""Positions in a batch."""
-
-
-_WHO = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
+IDENTITY = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
 """The first fields of a result, in order."""
 _ROWS = 1 << 12
 """How many results are made of columns at a time."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
+class ResultPart:
+    """Rows of one type that were scored by the same thresholds.
+
+    Attributes:
+        rows: where they stand among all results.
+        scores: what they come to.
+    """
+
+    rows: Rows
+    scores: ScoreColumns
+
+
+@attrs.frozen(eq=False, slots=False)
 class DecimalColumn:
-    """Nano values, and where they apply."""
+    """Nano values, and where they apply; put together when they are asked for.
 
-    values: Column
-    given: Truths
+    Attributes:
+        rows: how many there are.
+        parts: those that have the value, and which of their values it is.
+    """
+
+    rows: int
+    parts: tuple[tuple[ResultPart, Value], ...]
+
+    @cached_property
+    def values(self) -> Column:
+        """The values; 0 where there is none."""
+        found = np.zeros(self.rows, np.int64)
+        self.write(found)
+        return found
+
+    @cached_property
+    def given(self) -> Truths:
+        """Where they apply."""
+        found = np.zeros(self.rows, np.bool_)
+        for part, value in self.parts:
+            found[part.rows] = part.scores.given.get(value, True)
+        return found
+
+    def write(self, values: Column) -> None:
+        """Write the values into zeros."""
+        for part, value in self.parts:
+            values[part.rows] = part.scores.columns[value]
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether a value may be negative."""
+        return any(value.domain.low < 0 for _, value in self.parts)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, slots=False)
 class ResultBatch:
     """Results of consecutive records, a column for each field, and what was rejected among them.
 
+    Columns are put together when they are first asked for.
+
     Attributes:
-        record: the line of each record.
-        skill_type: the names of the types.
-        task_id: the tasks.
-        miner_uid: the miners' slots.
-        miner_hotkey: the miners' keys.
-        role: the roles.
-        axes: a column for each axis of the rule set.
-        decimals: a column for each name of ``DECIMALS``.
-        tier: the position of the tier's name in ``tiers``, −1 for none.
+        rows: how many results there are.
+        identity: makes each of ``IDENTITY``, which says who the records are.
+        parts: the scores of those that have a submission.
+        axis_names: every axis of the rule set.
         tiers: the names of the tiers.
         rejects: the rejected records, by line.
         snapshots: those epochs of the records whose snapshots were pinned.
     """
 
-    record: Column
-    skill_type: pa.Array
-    task_id: pa.Array
-    miner_uid: Column
-    miner_hotkey: pa.Array
-    role: pa.Array
-    axes: Mapping[str, DecimalColumn]
-    decimals: Mapping[str, DecimalColumn]
-    tier: npt.NDArray[np.int64]
+    rows: int
+    identity: Mapping[str, Callable[[], Any]]
+    parts: tuple[ResultPart, ...]
+    axis_names: tuple[str, ...]
     tiers: tuple[str, ...]
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
-        return len(self.record)
+        return self.rows
+
+    @cached_property
+    def record(self) -> Column:
+        """The line of each record."""
+        found: Column = self.identity["record"]()
+        return found
+
+    @cached_property
+    def skill_type(self) -> pa.Array:
+        """The names of the types."""
+        return self.identity["skill_type"]()
+
+    @cached_property
+    def task_id(self) -> pa.Array:
+        """The tasks."""
+        return self.identity["task_id"]()
+
+    @cached_property
+    def miner_uid(self) -> Column:
+        """The miners' slots."""
+        found: Column = self.identity["miner_uid"]()
+        return found
+
+    @cached_property
+    def miner_hotkey(self) -> pa.Array:
+        """The miners' keys."""
+        return self.identity["miner_hotkey"]()
+
+    @cached_property
+    def role(self) -> pa.Array:
+        """The roles."""
+        return self.identity["role"]()
+
+    @cached_property
+    def axes(self) -> Mapping[str, DecimalColumn]:
+        """A column for each axis of the rule set."""
+        return {name: self._column(name, is_axis=True) for name in self.axis_names}
+
+    @cached_property
+    def decimals(self) -> Mapping[str, DecimalColumn]:
+        """A column for each name of ``DECIMALS``."""
+        return {name: self._column(name, is_axis=False) for name in DECIMALS}
+
+    @cached_property
+    def tier(self) -> npt.NDArray[np.int64]:
+        """The position of the tier's name in ``tiers``, −1 for none."""
+        found = np.full(self.rows, -1, np.int64)
+        for part in self.parts:
+            if part.scores.level is not None:
+                found[part.rows] = part.scores.level
+        return found
+
+    def _column(self, name: str, *, is_axis: bool) -> DecimalColumn:
+        parts = (
+            (part, value)
+            for part in self.parts
+            for value in part.scores.columns
+            if value.name == name and (value.role == "axis") == is_axis and value.role != "tier"
+        )
+        return DecimalColumn(self.rows, tuple(parts))
 
     def results(self) -> Iterator[Result]:
         """The results one by one, as plain values; few are held at a time."""
@@ -80,7 +173,7 @@ class ResultBatch:
         axes = {name: _decimals(column, rows) for name, column in self.axes.items()}
         decimals = [_decimals(self.decimals[name], rows) for name in DECIMALS]
         tiers = [None if t < 0 else self.tiers[t] for t in self.tier[rows].tolist()]
-        who = [_listed(getattr(self, name)[rows]) for name in _WHO]
+        who = [_listed(getattr(self, name)[rows]) for name in IDENTITY]
         for row, values in enumerate(zip(*who, strict=True)):
             record, skill_type, task_id, uid, hotkey, role = values
             yield Result(
@@ -96,34 +189,10 @@ class ResultBatch:
             )
 
 
-class ResultColumns:
-    """Empty columns for a batch, into which each type writes its rows."""
-
-    def __init__(self, rows: int, axes: Iterable[str]) -> None:
-        """Make them, for so many rows and these axes."""
-        self.axes = {name: _empty(rows) for name in axes}
-        self.decimals = {name: _empty(rows) for name in DECIMALS}
-        self.tier = np.full(rows, -1, np.int64)
-
-    def write(self, rows: Rows, scores: ScoreColumns) -> None:
-        """Put the scores of one type into its rows."""
-        for value, column in scores.columns.items():
-            if value.role == "tier":
-                self.tier[rows] = column
-                continue
-            decimals = self.axes if value.role == "axis" else self.decimals
-            decimals[value.name].values[rows] = column
-            decimals[value.name].given[rows] = scores.given.get(value, True)
-
-
 def _listed(values: Column | pa.Array) -> list[Any]:
     # by way of NumPy, as Arrow makes one Python object after the other
     array = values if isinstance(values, np.ndarray) else values.to_numpy(zero_copy_only=False)
     return list(array.tolist())
-
-
-def _empty(rows: int) -> DecimalColumn:
-    return DecimalColumn(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
 
 
 def _decimals(column: DecimalColumn, rows: slice) -> list[Any]:

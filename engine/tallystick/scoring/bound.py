@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,6 +23,9 @@ from tallystick.scoring.result import DECIMALS
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Role, Value
+
+if TYPE_CHECKING:
+    from tallystick.scoring.planner import ColumnScorer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -136,6 +140,13 @@ class BoundType:
             for value in self.values
             if value.role in always or (paid and value.name in DECIMALS)
         )
+
+    @cached_property
+    def columns(self) -> ColumnScorer:
+        """Scores its records by columns."""
+        from tallystick.scoring.planner import ColumnScorer  # noqa: PLC0415  # loads NumPy
+
+        return ColumnScorer(self)
 
     @cached_property
     def facts_of(self) -> FactsOf:

@@ -33,7 +33,9 @@ _NEAR = Decimal(10) ** -40
 
 def logarithms(columns: Sequence[Column]) -> Doubles:
     """The logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
-    found = np.multiply(columns, _SCALE)
+    found = np.empty((len(columns), len(columns[0])))
+    for column, row in zip(columns, found, strict=True):
+        np.multiply(column, _SCALE, out=row)
     with np.errstate(divide="ignore"):
         np.log(found, out=found)
     return found

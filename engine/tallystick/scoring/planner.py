@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -21,12 +21,14 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.means import arithmetic_mean_columns
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
-from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+
+if TYPE_CHECKING:
+    from tallystick.scoring.bound import BoundType
 
 Small = npt.NDArray[np.int8 | np.int16]
 """The number of a tier or a gate."""
@@ -39,6 +41,8 @@ Facts = Callable[[str], Column]
 Compute = Callable[[list[Any], int], Any]
 """A step: from the results that it reads and the number of rows."""
 
+_PLANS = 1 << 8
+"""So many plans of a type are kept, one for each set of thresholds."""
 _DOUBLE = 1 << 53
 """Up to here doubles hold every whole number."""
 
@@ -127,9 +131,21 @@ class Target:
 
 @attrs.frozen(eq=False)
 class _Step:
+    """One result: what it is computed of, and what nobody reads afterwards.
+
+    Attributes:
+        slot: where it stands.
+        inputs: the slots that it reads.
+        compute: how; None for the column of a fact.
+        fact: the digest of that fact.
+        dropped: slots that are free when it is done.
+    """
+
     slot: Slot
-    compute: Compute
     inputs: tuple[Slot, ...]
+    compute: Compute | None
+    fact: str = ""
+    dropped: tuple[Slot, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -144,22 +160,31 @@ class Work:
     gate: Slot | None
     dropped: tuple[Slot, ...] = ()
 
-    def touched(self) -> Iterator[Slot]:
-        """Every slot that it fills or reads."""
-        for step in self.steps:
-            yield from (step.slot, *step.inputs)
+    @property
+    def told(self) -> Iterator[Slot]:
+        """The slots of what it comes to."""
         yield from (*self.columns.values(), *self.given.values())
         if self.gate is not None:
             yield self.gate
 
-    def scored(self, held: Sequence[Any]) -> ScoreColumns:
-        """What it comes to."""
-        return ScoreColumns(
+    def run(self, held: list[Any], facts: Facts, rows: int) -> ScoreColumns:
+        """What it comes to, from what earlier candidates left in the slots and its own steps."""
+        for step in self.steps:
+            if step.compute is None:
+                held[step.slot] = facts(step.fact)
+            else:
+                held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
+            for slot in step.dropped:
+                held[slot] = None
+        found = ScoreColumns(
             self.bound,
             {value: held[slot] for value, slot in self.columns.items()},
             {value: held[slot] for value, slot in self.given.items()},
             None if self.gate is None else held[self.gate],
         )
+        for slot in self.dropped:
+            held[slot] = None
+        return found
 
 
 @attrs.frozen(eq=False)
@@ -168,31 +193,23 @@ class Plan:
 
     Attributes:
         works: one a candidate.
-        facts: the digests of the facts that they read, each with its slot.
         slots: how many slots there are.
     """
 
     works: tuple[Work, ...]
-    facts: Mapping[str, Slot]
     slots: int
 
     def run(self, facts: Facts, rows: int) -> Iterator[tuple[int, ScoreColumns]]:
         """What each candidate makes of some valid rows, one candidate after the other.
 
         Args:
-            facts: gives an int64 column for a digest.
+            facts: gives an int64 column for a digest; each is asked for when it is first read.
             rows: how many rows it has, at least 1.
         """
         held: list[Any] = [None] * self.slots
-        for digest, slot in self.facts.items():
-            held[slot] = facts(digest)
         with np.errstate(all="ignore"):
             for work in self.works:
-                for step in work.steps:
-                    held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
-                yield work.candidate, work.scored(held)
-                for slot in work.dropped:
-                    held[slot] = None
+                yield work.candidate, work.run(held, facts, rows)
 
 
 def plan_of(targets: Iterable[Target]) -> Plan:
@@ -201,30 +218,59 @@ def plan_of(targets: Iterable[Target]) -> Plan:
     All have the same schema and the same requirements.
     """
     known: dict[Hashable, Slot] = {}
-    facts: dict[str, Slot] = {}
-    works = [Planner(known, facts, each.thresholds).work(each) for each in targets]
-    last = {slot: place for place, work in enumerate(works) for slot in work.touched()}
-    dropped: list[list[Slot]] = [[] for _ in works]
-    for slot, place in last.items():
-        dropped[place].append(slot)
-    paired = zip(works, dropped, strict=True)
-    return Plan(tuple(attrs.evolve(w, dropped=tuple(d)) for w, d in paired), facts, len(known))
+    works = [Planner(known, each.thresholds).work(each) for each in targets]
+    return Plan(_dropping(works), len(known))
 
 
-def score_columns(
-    bound: BoundType, facts: Sequence[Column], thresholds: Thresholds, rows: int
-) -> ScoreColumns:
-    """What results show of many valid records of one type.
+def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
+    """The same work, where each result is dropped by the last that reads it."""
+    read = set[Slot]()
 
-    Args:
+    def last(slots: Iterable[Slot]) -> tuple[Slot, ...]:
+        found = {slot for slot in slots if slot not in read}
+        read.update(found)
+        return tuple(found)
+
+    found: list[Work] = []
+    for work in reversed(works):
+        dropped, steps = last(work.told), list[_Step]()
+        for step in reversed(work.steps):
+            steps.append(attrs.evolve(step, dropped=last((step.slot, *step.inputs))))
+        found.append(attrs.evolve(work, steps=tuple(reversed(steps)), dropped=dropped))
+    return tuple(reversed(found))
+
+
+@attrs.frozen(eq=False)
+class ColumnScorer:
+    """Scores rows of one bound type: plans with one candidate, made when they are needed.
+
+    Attributes:
         bound: the skill type.
-        facts: an int64 column for each of ``bound.facts``.
-        thresholds: the tier thresholds.
-        rows: how many records there are.
     """
-    plan = plan_of([Target(0, bound, thresholds, bound.shown)])
-    ((_, scores),) = plan.run(_by_digest(bound, facts).__getitem__, rows)
-    return scores
+
+    bound: BoundType
+    _plans: dict[tuple[int, ...], Plan] = attrs.field(factory=dict, init=False)
+
+    def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
+        """What results show of valid rows.
+
+        Args:
+            facts: gives an int64 column for the digest of a fact.
+            thresholds: by which tiers begin.
+            rows: how many there are.
+        """
+        ((_, scores),) = self._plan(thresholds).run(facts, rows)
+        return scores
+
+    def _plan(self, thresholds: Thresholds) -> Plan:
+        tiers = self.bound.tiers
+        starts = () if tiers is None else tiers.starts(thresholds)
+        if starts not in self._plans:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            target = Target(0, self.bound, thresholds, self.bound.shown)
+            self._plans[starts] = plan_of([target])
+        return self._plans[starts]
 
 
 def column_of(
@@ -243,21 +289,14 @@ def column_of(
         given: columns of values that are not computed.
         thresholds: the tier thresholds.
     """
-    planner = Planner({}, {}, thresholds)
+    planner = Planner({}, thresholds)
     columns = {planner.given(each): column for each, column in given.items()}
     work = planner.work(Target(0, bound, thresholds, (value,)))
-    columns |= {planner.fact(d): c for d, c in _by_digest(bound, facts).items()}
-    held: dict[Slot, Any] = dict(columns)
-    rows = len(next(iter(columns.values())))
+    held: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
+    named = {fact.digest: column for fact, column in zip(bound.facts, facts, strict=True)}
     with np.errstate(all="ignore"):
-        for step in work.steps:
-            held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
-    column: Column = held[work.columns[value]]
+        column: Column = work.run(held, named.__getitem__, len(facts[0])).columns[value]
     return column
-
-
-def _by_digest(bound: BoundType, facts: Sequence[Column]) -> dict[str, Column]:
-    return {fact.digest: column for fact, column in zip(bound.facts, facts, strict=True)}
 
 
 class Planner:
@@ -266,12 +305,10 @@ class Planner:
     Values ask it for the slots of what they read and describe their own step (`Value.plan`).
     """
 
-    def __init__(
-        self, known: dict[Hashable, Slot], facts: dict[str, Slot], thresholds: Thresholds
-    ) -> None:
+    def __init__(self, known: dict[Hashable, Slot], thresholds: Thresholds) -> None:
         """Take the slots that earlier candidates fill, which this one reads, and its thresholds."""
         self.thresholds = thresholds
-        self._known, self._facts = known, facts
+        self._known = known
         self._slots: dict[Value, Slot] = {}
         self._steps: list[_Step] = []
 
@@ -292,6 +329,11 @@ class Planner:
             steps=tuple(self._steps),
         )
 
+    @property
+    def slots(self) -> int:
+        """How many slots there are by now."""
+        return len(self._known)
+
     def slot(self, value: Value) -> Slot:
         """Where the column of a value stands."""
         if value not in self._slots:
@@ -303,14 +345,15 @@ class Planner:
         whole = (key, inputs)
         if whole not in self._known:
             self._known[whole] = len(self._known)
-            self._steps.append(_Step(self._known[whole], compute, inputs))
+            self._steps.append(_Step(self._known[whole], inputs, compute))
         return self._known[whole]
 
     def fact(self, digest: str) -> Slot:
         """Where the column of a fact stands."""
-        if digest not in self._facts:
-            self._facts[digest] = self._known["fact", digest] = len(self._known)
-        return self._facts[digest]
+        if ("fact", digest) not in self._known:
+            slot = self._known["fact", digest] = len(self._known)
+            self._steps.append(_Step(slot, (), None, digest))
+        return self._known["fact", digest]
 
     def given(self, value: Value) -> Slot:
         """Where the column of a value stands that is not computed."""
@@ -324,12 +367,6 @@ class Planner:
             return np.broadcast_to(np.int64(number), (rows,))
 
         return self.step(("constant", number), (), compute)
-
-    def over(self, slot: Slot, unit: int) -> Slot:
-        """A column as a whole number of a unit."""
-        if unit == 1:
-            return slot
-        return self.step(("over", unit), (slot,), lambda columns, _: columns[0] // unit)
 
     def formula(self, compiled: Compiled, inputs: Sequence[Value]) -> Slot:
         """A formula over facts and values; of a product those last in which candidates differ."""
@@ -386,7 +423,7 @@ class Planner:
     def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
         """A composite, written over where a gate decides."""
         instead = np.array([0, *composites], np.int64)
-        hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0]))
+        hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0] != 0))
 
         def compute(columns: list[Any], _: int) -> Column:
             quality: Column = columns[0]
@@ -419,20 +456,31 @@ class Planner:
 
     def _product(self, product: Product, inputs: Sequence[Value]) -> Slot:
         """A product of values: first those in which candidates seldom differ."""
-        shared, own = list[Slot](), list[Slot]()
+        shared, own, coefficient = list[tuple[Slot, int]](), list[tuple[Slot, int]](), 1
         for place, unit in zip(product.inputs, product.units, strict=True):
             value = inputs[place]
-            often = value.role in {"quality", "tier_multiplier"}
-            (own if often else shared).append(value.plan_over(unit, self))
+            if isinstance(value, ConstantValue):
+                coefficient *= value.constant // unit
+            elif value.role in {"quality", "tier_multiplier"}:
+                own.append((value.plan_factor(self), unit))
+            else:
+                shared.append((value.plan_factor(self), unit))
+        units = [tuple(unit for _, unit in factors) for factors in (shared, own)]
+        whole = attrs.evolve(
+            product,
+            inputs=(),
+            units=(*units[0], *units[1]),
+            coefficient=product.coefficient * coefficient,
+        )
         start = self.step(
-            ("partial", product.coefficient, product.divisor),
-            tuple(shared),
-            lambda columns, _: partial(product, columns),
+            ("partial", whole, units[0]),
+            tuple(slot for slot, _ in shared),
+            lambda columns, _: partial(whole, units[0], columns),
         )
         return self.step(
-            ("product", product.divisor),
-            (start, *own),
-            lambda columns, rows: finished(product, columns[0], columns[1:], rows),
+            ("product", whole, units[1]),
+            (start, *(slot for slot, _ in own)),
+            lambda columns, rows: finished(whole, columns[0], units[1], columns[1:], rows),
         )
 
 

@@ -1,16 +1,17 @@
 """Products of published values, such as an emission, where most factors are shared.
 
 An emission formula is usually one product over a constant. The factors that candidates share are
-multiplied once, modulo 2⁶⁴ and in doubles; each candidate multiplies in its own. The quotient in
-doubles decides a row that is clearly off every half; the others, ties among them, are settled by
-the remainder, as in the strategy ``proposed`` of `formula.columns`, whose bounds do not depend on
-the order of the factors.
+multiplied once, in doubles; each candidate multiplies in its own. The quotient in doubles decides a
+row that is clearly off every half; the others, ties among them, are settled by the remainder modulo
+2⁶⁴, as in the strategy ``proposed`` of `formula.columns`, whose bounds do not depend on the order
+of the factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
+from fractions import Fraction
+from math import gcd, prod
 
 import attrs
 import numpy as np
@@ -48,10 +49,15 @@ class Product:
 
 @attrs.frozen(eq=False)
 class Partial:
-    """The product of some factors and the coefficient."""
+    """The product of some factors and the coefficient over the divisor and every unit.
 
-    wrapped: Column
+    Attributes:
+        double: of each row.
+        factors: the factors with their units.
+    """
+
     double: Doubles
+    factors: tuple[tuple[Column, int], ...]
 
 
 def product_of(columns: ColumnProgram) -> Product | None:
@@ -77,39 +83,44 @@ def product_of(columns: ColumnProgram) -> Product | None:
     )
 
 
-def partial(product: Product, wholes: Sequence[Column]) -> Partial:
-    """The product of the coefficient and shared factors, which come over their units."""
-    wrapped = np.array([_wrapped(product.coefficient)], np.int64)
-    double = np.array([float(product.coefficient)])
-    for whole in wholes:
-        wrapped, double = wrapped * whole, double * whole
-    return Partial(wrapped, double / product.divisor)
+def partial(product: Product, units: Sequence[int], columns: Sequence[Column]) -> Partial:
+    """The product of the coefficient and shared factors over the divisor and all units."""
+    ratio = Fraction(product.coefficient, product.divisor * prod(product.units))
+    double = np.array([float(ratio)])
+    for column in columns:
+        double = double * column
+    return Partial(double, tuple(zip(columns, units, strict=True)))
 
 
 def finished(
-    product: Product, shared: Partial, wholes: Sequence[Column | Doubles], rows: int
+    product: Product,
+    shared: Partial,
+    units: Sequence[int],
+    columns: Sequence[Column | Doubles],
+    rows: int,
 ) -> Column:
     """The published product of every row.
 
     Args:
         product: which.
         shared: of the factors that are shared.
-        wholes: the other factors, over their units: whole numbers, also as doubles that hold them.
+        units: of the other factors.
+        columns: the other factors: whole numbers, also as doubles that hold them.
         rows: how many rows there are.
     """
     double = np.empty(rows)
     double[:] = shared.double
-    for whole in wholes:
-        np.multiply(double, whole, out=double)
+    for column in columns:
+        np.multiply(double, column, out=double)
     nearest = np.rint(double)
     found = nearest.astype(np.int64)
     np.subtract(double, nearest, out=double)
     np.abs(double, out=double)
     unsure = np.flatnonzero(double >= _SURE)
     if len(unsure):
-        wrapped = shared.wrapped if len(shared.wrapped) == 1 else shared.wrapped[unsure]
-        for whole in wholes:
-            wrapped = wrapped * whole[unsure].astype(np.int64)
+        wrapped = np.array([_wrapped(product.coefficient)], np.int64)
+        for column, unit in (*shared.factors, *zip(columns, units, strict=True)):
+            wrapped = wrapped * (column.take(unsure).astype(np.int64) // unit)
         found[unsure] = _corrected(found[unsure], wrapped, product.divisor)
     return found
 

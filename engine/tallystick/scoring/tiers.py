@@ -118,10 +118,10 @@ class MultiplierValue(Value):
         """A table that is looked up."""
         return planner.looked_up(planner.slot(self.inputs[0]), self.multipliers)
 
-    def plan_over(self, unit: int, planner: Planner) -> Slot:
-        """The table is divided, not the column."""
-        whole = tuple(multiplier // unit for multiplier in self.multipliers)
-        return planner.looked_up(planner.slot(self.inputs[0]), whole, in_doubles=True)
+    def plan_factor(self, planner: Planner) -> Slot:
+        """A table of doubles, which multiply fastest."""
+        level = planner.slot(self.inputs[0])
+        return planner.looked_up(level, self.multipliers, in_doubles=True)
 
     def range_of(self, ranges: Mapping[Value, Range]) -> Range:
         """The smallest and the largest of the levels that can be reached."""

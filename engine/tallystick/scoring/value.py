@@ -93,9 +93,9 @@ class Value:
     def plan(self, planner: Planner) -> Slot:
         """The slot of its column, in which it is 1 where it does not apply."""
 
-    def plan_over(self, unit: int, planner: Planner) -> Slot:
-        """The slot of its column as a whole number of a unit."""
-        return planner.over(planner.slot(self), unit)
+    def plan_factor(self, planner: Planner) -> Slot:
+        """The slot of its column as a factor: whole numbers, perhaps as doubles that hold them."""
+        return planner.slot(self)
 
     def range_of(self, ranges: Mapping[Value, Range]) -> Range:
         """What it can be when its inputs are in some ranges; at most its domain."""
@@ -209,7 +209,3 @@ class ConstantValue(Value):
     def plan(self, planner: Planner) -> Slot:
         """One number for all rows."""
         return planner.constant(self.constant)
-
-    def plan_over(self, unit: int, planner: Planner) -> Slot:
-        """One number for all rows."""
-        return planner.constant(self.constant // unit)

@@ -33,7 +33,6 @@ from tallystick.governance.backtest.history import COUNTED, Reader
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.results import judged
-from tallystick.scoring.planner import score_columns
 from tallystick.scoring.result import CONSENSUS
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
@@ -208,8 +207,7 @@ class _Replay:
         answered = rows.select(rows.answered)
         given = self.state.thresholds.get(bound.name, {})
         thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
-        facts = answered.columns([fact.digest for fact in bound.facts])
-        scores = score_columns(bound, facts, thresholds, len(answered))
+        scores = bound.columns.score(answered.facts.__getitem__, thresholds, len(answered))
         agreed: list[int | None] = [None] * len(answered)
         for factor in bound.factors:
             if factor.name == CONSENSUS:

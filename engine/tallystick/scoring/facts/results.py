@@ -27,7 +27,7 @@ from tallystick.records.decoding import Decoded, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
-from tallystick.scoring.batch import ResultBatch, ResultColumns
+from tallystick.scoring.batch import ResultBatch, ResultPart
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
@@ -36,7 +36,7 @@ from tallystick.scoring.facts.catalog import bound_selection, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import score_columns
+from tallystick.scoring.planner import Facts
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
 Places = npt.NDArray[np.intp]
@@ -114,19 +114,19 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
     kept = [rows for rows in batch.types.values() if len(rows)]
     order = _Order.of(kept, batch.first, batch.lines)
     epochs = order.numbers([rows.epoch for rows in kept]) if rules.pinned else _NONE
-    columns = ResultColumns(order.rows, rules.axis_names)
-    for rows, place in zip(kept, order.places, strict=True):
-        _write(columns, rules, rows, place)
+    both = zip(kept, order.places, strict=True)
     return ResultBatch(
-        record=order.numbers([rows.record for rows in kept]),
-        skill_type=order.names([rows.skill_type for rows in kept]),
-        task_id=order.texts([rows.task_id for rows in kept]),
-        miner_uid=order.numbers([rows.miner_uid for rows in kept]),
-        miner_hotkey=order.texts([rows.miner_hotkey for rows in kept]),
-        role=order.texts([rows.role for rows in kept]),
-        axes=columns.axes,
-        decimals=columns.decimals,
-        tier=columns.tier,
+        rows=order.rows,
+        identity={
+            "record": lambda: order.numbers([rows.record for rows in kept]),
+            "skill_type": lambda: order.names([rows.skill_type for rows in kept]),
+            "task_id": lambda: order.texts([rows.task_id for rows in kept]),
+            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in kept]),
+            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in kept]),
+            "role": lambda: order.texts([rows.role for rows in kept]),
+        },
+        parts=tuple(part for rows, place in both for part in _parts(rules, rows, place)),
+        axis_names=rules.axis_names,
         tiers=rules.tier_names,
         rejects=tuple(sorted(batch.rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
@@ -236,32 +236,35 @@ class _Order:
         return pa.array(names, pa.string()).take(pa.array(types))
 
 
-def _write(columns: ResultColumns, rules: BoundRules, rows: FactRows, place: Places) -> None:
-    """Score the rows of one type that have a submission."""
-    bound, epochs = rules.types[rows.skill_type], rows.epoch
-    facts = rows.columns([fact.digest for fact in bound.facts])
-    if not rows.answered.all():
-        answered = np.flatnonzero(rows.answered)
-        place, epochs = place[answered], epochs[answered]
-        facts = [column[answered] for column in facts]
-    for chosen, thresholds in _by_thresholds(rules, bound.name, epochs):
-        some = facts if chosen is None else [column[chosen] for column in facts]
+def _parts(rules: BoundRules, rows: FactRows, place: Places) -> Iterator[ResultPart]:
+    """The scores of those rows of one type that have a submission."""
+    scored = None if rows.answered.all() else np.flatnonzero(rows.answered)
+    for chosen, thresholds in _by_thresholds(rules, rows, scored):
         into = place if chosen is None else place[chosen]
-        if not len(into):
-            continue
-        columns.write(into, score_columns(bound, some, thresholds, len(into)))
+        if len(into):
+            columns = rules.types[rows.skill_type].columns
+            yield ResultPart(into, columns.score(_taken(rows, chosen), thresholds, len(into)))
+
+
+def _taken(rows: FactRows, chosen: Places | None) -> Facts:
+    """The facts of some rows, each taken when it is read; None for all."""
+    if chosen is None:
+        return rows.facts.__getitem__
+    return lambda digest: rows.facts[digest].take(chosen)
 
 
 def _by_thresholds(
-    rules: BoundRules, name: str, epochs: Column
-) -> Iterator[tuple[Truths | None, Thresholds]]:
-    """The rows of one type, those apart that are scored by other thresholds; None for all."""
+    rules: BoundRules, rows: FactRows, scored: Places | None
+) -> Iterator[tuple[Places | None, Thresholds]]:
+    """Rows of one type, all or some, those apart that are scored by other thresholds."""
     if not rules.pinned:
-        yield None, rules.thresholds[name]
+        yield scored, rules.thresholds[rows.skill_type]
         return
+    some = np.arange(len(rows)) if scored is None else scored
+    epochs = rows.epoch[some]
     shared: dict[tuple[tuple[str, int], ...], list[int]] = {}
     for epoch in np.unique(epochs).tolist():
-        thresholds = thresholds_at(rules.thresholds, rules.pinned, name, epoch)
+        thresholds = thresholds_at(rules.thresholds, rules.pinned, rows.skill_type, epoch)
         shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
     for items, among in shared.items():
-        yield np.isin(epochs, among), dict(items)
+        yield some[np.isin(epochs, among)], dict(items)
