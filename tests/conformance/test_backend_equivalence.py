@@ -23,6 +23,7 @@ from tallystick.formula.columns import ColumnProgram
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
 from tallystick.scoring import compiled, planner, scorer
 from tallystick.scoring.explanation import Explanation
+from tallystick.scoring.facts import extraction
 from tallystick.scoring.value import FormulaValue
 
 Patch = pytest.MonkeyPatch
@@ -150,8 +151,17 @@ def test_a_wrong_column_of_the_emission_is_seen(name: str, monkeypatch: Patch) -
     assert found == [f"skills@1.1.0: mcp_server: {name}"]
 
 
+class Truncating:
+    """NumPy, but for the rounding of decimals."""
+
+    rint = np.floor
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(np, name)
+
+
 def test_a_leak_of_floats_in_a_batch_is_seen(subject: Subject, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(np, "rint", np.floor)
+    monkeypatch.setattr(extraction, "np", Truncating())
     found = list(backend_equivalence.check(subject))
     assert [each.code for each in found] == ["readers-disagree"]
     assert found[0].where == "memos@1.0.0: memo"

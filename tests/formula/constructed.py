@@ -14,7 +14,7 @@ from formula.random_trees import Case
 
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import integer, number
-from tallystick.formula.tree import Node, cases
+from tallystick.formula.tree import Node, cases, minimum
 from tallystick.numbers.nano import NANO
 
 A, B, X, Y, Z = integer("a"), integer("b"), number("x"), number("y"), number("z")
@@ -167,6 +167,15 @@ LIMITS = [
         _LARGEST // 2,
         "proposed",
         _ends(_LARGEST // 2),
+    ),
+    Sample(
+        "a part that wraps where it is not taken",
+        Case(
+            minimum(1, cases((A <= B, 0), otherwise=(A - B) / X)),
+            ((A, Domain(0, 4096)), (B, Domain(0, 1 << 40)), (X, Domain(1, 1 << 50))),
+        ),
+        [(a, b, 5) for a in (0, 7, 4096) for b in (0, 4095, 4096, 10**12, 1 << 40, (1 << 40) - 1)],
+        ("constant", "corrected doubles"),
     ),
     Sample(
         "products that wrap",

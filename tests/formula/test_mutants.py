@@ -219,6 +219,17 @@ def reads_every_case(patch: Patch) -> None:
     patch.setattr(evaluate._Evaluator, "_cases", every)
 
 
+def takes_the_larger_of_what_wraps(patch: Patch) -> None:
+    whole = columns._larger
+
+    def larger(cell: program.Cell) -> bool | None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(columns, "_INT64", 1 << 90)
+            return whole(cell)
+
+    patch.setattr(columns, "_larger", larger)
+
+
 @attrs.frozen
 class Mutant:
     plant: Callable[[Patch], None]
@@ -243,6 +254,7 @@ MUTANTS = [
     Mutant(lets_the_last_match_win, guarded),
     Mutant(asks_columns_for_half_of_and, guarded),
     Mutant(takes_the_smaller_for_the_larger, guarded),
+    Mutant(takes_the_larger_of_what_wraps, limits),
     Mutant(forgets_that_garbage_overflows, guarded),
     Mutant(rounds_integers_half_up, ties),
     Mutant(asks_integers_for_half_of_or, guarded),

@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.formula.columns import Column
+from tallystick.governance.backtest.candidates import candidates_of
+from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.root import decide
 from tallystick.numbers.weights import Weights
+from tallystick.plugins.registry import installed
+from tallystick.records.struct_builder import Record
 from tallystick.scoring import means
 from tallystick.scoring.means import geometric_means, logarithms
+from tallystick.scoring.planner import Target, plan_of
 from tallystick.scoring.products import finished, partial, product_of
+from tallystick.scoring.scores import score_facts
+from tallystick.testing.samples import of_type
 
 WEIGHTS = (
     ["0.30", "0.30", "0.15", "0.10", "0.15"],
@@ -143,3 +150,34 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
         compiled.nano((), ones | {"quality": q, "consensus": NANO}) for q in quality.tolist()
     ]
     assert found[:4].tolist() == [0, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        "skill_types.mcp_server.base_weight=1:2:0.5",
+        "axes.policy.beta=0.3:0.7:0.2",
+        "skill_types.mcp_server.baseline=0.5:0.9:0.2",
+        "tiers.levels[3].multiplier=1:3:1",
+        "skill_types.mcp_server.gates[0].below=0:0.5:0.25",
+    ],
+)
+def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> None:
+    """A bonus depends on the base weight, which its lowered form does not read."""
+    candidates = candidates_of(["skills@1.1.0"], [parse_sweep(sweep)], installed())
+    bounds = [each.scorer.types["mcp_server"] for each in candidates]
+    thresholds = [each.scorer.thresholds["mcp_server"] for each in candidates]
+    scorer, bound = candidates[0].scorer, bounds[0]
+    asked = tuple(requirement for requirement, _ in bound.requirements)
+    records = of_type(scorer.registry.skill_types["mcp_server"], asked)[:60]
+    found = [scorer.decoder.convert(record, 1) for record in records]
+    rows = [bound.facts_of(record) for record in found if isinstance(record, Record)]
+    columns = np.array(rows, np.int64).T
+    facts = {fact.digest: column for fact, column in zip(bound.facts, columns, strict=True)}
+    plan = plan_of(Target(n, each, thresholds[n], each.shown) for n, each in enumerate(bounds))
+    for n, scores in plan.run(facts.__getitem__, len(rows)):
+        alone = [score_facts(bounds[n], row, thresholds[n]).values for row in rows]
+        for value, column in scores.columns.items():
+            exact = [NANO if (nano := each[value]) is None else nano for each in alone]
+            assert column.tolist() == exact, value.name
+    assert len(rows) > 5

@@ -274,13 +274,17 @@ class _Writer:
 
 
 def _larger(cell: Cell) -> bool | None:
-    """Whether a cell is the larger of two values, or the smaller; None if it is neither."""
+    """Whether a cell is the larger of two values, or the smaller; None if it is neither.
+
+    Outside its arm, too, each value must fit.
+    """
     if len(cell.arms) != _TWO or not isinstance(when := cell.arms[0].when, Compare):
         return None
     first, second = cell.values
     apart = add(second, first, -1)
     asked, shared = when.polynomial, content(apart)
-    if when.relation == "=" or not shared:
+    scope = cell.arms[0].scope
+    if when.relation == "=" or not shared or any(scope.size(v) >= _INT64 for v in cell.values):
         return None
     if dict(scale(asked, shared)) == apart:
         return True

@@ -33,9 +33,11 @@ class LoweredFormula:
     """A lowered form and what runs it; trees with one digest and one question share it.
 
     Attributes:
+        key: what was asked; a form may depend on the ranges of what it no longer reads.
         program: the lowered form.
     """
 
+    key: ProofKey
     program: Program
 
     @cached_property
@@ -124,7 +126,7 @@ def compile_tree(
     return Compiled(tree, proved, tuple(facts), sources)
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class ProofKey:
     """What is asked of a tree: all that a proof depends on, by digests.
 
@@ -168,6 +170,5 @@ class ProofKey:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _proved(question: ProofKey) -> LoweredFormula:
-    return LoweredFormula(
-        lower(question.tree, dict(question.facts), dict(question.published), question.requirements)
-    )
+    facts, published = dict(question.facts), dict(question.published)
+    return LoweredFormula(question, lower(question.tree, facts, published, question.requirements))

@@ -378,7 +378,7 @@ class Planner:
             self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
             for s in compiled.sources
         )
-        return self.step(("formula", compiled.tree.digest), slots, compiled.proved.columns)
+        return self.step(("formula", compiled.proved.key), slots, compiled.proved.columns)
 
     def holds(self, condition: Compiled) -> Slot:
         """Where a condition on facts holds."""
