@@ -9,6 +9,7 @@ its end; the commands of the Makefile ask for it.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,12 @@ hypothesis.settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("unhurried")
+
+# A run in the background or under nohup ignores signals, and the commands that it starts would too;
+# a handler is not passed on to them.
+for _number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 _DIGESTS = pytest.StashKey[dict[Path, str]]()
 _FOUND = pytest.StashKey[list[str]]()
