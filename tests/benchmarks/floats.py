@@ -185,7 +185,7 @@ def _table(rows: FactRows, quality: Column, emission: Column) -> pa.Table:
 
 def numpy_backtest(path: Path, candidates: Sequence[Candidate]) -> float:
     """Emissions by miner under each candidate, whose axes are computed once."""
-    scorer, places = candidates[0].scorer, dict[str, int]()
+    scorer, places = candidates[0].rules, dict[str, int]()
     totals = np.zeros((len(candidates), 1 << 16))
     for batch in batches(path, scorer):
         for name, rows in batch.types.items():
@@ -207,7 +207,7 @@ def _miners(rows: FactRows, places: dict[str, int]) -> Column:
 @cache
 def weights_of(candidate: Candidate, skill_type: str) -> tuple[float, ...]:
     """The weights of a candidate in the order of ``axes_of``."""
-    composite = candidate.scorer.types[skill_type].composite
+    composite = candidate.rules.types[skill_type].composite
     assert isinstance(composite, MeanValue)
     assert len(composite.weighed) == len(composite.inputs)
     return tuple(n / composite.weights.denominator for n in composite.weights.numerators)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from tallystick.errors import RuleSetError, TallystickError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tallystick.plugins.registry import Registry
 
@@ -95,11 +93,11 @@ def check_command(reference: str, as_json: bool) -> None:
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    path = find(reference, installed()).path
+    resolved = find(reference, installed())
     try:
         scorer = load(reference)
     except RuleSetError as error:
-        if not _is_readable(path):
+        if not resolved.is_readable:
             raise
         if as_json:
             print_json({"valid": False, **views.error(error)})
@@ -126,10 +124,6 @@ def digest_command(reference: str, as_json: bool) -> None:
         print_json({"rule_set": loaded.rule_set.reference, "digest": loaded.digest})
     else:
         click.echo(loaded.digest)
-
-
-def _is_readable(path: Path) -> bool:
-    return path.exists() and not path.is_dir() and os.access(path, os.R_OK)
 
 
 def _listed(name: str, registry: Registry) -> dict[str, Any]:

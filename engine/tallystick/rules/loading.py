@@ -52,6 +52,11 @@ class Resolved:
     name: str | None = None
     pin: str | None = None
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is something to read, a pipe too; what is wrong with it is then its own."""
+        return self.path.exists() and not self.path.is_dir() and os.access(self.path, os.R_OK)
+
 
 def load(reference: str, registry: Registry) -> LoadedRuleSet:
     """The rule set that a reference means; the top of this module lists the kinds.

@@ -60,7 +60,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def scorer_of(candidate: Candidate) -> Scorer:
-    return bind(candidate.scorer.loaded, candidate.scorer.registry)
+    return bind(candidate.rules.loaded, candidate.rules.registry)
 
 
 @cache
@@ -104,7 +104,7 @@ def nano(value: Any) -> int | None:  # noqa: ANN401  # a decimal or none
 
 
 def deciding(candidate: Candidate, result: Result) -> str | None:
-    gates = candidate.scorer.rule_set.skill_types[result.skill_type].gates
+    gates = candidate.rules.rule_set.skill_types[result.skill_type].gates
     axes = [gate.axis for gate in gates if result.axes[gate.axis] < gate.below]
     return axes[-1] if axes else None
 
@@ -121,12 +121,12 @@ def test_sums_are_those_of_scoring_one_by_one(
             records[key] += 1
             quality[key] += nano(result.quality) or 0
             emission[key] += nano(result.emission) or 0
-        assert found.types.keys() == candidates[0].scorer.types.keys()
+        assert found.types.keys() == candidates[0].rules.types.keys()
         for name, each in found.types.items():
             keys = [(name, miner.hotkey) for miner in outcome.miners]
             assert list(each.records) == [records[key] for key in keys]
             assert list(each.quality) == [quality[key] for key in keys]
-            if candidate.scorer.types[name].emission is None:
+            if candidate.rules.types[name].emission is None:
                 assert each.emission is None
             else:
                 assert list(each.emission or ()) == [emission[key] for key in keys]
@@ -179,7 +179,7 @@ def check_flip(
     if gates[0] == gates[1]:
         assert flip["gate_distance"] is None
     else:
-        rules = candidate.scorer.rule_set.skill_types[after.skill_type]
+        rules = candidate.rules.rule_set.skill_types[after.skill_type]
         axis = gates[1] or gates[0]
         limit = next(gate.below for gate in rules.gates if gate.axis == axis)
         assert flip["gate_distance"] == nano(after.axes[axis] - limit if axis else None)
@@ -187,11 +187,11 @@ def check_flip(
 
 def distance(candidate: Candidate, before: Result, after: Result) -> int | None:
     """To the nearest of the thresholds between the two tiers."""
-    tiers = candidate.scorer.types[after.skill_type].tiers
+    tiers = candidate.rules.types[after.skill_type].tiers
     if tiers is None or before.tier == after.tier:
         return None
     came, went = tiers.levels.index(before.tier or ""), tiers.levels.index(after.tier or "")
-    thresholds = candidate.scorer.thresholds[after.skill_type]
+    thresholds = candidate.rules.thresholds[after.skill_type]
     crossed = [thresholds[name] for name in tiers.cuts[min(came, went) : max(came, went)]]
     quality = nano(after.quality) or 0
     return min((quality - each for each in crossed), key=abs)
@@ -254,7 +254,7 @@ def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
         found = next(scorer_of(swept).score_many([line]))
         if isinstance(found, Reject) or found.quality is None:
             continue
-        bound = swept.scorer.types[found.skill_type]
+        bound = swept.rules.types[found.skill_type]
         record = scorer_of(swept).decoder.decode(line.rstrip(b"\n"), 1)
         facts = dict(zip((f.digest for f in bound.facts), bound.facts_of(record), strict=True))
         axes: dict[str, int] = {}

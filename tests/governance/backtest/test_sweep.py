@@ -112,25 +112,25 @@ def test_a_candidate_is_the_rule_set_that_a_file_would_be(tmp_path: Path) -> Non
     text = load("skills@1.0.0", registry).text.replace("\nbeta = 0.5 ", "\nbeta = 0.70 ")
     (tmp_path / "by_hand.toml").write_text(text)
     by_hand = load(str(tmp_path / "by_hand.toml"), registry)
-    assert swept[1].identity.digest == swept[1].scorer.digest == by_hand.digest
+    assert swept[1].identity.digest == swept[1].rules.digest == by_hand.digest
     assert swept[1].name == "skills@1.0.0[axes.policy.beta=0.7]"
-    assert swept[1].scorer.rule_set == by_hand.rule_set
+    assert swept[1].rules.rule_set == by_hand.rule_set
 
 
 def test_the_weight_of_an_axis_changes_in_every_type_that_weighs_it() -> None:
     sweep = parse_sweep("axes.shell_coverage.weight=0.4:0.4:0.1")
     baseline, swept = candidates_of(["skills@1.0.0"], [sweep], installed())
-    for name, rules in swept.scorer.rule_set.skill_types.items():
+    for name, rules in swept.rules.rule_set.skill_types.items():
         if "shell_coverage" in rules.weights:
             assert str(rules.weights["shell_coverage"]) == "0.4"
         else:
-            assert rules == baseline.scorer.rule_set.skill_types[name]
+            assert rules == baseline.rules.rule_set.skill_types[name]
 
 
 def test_two_weights_of_one_type_are_both_as_given() -> None:
     sweeps = ["axes.policy.weight=0.2:0.2:1", "skill_types.declarative.weights.evidence=0.3:0.3:1"]
     swept = candidates_of(["skills@1.0.0"], [parse_sweep(s) for s in sweeps], installed())[1]
-    weights = swept.scorer.rule_set.skill_types["declarative"].weights
+    weights = swept.rules.rule_set.skill_types["declarative"].weights
     assert (str(weights["policy"]), str(weights["evidence"])) == ("0.2", "0.3")
     assert sum(weights.values()) == 1
 

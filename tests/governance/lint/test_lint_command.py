@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,15 @@ def test_a_file_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
     assert "a rule-set file that can be read" in message_of(
         run("rules", "lint", tmp_path / "x.toml")
     )
+
+
+@pytest.mark.parametrize("command", ["check", "lint"])
+def test_a_rule_set_in_a_pipe_is_judged_as_one_in_a_file(tmp_path: Path, command: str) -> None:
+    pipe, broken = tmp_path / "pipe.toml", "[rule_set]\nname = 3\n"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_text, args=(broken,))
+    writing.start()
+    found = run("rules", command, pipe)
+    writing.join()
+    assert found.status == 1
+    assert "found 3, expected" in found.out + found.err

@@ -105,7 +105,7 @@ class BatchCounter:
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         """Plan every type of the baseline."""
-        self._sets = {name: comparison_set(candidates, name) for name in candidates[0].scorer.types}
+        self._sets = {name: comparison_set(candidates, name) for name in candidates[0].rules.types}
 
     def count(self, batch: FactBatch, into: Aggregate, on_flips: OnFlips | None = None) -> None:
         """Add what is counted of a batch to an aggregate; its flips go to ``on_flips``."""

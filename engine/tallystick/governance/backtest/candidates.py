@@ -36,11 +36,11 @@ class Candidate:
 
     Attributes:
         identity: which it is.
-        scorer: the rule set, bound.
+        rules: the rule set, bound.
     """
 
     identity: Identity
-    scorer: BoundRules
+    rules: BoundRules
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ def _check_count(count: int) -> None:
 def _check_types(candidates: Sequence[Candidate]) -> None:
     baseline = candidates[0]
     for candidate in candidates[1:]:
-        if not candidate.scorer.types.keys() & baseline.scorer.types.keys():
+        if not candidate.rules.types.keys() & baseline.rules.types.keys():
             raise TallystickError(
                 f"found no skill type that both {baseline.name} and {candidate.name} have, "
                 "expected rule sets that can be compared"

@@ -113,7 +113,7 @@ def count_chunks(
     """
     flips = on_flips is not None
     function = PortableFunction(
-        lambda: CountingSpec(tuple(ScorerSpec.of(each.scorer) for each in candidates), flips),
+        lambda: CountingSpec(tuple(ScorerSpec.of(each.rules) for each in candidates), flips),
         # this process adds each chunk where it belongs, which saves the merge
         ChunkCounting(candidates, flips=flips, into=into),
     )

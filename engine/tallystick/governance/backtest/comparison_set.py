@@ -127,11 +127,11 @@ class AcceptanceGroup:
     """Candidates that accept the same records of a type.
 
     Attributes:
-        scorer: the first of them, which validates the records for all.
+        rules: the first of them, which validate the records for all.
         plan: how they score.
     """
 
-    scorer: BoundRules
+    rules: BoundRules
     plan: Plan
 
 
@@ -157,7 +157,7 @@ class ComparisonSet:
         self, group: AcceptanceGroup, rows: FactRows, tallies: Mapping[int, Tally]
     ) -> Truths | None:
         """Which rows the candidates of a group accept, None for all; the others are counted."""
-        valid, rejects = judged(rows, group.scorer)
+        valid, rejects = judged(rows, group.rules)
         codes = Counter(reject.code for reject in rejects)
         missed = int(np.count_nonzero(valid & ~rows.answered))
         for work in group.plan.works:
@@ -170,18 +170,18 @@ class ComparisonSet:
 def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:
     """A type of the baseline under all candidates that have it."""
     bounds = {
-        place: each.scorer.types[name]
+        place: each.rules.types[name]
         for place, each in enumerate(candidates)
-        if name in each.scorer.types
+        if name in each.rules.types
     }
-    thresholds = {place: candidates[place].scorer.thresholds[name] for place in bounds}
+    thresholds = {place: candidates[place].rules.thresholds[name] for place in bounds}
     alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
     for place, bound in bounds.items():
         alike.setdefault(_acceptance(bound), {})[place] = bound
     gates = {gate.axis for gate in bounds[0].quality.gates}
     groups = tuple(
         AcceptanceGroup(
-            candidates[min(group)].scorer,
+            candidates[min(group)].rules,
             plan_of(_target(p, bound, thresholds[p], gates) for p, bound in group.items()),
         )
         for group in alike.values()

@@ -97,9 +97,9 @@ def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
     Raises:
         StateError: the rule set has no epochs.
     """
-    rules = state_rules_of(candidate.scorer)
+    rules = state_rules_of(candidate.rules)
     rules.epochs  # noqa: B018  # said at once that there are none
-    run = _Replay(place, candidate.scorer, rules, calendar, on_epoch)
+    run = _Replay(place, candidate.rules, rules, calendar, on_epoch)
     for epoch, parts in _by_epoch(reader, calendar):
         run.close(epoch, parts)
     return run.outcome(miners)

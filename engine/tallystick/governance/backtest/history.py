@@ -72,9 +72,9 @@ def wanted_by(
     """The facts that some candidates read, and some fields."""
     wanted: dict[str, set[str]] = {}
     for candidate in candidates:
-        for name, bound in candidate.scorer.types.items():
+        for name, bound in candidate.rules.types.items():
             wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
-    return FactsWanted(catalog_of(candidates[0].scorer.registry), wanted, fields)
+    return FactsWanted(catalog_of(candidates[0].rules.registry), wanted, fields)
 
 
 @attrs.frozen(eq=False)

@@ -53,7 +53,7 @@ def replays(
     miners = tuple(miner.hotkey for miner in outcome.miners)
     function = PortableFunction(
         lambda: ReplaySpec(
-            tuple(ScorerSpec.of(each.scorer) for each in candidates),
+            tuple(ScorerSpec.of(each.rules) for each in candidates),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,

@@ -112,7 +112,7 @@ def outcome_of(  # noqa: PLR0913  # as above
 
 
 def _check_types(reader: Reader, candidates: Sequence[Candidate], aggregate: Aggregate) -> None:
-    types = candidates[0].scorer.types
+    types = candidates[0].rules.types
     if not any(aggregate.records[name] for name in types):
         held = ", ".join(sorted(aggregate.records)) or "no good record"
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def report(reference: str | Path, registry: Registry | None = None) -> Report:
     try:
         loaded = load(str(reference), known)
     except RuleSetError as error:
-        if not _is_readable(str(reference), known):
+        if not find(str(reference), known).is_readable:
             raise
         return Report(_in_order(list(unloaded(error.problems))), loaded=False)
     try:
@@ -108,8 +107,3 @@ def _placed(check: Check, found: Finding, loaded: LoadedRuleSet) -> Diagnostic:
 
 def _in_order(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(findings, key=lambda f: (f.line, f.path, f.code, f.message)))
-
-
-def _is_readable(reference: str, registry: Registry) -> bool:
-    path = find(reference, registry).path
-    return path.is_file() and os.access(path, os.R_OK)
