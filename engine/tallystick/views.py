@@ -106,7 +106,8 @@ def epoch(found: ClosedEpoch) -> View:
 
 def group(found: Group) -> View:
     """The group of a dispatch."""
-    return {"primaries": list(found.primaries), "auditors": list(found.auditors)}
+    members = {"primaries": list(found.primaries), "auditors": list(found.auditors)}
+    return {**members, "consensus": found.consensus}
 
 
 def weights(found: Weights) -> View:

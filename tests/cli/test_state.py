@@ -62,10 +62,10 @@ def test_the_board_is_everyone_who_is_selectable(subnet: Subnet) -> None:
     ] == ["hk-1"]
 
 
-def test_a_group_is_two_lists(subnet: Subnet) -> None:
+def test_a_group_is_two_lists_and_whether_there_is_a_consensus(subnet: Subnet) -> None:
     selected = ("groups", "select", PYTHON, "--round", "1", "--seed", "x")
     found = subnet.do(*selected, "--json").json()
-    assert found == {"primaries": ["hk-1", "hk-2"], "auditors": []}
+    assert found == {"primaries": ["hk-1", "hk-2"], "auditors": [], "consensus": False}
     assert subnet.do(*selected).out == "primaries  hk-1, hk-2\nauditors   none\nconsensus  off\n"
 
 

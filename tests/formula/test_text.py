@@ -125,12 +125,12 @@ def test_every_reader_has_its_text(reader: str, text: str) -> None:
     [
         (Fraction(0), "0"),
         (Fraction(1, 2), "0.5"),
-        (Fraction(-1, 8), "−0.125"),
+        (Fraction(-1, 8), "-0.125"),
         (Fraction(5, 4), "1.25"),
         (Fraction(1, 10**9), "0.000000001"),
         (Fraction(120), "120"),
         (Fraction(1, 3), "1/3"),
-        (Fraction(-7, 6), "−7/6"),
+        (Fraction(-7, 6), "-7/6"),
     ],
 )
 def test_a_number_is_a_decimal_where_it_ends(value: Fraction, text: str) -> None:

@@ -28,7 +28,7 @@ Leaf = Callable[[Node], str]
 
 
 def decimal_text(value: Fraction) -> str:
-    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``2/3``."""
+    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII."""
     rest, places = value.denominator, 0
     for prime in (2, 5):
         power = 0
@@ -36,10 +36,15 @@ def decimal_text(value: Fraction) -> str:
             rest, power = rest // prime, power + 1
         places = max(places, power)
     if rest != 1:
-        return f"{value.numerator}/{value.denominator}".replace("-", "−")
+        return f"{value.numerator}/{value.denominator}"
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     whole = f"{digits[:-places]}.{digits[-places:]}" if places else digits
-    return ("−" if value < 0 else "") + whole
+    return ("-" if value < 0 else "") + whole
+
+
+def _in_formula(value: Fraction) -> str:
+    """A number as it stands among signs, with a minus sign of its own (U+2212)."""
+    return decimal_text(value).replace("-", "−")
 
 
 def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
@@ -130,7 +135,7 @@ class _Writer:
         first = node.args[0] if node.args else node
         match node.op:
             case "const":
-                text = decimal_text(value_of(node))
+                text = _in_formula(value_of(node))
                 return f"({text})" if "/" in text and outer >= _PRECEDENCE["mul"] else text
             case "label":
                 return str(node.data[0])
@@ -170,7 +175,7 @@ class _Writer:
             position = value_of(right)
             if position in range(len(options)):
                 return f"{self._name(choice)} {sign} {options[int(position)]}"
-            return f"rank({self._name(choice)}) {sign} {decimal_text(position)}"
+            return f"rank({self._name(choice)}) {sign} {_in_formula(position)}"
         if right.op == "rank":
             return f"{self._name(choice)} {sign} {self._name(right.args[0])}"
         return f"rank({self._name(choice)}) {sign} {self.write(right, _PRECEDENCE['eq'] + 1)}"
