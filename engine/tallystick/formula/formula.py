@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
@@ -57,7 +58,7 @@ class Parameters:
         return param(name)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Formula:
     """A formula under its name.
 
@@ -85,7 +86,7 @@ class Formula:
     high: Fraction
     applies: Node | None = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The identity of the meaning: ``sha256:`` and the Merkle hash of the tree."""
         if self.applies is None:

@@ -52,6 +52,8 @@ MAX_POWER = 8
 MAX_DIGITS = 100
 """The longest numerator or denominator of a number."""
 LARGEST = 10**MAX_DIGITS
+_BINDINGS = 1 << 7
+"""So many bindings of a tree are remembered: candidates of a back-test share most of them."""
 
 Data = tuple["str | int | Data", ...]
 
@@ -103,6 +105,19 @@ class Node:
             return self.args[0].digest
         form = [self.op, _listed(self.data), [a.digest for a in self.args]]
         return hashlib.sha256(canonical_bytes(form)).hexdigest()
+
+    @cached_property
+    def by_operator(self) -> Mapping[str, tuple[Node, ...]]:
+        """The distinct nodes below and with this one by operator, in order of first use."""
+        found: dict[str, list[Node]] = {}
+        for node in walk(self):
+            found.setdefault(node.op, []).append(node)
+        return {op: tuple(nodes) for op, nodes in found.items()}
+
+    @cached_property
+    def bindings(self) -> dict[tuple[Fraction, ...], Node]:
+        """Trees that this one is with some values of its parameters, as `bind` remembers them."""
+        return {}
 
     @property
     def unlabelled(self) -> Node:
@@ -295,7 +310,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 def leaves(node: Node, op: str) -> list[Node]:
     """The distinct nodes of one operator, in order of first use."""
-    return [n for n in walk(node) if n.op == op]
+    return list(node.by_operator.get(op, ()))
 
 
 def names(node: Node, op: str) -> tuple[str, ...]:
@@ -316,10 +331,18 @@ def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
     Raises:
         FormulaError: a parameter has no value.
     """
-    missing = [name for name in names(node, "param") if name not in values]
+    read = names(node, "param")
+    missing = [name for name in read if name not in values]
     if missing:
         raise FormulaError(f"found no value for the parameters {', '.join(missing)}")
-    return _bound(node, values, {})
+    if not read:
+        return node
+    key = tuple(values[name] for name in read)
+    if key not in node.bindings:
+        if len(node.bindings) >= _BINDINGS:
+            node.bindings.clear()
+        node.bindings[key] = _bound(node, values, {})
+    return node.bindings[key]
 
 
 def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) -> Node:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import attrs
 import msgspec
@@ -24,7 +24,9 @@ from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
 from tallystick.records.strict_json import check, parse, whole
 from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
-from tallystick.records.validator import RecordValidator
+
+if TYPE_CHECKING:
+    from tallystick.records.validator import RecordValidator
 
 MISSED = "missed_deadline"
 """The event that lets a record be without submission and checks."""
@@ -65,6 +67,8 @@ class _Known:
 
     @cached_property
     def validator(self) -> RecordValidator:
+        from tallystick.records.validator import RecordValidator  # noqa: PLC0415  # as above
+
         return RecordValidator(self.schema)
 
     @cached_property

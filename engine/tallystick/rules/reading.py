@@ -63,7 +63,15 @@ def read_text(text: str, path: Path, registry: Registry) -> LoadedRuleSet:
     Raises:
         RuleSetError: something in it is wrong; ``problems`` holds all that was found.
     """
-    document = parse(text, str(path))
+    return read_document(parse(text, str(path)), text, path, registry)
+
+
+def read_document(document: Document, text: str, path: Path, registry: Registry) -> LoadedRuleSet:
+    """The rule set that a document is; ``text`` is that of its file.
+
+    Raises:
+        RuleSetError: as `read_text`.
+    """
     rule_set, findings = _validated(document, registry)
     if rule_set is None or findings:
         raise RuleSetError(problems(findings, str(path), document.positions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Collection
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,9 @@ from tallystick import resources
 from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    import jsonschema_rs
 
     from tallystick.rules.toml import KeyPath
 
@@ -57,6 +60,8 @@ class Validation:
 
 def validate(data: Mapping[str, Any]) -> Validation:
     """What the schema says of the tables of a document."""
+    if _is_sound(data):
+        return Validation((), (), ())
     findings: list[Finding] = []
     unknown: list[KeyPath] = []
     broken: list[KeyPath] = []
@@ -93,7 +98,7 @@ class Declared:
 
 
 def sound_part(
-    data: Mapping[str, Any], unknown: Iterable[KeyPath], broken: Iterable[KeyPath]
+    data: Mapping[str, Any], unknown: Collection[KeyPath], broken: Collection[KeyPath]
 ) -> Mapping[str, Any] | None:
     """The tables of a faulty document without unknown keys and without what holds broken values.
 
@@ -104,6 +109,8 @@ def sound_part(
     Returns:
         None when a section is broken without which nothing can be checked.
     """
+    if not unknown and not broken:
+        return data
     leave_out = {_entry(path) for path in broken}
     if None in leave_out:
         return None
@@ -185,6 +192,46 @@ def _validator() -> Any:  # noqa: ANN401  # jsonschema ships no types
     )
 
     return Draft202012Validator(_schema())
+
+
+def _is_sound(data: Mapping[str, Any]) -> bool:
+    """Whether a document surely follows the schema.
+
+    Most do, and jsonschema, which tells why another does not, takes longer to import than
+    everything else that is done with a document.
+    """
+    try:
+        return bool(_quick_validator().is_valid(data))
+    except ValueError:
+        return False  # a number that is none
+
+
+@cache
+def _quick_validator() -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs  # noqa: PLC0415  # as below
+
+    return jsonschema_rs.Draft202012Validator(
+        _with_whole_numbers(_schema()), keywords={"wholeNumber": _WholeNumber}
+    )
+
+
+def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the schema
+    """The schema in which ``1.0`` is no integer: jsonschema tells an integer by its Python type."""
+    if isinstance(schema, dict):
+        part = {key: _with_whole_numbers(value) for key, value in schema.items()}
+        return {**part, "wholeNumber": True} if schema.get("type") == "integer" else part
+    return schema
+
+
+class _WholeNumber:
+    """The keyword of a number that is written without a fraction."""
+
+    def __init__(self, parent: object, value: object, path: object) -> None:
+        pass
+
+    def validate(self, instance: object) -> None:
+        if type(instance) is not int:
+            raise ValueError(instance)
 
 
 def _keys(table: object) -> frozenset[str]:

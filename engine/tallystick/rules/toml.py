@@ -53,6 +53,11 @@ class Document:
     positions: Positions
     unusable: Mapping[KeyPath, object]
 
+    @classmethod
+    def of(cls, data: Mapping[str, Any], positions: Positions) -> Document:
+        """The document that has some tables."""
+        return cls(data, positions, dict(_unusable(data, ())))
+
 
 def parse(text: str, file: str) -> Document:
     """The document in the text of a file; ``file`` is named in errors.
@@ -65,7 +70,7 @@ def parse(text: str, file: str) -> Document:
         positions = scan(text)
     except TooDeepError as error:
         raise _refusal(file, error.line, "", f"at most {DEEPEST} levels of nesting") from None
-    return Document(data, positions, dict(_unusable(data, ())))
+    return Document.of(data, positions)
 
 
 def _load(text: str, file: str) -> dict[str, Any]:

@@ -7,12 +7,16 @@ the schema does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
+from pathlib import Path
+
+import attrs
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
@@ -41,6 +45,10 @@ UNIT = Domain(0, NANO)
 ONE = Domain(NANO, NANO, NANO)
 """The range of a factor that does not apply."""
 _INT64 = 1 << 63
+_FORMULAS = 1 << 11
+"""So many formulas with their parameters are remembered."""
+_FACTS = 1 << 12
+"""So many ranges of facts are remembered: those of some hundred skill types."""
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
@@ -196,7 +204,8 @@ class _Binding:
         with self._placed(path, name):
             for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
-                    self.domains[fact.digest] = narrow(fact, domain_of(fact, self.schema))
+                    asked = _AskedOf(self.skill_type.schema, fact.digest, fact)
+                    self.domains[fact.digest] = _domain(asked)
                     self.facts.append(fact)
 
     @contextmanager
@@ -243,17 +252,27 @@ class _Binding:
         parameters: Mapping[str, Decimal],
         published: Mapping[str, Domain],
     ) -> Compiled:
+        reads_facts = formula.kind in ("axis", "factor")
         with self._placed(path, formula.name):
-            tree = bind(formula.tree, exact(parameters))
-            reads_facts = formula.kind in ("axis", "factor")
-            compiled = compile_tree(
-                tree,
-                self.domains if reads_facts else {},
-                published,
-                self.conditions if reads_facts else (),
+            return _compiled(
+                _AskedFormula(
+                    formula,
+                    tuple(parameters.items()),
+                    tuple((name, published[name]) for name in formula.published),
+                    self._scope if reads_facts else None,
+                )
             )
-            _check_range(formula, compiled)
-        return compiled
+
+    @cached_property
+    def _scope(self) -> _Scope:
+        """What is known of records; every fact is gathered by then."""
+        return _Scope(
+            self.skill_type.schema,
+            tuple(self.domains),
+            tuple(requirement.digest for requirement in self.requirements),
+            self.domains,
+            self.conditions,
+        )
 
     def _task_requirements(self) -> Iterator[TaskRequirement]:
         for requirement in self.requirements:
@@ -302,6 +321,54 @@ class _Binding:
                 yield read[name]
         formula = self.registry.formulas[rules.formula]
         yield self._value("emission", ("emission", "formula"), formula, rules.parameters, read)
+
+
+@attrs.frozen(cache_hash=True)
+class _Scope:
+    """What formulas know of records: their facts, which have ranges, and what they require."""
+
+    schema: Path
+    facts: tuple[str, ...]
+    requirements: tuple[str, ...]
+    domains: Mapping[str, Domain] = attrs.field(eq=False)
+    conditions: Sequence[Node] = attrs.field(eq=False)
+
+
+@attrs.frozen
+class _AskedFormula:
+    """A formula with its parameters, and the ranges of what it reads."""
+
+    formula: Formula
+    parameters: tuple[tuple[str, Decimal], ...]
+    published: tuple[tuple[str, Domain], ...]
+    scope: _Scope | None
+
+
+@lru_cache(maxsize=_FORMULAS)
+def _compiled(asked: _AskedFormula) -> Compiled:
+    """A formula that is proved; remembered, as candidates of a back-test share most of theirs."""
+    tree = bind(asked.formula.tree, exact(dict(asked.parameters)))
+    domains, conditions = (
+        ({}, ()) if asked.scope is None else (asked.scope.domains, asked.scope.conditions)
+    )
+    compiled = compile_tree(tree, domains, dict(asked.published), conditions)
+    _check_range(asked.formula, compiled)
+    return compiled
+
+
+@attrs.frozen
+class _AskedOf:
+    """A fact of the records of one schema."""
+
+    schema: Path
+    digest: str
+    fact: Node = attrs.field(eq=False)
+
+
+@lru_cache(maxsize=_FACTS)
+def _domain(asked: _AskedOf) -> Domain:
+    """The range of a fact; remembered, as candidates of a back-test ask for the same ones."""
+    return narrow(asked.fact, domain_of(asked.fact, load_schema(asked.schema)))
 
 
 def reads_answer(fact: Node) -> bool:

@@ -20,7 +20,6 @@ from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules
-from tallystick.scoring.explanation import Explanation, explain
 from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from tallystick.records.decoding import Decoded, Item
     from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.executors.executor import Executor
+    from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.facts.results import Scoring
     from tallystick.scoring.receipt import Progress, Receipt
 
@@ -224,6 +224,8 @@ class Scorer(BoundRules):
         Raises:
             RecordError: the record cannot be scored.
         """
+        from tallystick.scoring.explanation import Explanation, explain  # noqa: PLC0415  # rarely
+
         found = self._decoded(record, line)
         reference = self.rule_set.reference
         if isinstance(found, MissedDeadline):

@@ -16,9 +16,9 @@ from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
 from tallystick.numbers.text import numbered
 from tallystick.rules.loading import load
-from tallystick.rules.reading import LoadedRuleSet, read_text
+from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import unstructure
-from tallystick.rules.toml import decimal_text, parse
+from tallystick.rules.toml import Document, decimal_text, parse
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import Scorer, bind
 
@@ -131,12 +131,12 @@ def _swept(
         changes = tuple(Change(path, decimal_text(value)) for path, value in point)
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
-        text = document_text(changed(data, point))
+        tables = changed(data, point)
+        document = Document.of(tables, baseline.positions)
         try:
-            loaded = read_text(text, baseline.path, registry)
+            loaded = read_document(document, document_text(tables), baseline.path, registry)
         except RuleSetError as error:
             raise _renamed(error, name) from None
-        loaded = attrs.evolve(loaded, positions=baseline.positions)
         yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
 
 
