@@ -34,6 +34,7 @@ COMMANDS = [
     ("rules", "digest"),
     ("rules", "lint"),
     ("rules", "prove"),
+    ("rules", "set"),
     ("plugins", "check"),
     ("plugins", "list"),
     ("plugins", "new"),

@@ -1,4 +1,4 @@
-"""``tallystick rules``: list, show, check, digest, lint, prove and compare rule sets."""
+"""``tallystick rules``: list, show, check, digest, lint, prove, compare and edit rule sets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tallystick import views
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_prove import prove_command
+from tallystick.cli.rules_set import set_command
 from tallystick.cli.shown import as_json, print_json
 from tallystick.errors import RuleSetError, TallystickError
 
@@ -24,7 +25,7 @@ argument = click.argument("reference", metavar="RULES")
 
 @click.group()
 def rules() -> None:
-    """Rule sets: list, show, check, digest, lint, prove, diff.
+    """Rule sets: list, show, check, digest, lint, prove, diff, set.
 
     RULES is name@version, a path, or a sha256: digest; the first two can be pinned to a digest
     with @sha256:….
@@ -38,6 +39,9 @@ rules.add_command(lint_command)
 
 
 rules.add_command(prove_command)
+
+
+rules.add_command(set_command)
 
 
 @rules.command("list")

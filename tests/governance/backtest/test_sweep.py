@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.candidates import candidates_of, document_text
-from tallystick.governance.backtest.sweep import changed, parse_sweep, points, rescaled
+from tallystick.governance.backtest.sweep import parse_sweep, points
 from tallystick.plugins.registry import installed
+from tallystick.rules.edit import edits, rescaled
 from tallystick.rules.loading import load
 from tallystick.rules.reading import read_text
 from tallystick.rules.toml import parse
@@ -164,8 +165,8 @@ def test_a_path_or_weight_that_cannot_be_is_refused(sweep: str, message: str) ->
 
 def test_a_weight_that_nothing_has_is_not_proposed() -> None:
     unweighed = {"axes": {"cost": {}}, "skill_types": {"work": {"composite": "a/b@1"}}}
-    with pytest.raises(TallystickError, match=r"expected a number of the rule set$"):
-        changed(unweighed, (("axes.cost.weight", Decimal("0.1")),))
+    with pytest.raises(TallystickError, match=r"expected a value of the rule set$"):
+        edits(unweighed, (("axes.cost.weight", Decimal("0.1")),))
 
 
 def test_a_value_that_does_not_load_says_which() -> None:

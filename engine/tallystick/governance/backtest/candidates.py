@@ -13,8 +13,9 @@ import attrs
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
-from tallystick.governance.backtest.sweep import Point, Sweep, changed, points
+from tallystick.governance.backtest.sweep import Point, Sweep, points
 from tallystick.numbers.text import numbered
+from tallystick.rules.edit import edited, edits
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import unstructure
@@ -131,7 +132,7 @@ def _swept(
         changes = tuple(Change(path, decimal_text(value)) for path, value in point)
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
-        tables = changed(data, point)
+        tables = edited(data, edits(data, point))
         document = Document.of(tables, baseline.positions)
         try:
             loaded = read_document(document, document_text(tables), baseline.path, registry)

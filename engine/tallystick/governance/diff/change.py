@@ -12,7 +12,7 @@ from tallystick.formula.text import lines
 from tallystick.rules.digest import used_formulas
 from tallystick.rules.model import RuleSet, Silence
 from tallystick.rules.structure import unstructure
-from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.bound_rules import BoundRules
 
 Kind = Literal["added", "removed", "changed"]
 _EMPTY = "{}"
@@ -70,7 +70,7 @@ def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
     return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
 
 
-def formula_changes(old: Scorer, new: Scorer) -> tuple[FormulaChange, ...]:
+def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ...]:
     """Every formula that only one rule set uses, or that means something else, in name order."""
     before, after = (_formulas(each) for each in (old, new))
     found = []
@@ -82,8 +82,8 @@ def formula_changes(old: Scorer, new: Scorer) -> tuple[FormulaChange, ...]:
     return tuple(found)
 
 
-def _formulas(scorer: Scorer) -> Mapping[str, Formula]:
-    return {name: scorer.registry.formulas[name] for name in used_formulas(scorer.rule_set)}
+def _formulas(rules: BoundRules) -> Mapping[str, Formula]:
+    return {name: rules.registry.formulas[name] for name in used_formulas(rules.rule_set)}
 
 
 def _lines(formula: Formula | None) -> tuple[str, ...]:

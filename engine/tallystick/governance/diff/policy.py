@@ -69,6 +69,15 @@ def raised(old: str, new: str) -> Level:
     return Level.PATCH if "-" in old and "-" not in new else Level.NONE
 
 
+def successor(version: str, level: Level) -> str:
+    """The next version that raises a part of another; a pre-release counts as its version."""
+    parts = _parts(version)
+    if level is not Level.NONE:
+        place = Level.MAJOR - level
+        parts = [*parts[:place], parts[place] + 1, *(0 for _ in parts[place + 1 :])]
+    return ".".join(map(str, parts))
+
+
 def _parts(version: str) -> list[int]:
     return [int(part) for part in version.partition("-")[0].split(".")]
 

@@ -1,0 +1,47 @@
+"""``tallystick rules set``: a rule set with other values, as a file with a raised version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import click
+
+from tallystick.cli.shown import as_json, print_json
+
+
+@click.command("set")
+@click.argument("reference", metavar="RULES")
+@click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write."
+)
+@as_json
+def set_command(reference: str, assignments: tuple[str, ...], output: Path, as_json: bool) -> None:
+    """Write RULES with other values to a file; every other byte is kept, comments too.
+
+    PATH is that of a value in the file, as --sweep takes it: axes.policy.beta,
+    tiers.levels[3].multiplier, or axes.policy.weight for the weight of an axis in every type. When
+    a weight changes, the others of the type are scaled so that they sum to exactly 1. The version
+    is raised as far as the change needs, unless rule_set.version is among the values.
+    """
+    from tallystick.governance.revision import parse_assignment, revise  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    found = revise(load(reference), map(parse_assignment, assignments))
+    found.write(output)
+    new = found.loaded
+    if as_json:
+        print_json(
+            {
+                "old": found.old,
+                "rule_set": new.rule_set.reference,
+                "digest": new.digest,
+                "needed": str(found.needed),
+                "changes": [attrs.asdict(change) for change in found.changes],
+                "file": str(output),
+            }
+        )
+        return
+    lines = [f"{change.path}: {change.old} → {change.new}" for change in found.changes]
+    click.echo("\n".join([f"{new.rule_set.reference}  {new.digest}", *lines, str(output)]))

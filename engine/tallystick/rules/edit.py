@@ -1,0 +1,272 @@
+"""Edits of a rule-set file: values put at paths, in its tables or in its text.
+
+PATH is
+
+- the dotted path of a value that the file has, such as ``axes.policy.beta``,
+  ``skill_types.rag_knowledge.gates[0].below`` or ``tiers.levels[3].multiplier``;
+- ``skill_types.TYPE.weights.AXIS``: the weight of an axis in one type;
+- ``axes.AXIS.weight``: the weight of an axis in every type that weighs it, unless the axis has a
+  parameter of that name.
+
+Weights sum to exactly 1. When some of a type change, the others are scaled in proportion, in
+thousandths: each gets the whole part of its share, and what is left over goes, a thousandth each,
+to those with the largest remainders; of equal ones to the first by name. A weight of 0 stays 0.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tallystick.errors import TallystickError
+from tallystick.rules.findings import dotted, nearest
+from tallystick.rules.toml import NUMBER, KeyPath, decimal_text, is_usable, parse
+
+if TYPE_CHECKING:
+    from tomlkit.items import Item
+
+THOUSAND = 10**3
+"""Weights have at most three decimals."""
+
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\")"
+_PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[[0-9]+\])*")
+_PART = re.compile(r"\[([0-9]+)\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+
+Data = Mapping[str, Any]
+"""The tables of a rule-set file, numbers as decimals or whole."""
+Value = Decimal | int | str | bool
+"""A number, a text or a switch."""
+Edits = Mapping[KeyPath, Value]
+"""What stands where, by the keys and indices that lead there."""
+
+
+def is_path(text: str) -> bool:
+    """Whether a text can be a path at all."""
+    return _PATH.fullmatch(text) is not None
+
+
+def read_number(text: str) -> Decimal | None:
+    """The number that a text is: plain, with at most nine decimal places; None if it is none."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return number if is_usable(number) else None
+
+
+def read_value(data: Data, path: str, text: str) -> Value:
+    """The value that a text is at a path: of the kind of the value that is there.
+
+    Raises:
+        TallystickError: the path leads to no value, or the text is none of its kind.
+    """
+    if _weighed(data, path):
+        return _number(path, text)
+    match _value_at(data, path):
+        case bool():
+            if text not in ("true", "false"):
+                raise TallystickError(f"found {text!r} for {path}, expected true or false")
+            return text == "true"
+        case str():
+            return text
+    return _number(path, text)
+
+
+def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Value]:
+    """What has to stand where for some values to be at their paths, rescaled weights included.
+
+    Raises:
+        TallystickError: a path leads to no value, or to one of another kind; or weights cannot be
+            scaled.
+    """
+    found: dict[KeyPath, Value] = {}
+    weights: dict[str, dict[str, Decimal]] = defaultdict(dict)
+    for path, value in values:
+        of_types = _weighed(data, path)
+        for skill_type, axis in of_types:
+            if axis in weights[skill_type]:
+                raise TallystickError(
+                    f"found {path} beside another change of the weight of {axis} in {skill_type}, "
+                    "expected one"
+                )
+            weights[skill_type][axis] = Decimal(value)
+        if not of_types:
+            if _keys(path) in found:
+                raise TallystickError(f"found two values for {path}, expected one")
+            found[_keys(path)] = _kept_whole(data, path, value)
+    for skill_type, fixed in weights.items():
+        before = data["skill_types"][skill_type]["weights"]
+        for axis, weight in rescaled(before, fixed, skill_type).items():
+            found["skill_types", skill_type, "weights", axis] = weight
+    return found
+
+
+def edited(data: Data, changes: Edits) -> dict[str, Any]:
+    """The tables of a rule-set file with other values."""
+    found: dict[str, Any] = copy.deepcopy(dict(data))
+    for (*outer, last), value in changes.items():
+        place: Any = found
+        for key in outer:
+            place = place[key]
+        place[last] = value
+    return found
+
+
+def edited_text(text: str, changes: Edits) -> str:
+    """The text of a rule-set file with other values; every other byte, comments too, is kept."""
+    import tomlkit  # noqa: PLC0415  # 40 ms that only an edit needs
+
+    data, document = parse(text, "").data, tomlkit.parse(text)
+    for (*outer, last), value in changes.items():
+        place: Any = document
+        known: Any = data
+        for key in outer:
+            place, known = place[key], known[key]
+        if known[last] != value:
+            place[last] = _item(value, place[last])
+    written = document.as_string()
+    if parse(written, "").data != edited(data, changes):
+        raise AssertionError(f"an edit of {', '.join(map(dotted, changes))} that says other values")
+    return written
+
+
+def _item(value: Value, before: object) -> Item:
+    """The value as an item in the place of another, with its comment in the same column."""
+    import tomlkit  # noqa: PLC0415  # as above
+    from tomlkit.items import Item  # noqa: PLC0415  # as above
+
+    if isinstance(value, bool | str) or not isinstance(before, Item):
+        found: Item = tomlkit.item(value)
+    else:
+        found = tomlkit.value(_number_text(value, before.as_string()))
+    if isinstance(before, Item) and before.trivia.comment_ws:
+        longer = len(found.as_string()) - len(before.as_string())
+        found.trivia.comment_ws = " " * max(1, len(before.trivia.comment_ws) - longer)
+    return found
+
+
+def _number_text(value: Decimal | int, before: str) -> str:
+    """A number with no fewer decimal places than the one that it replaces."""
+    if isinstance(value, int):
+        return str(value)
+    _, _, places = before.partition(".")
+    fewest = len(places) if places.isdigit() else 1
+    whole, _, part = decimal_text(value).partition(".")
+    return f"{whole}.{part.ljust(fewest, '0')}"
+
+
+def rescaled(
+    weights: Mapping[str, Decimal | int], fixed: Mapping[str, Decimal], skill_type: str
+) -> dict[str, Decimal]:
+    """Weights that sum to exactly 1, some of them as given and the others scaled in proportion.
+
+    Args:
+        weights: all of them as they were.
+        fixed: the new values of some.
+        skill_type: whose they are, for the message.
+
+    Raises:
+        TallystickError: a given weight has more than three decimals or is outside [0, 1], they
+            exceed 1 together, or there is no other weight to take the rest.
+    """
+    for axis, value in fixed.items():
+        if not 0 <= value <= 1 or value * THOUSAND % 1:
+            raise TallystickError(
+                f"found the weight {value} of {axis} in {skill_type}, expected 0 to 1 in at most "
+                "three decimals"
+            )
+    others = {axis: Fraction(weight) for axis, weight in weights.items() if axis not in fixed}
+    left, whole = 1 - Fraction(sum(fixed.values())), sum(others.values())
+    if left < 0 or (left and not whole):
+        raise TallystickError(
+            f"found the weights {', '.join(map(decimal_text, fixed.values()))} of "
+            f"{', '.join(fixed)} in {skill_type}, expected that the other weights can make "
+            "their sum 1"
+        )
+    scaled = _apportioned(others, left / whole) if whole else dict.fromkeys(others, 0)
+    thousandths = {axis: Decimal(number) / THOUSAND for axis, number in scaled.items()}
+    return {axis: fixed.get(axis, thousandths.get(axis, Decimal(0))) for axis in weights}
+
+
+def _apportioned(shares: Mapping[str, Fraction], factor: Fraction) -> dict[str, int]:
+    """Thousandths of the scaled shares, by the largest remainder."""
+    exact = {name: share * factor * THOUSAND for name, share in shares.items()}
+    found = {name: int(value) for name, value in exact.items()}
+    left = int(sum(exact.values())) - sum(found.values())
+    order = sorted(exact, key=lambda name: (found[name] - exact[name], name))
+    for name in order[:left]:
+        found[name] += 1
+    return found
+
+
+def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
+    """The types and axes whose weight a path is; none when it is another value."""
+    types = {name: rules.get("weights", {}) for name, rules in data["skill_types"].items()}
+    match _keys(path):
+        case ("skill_types", str(name), "weights", str(axis)) if axis in types.get(name, {}):
+            return [(name, axis)]
+        case ("axes", str(axis), "weight") if "weight" not in data["axes"].get(axis, {}):
+            found = [(name, axis) for name, weights in types.items() if axis in weights]
+            if not found:
+                raise _unknown(data, path)
+            return found
+    return []
+
+
+def _kept_whole(data: Data, path: str, value: Value) -> Value:
+    """The value for a path: a whole number where one was and still can be."""
+    before = _value_at(data, path)
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(before, bool | str):
+        raise _unknown(data, path, "a number")
+    return int(value) if isinstance(before, int) and not value % 1 else value
+
+
+def _value_at(data: Data, path: str) -> Value:
+    place: Any = data
+    try:
+        for key in _keys(path):
+            place = place[key]
+    except (KeyError, IndexError, TypeError):
+        raise _unknown(data, path) from None
+    if not isinstance(place, Value):
+        raise _unknown(data, path)
+    return place
+
+
+def _number(path: str, text: str) -> Decimal:
+    number = read_number(text)
+    if number is None:
+        raise TallystickError(f"found {text!r} for {path}, expected {NUMBER}")
+    return number
+
+
+def _keys(path: str) -> KeyPath:
+    parts = _PART.finditer(path)
+    return tuple(int(p[1]) if p[1] is not None else p[3] or p[2] for p in parts)
+
+
+def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
+    known = [dotted(each) for each in _paths(data, ())]
+    weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
+    known += [f"axes.{axis}.weight" for axis in sorted(weighed)]
+    return TallystickError(
+        f"found the path {path}, expected {expected} of the rule set{nearest(path, known)}"
+    )
+
+
+def _paths(value: object, path: KeyPath) -> Iterator[KeyPath]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _paths(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _paths(item, (*path, index))
+    elif isinstance(value, Value):
+        yield path

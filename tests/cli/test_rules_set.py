@@ -1,0 +1,116 @@
+"""`tallystick rules set`: a file with other values, whose version says how much they change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.command import message_of, run
+
+import tallystick
+
+FREE = "workflow@1.1.0"
+
+
+def written(reference: str, output: Path, *values: str) -> dict[str, str]:
+    found = run("rules", "set", reference, *values, "-o", output, "--json")
+    assert found.status == 0, found
+    said: dict[str, str] = found.json()
+    assert tallystick.load(str(output)).digest == said["digest"]
+    return said
+
+
+def test_the_file_is_the_old_one_but_for_the_values_and_the_version(tmp_path: Path) -> None:
+    old = tallystick.load(FREE).loaded
+    said = written(FREE, tmp_path / "new.toml", "axes.reliability.timeout=0.25")
+    new = tallystick.load(str(tmp_path / "new.toml")).loaded
+    expected = old.text.replace("timeout = 0.20", "timeout = 0.25")
+    assert new.text == expected.replace('"1.1.0"', f'"{new.rule_set.rule_set.version}"')
+    assert said["changes"] == [
+        {"path": "axes.reliability.timeout", "kind": "changed", "old": "0.2", "new": "0.25"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "needed"),
+    [
+        (("axes.cost.gate=0.6",), "minor"),
+        (("rule_set.summary=Another summary",), "patch"),
+        (("rule_set.summary=Another summary", "aggregation.cap.share=0.2"), "minor"),
+        (("aggregation.options.warm_up.enabled=true",), "minor"),
+    ],
+)
+def test_the_version_is_raised_as_diff_asks_for(
+    tmp_path: Path, values: tuple[str, ...], needed: str
+) -> None:
+    said = written(FREE, tmp_path / "new.toml", *values)
+    found = run("rules", "diff", FREE, tmp_path / "new.toml", "--check", "--json")
+    assert found.status == 0
+    assert found.json()["raised"] == found.json()["needed"] == said["needed"] == needed
+
+
+def test_no_version_is_taken_that_a_shipped_rule_set_has(tmp_path: Path) -> None:
+    said = written("skills@1.0.0", tmp_path / "new.toml", "axes.policy.beta=0.6")
+    listed = [each["name"] for each in run("rules", "list", "--json").json()["rule_sets"]]
+    assert said["rule_set"] not in listed
+    assert "skills@1.1.0" in listed
+
+
+def test_a_version_that_is_given_must_be_far_enough(tmp_path: Path) -> None:
+    output = tmp_path / "new.toml"
+    values = (FREE, "axes.cost.gate=0.6")
+    found = run("rules", "set", *values, "rule_set.version=1.1.1", "-o", output)
+    assert message_of(found) == (
+        "found the version 1.1.1 after 1.1.0, expected a minor one: at least 1.2.0"
+    )
+    assert not output.exists()
+    assert written(*values[:1], output, values[1], "rule_set.version=4.0.0")["rule_set"] == (
+        "workflow@4.0.0"
+    )
+
+
+def test_another_name_is_another_line_with_its_own_version(tmp_path: Path) -> None:
+    values = ("axes.cost.gate=0.6", "rule_set.name=mine")
+    assert written(FREE, tmp_path / "new.toml", *values)["rule_set"] == "mine@1.1.0"
+
+
+def test_weights_are_scaled_and_shown(tmp_path: Path) -> None:
+    found = run("rules", "set", FREE, "axes.success.weight=0.6", "-o", tmp_path / "new.toml")
+    assert found.out.splitlines()[1:-1] == [
+        "skill_types.workflow.weights.cost: 0.25 → 0.2",
+        "skill_types.workflow.weights.latency: 0.15 → 0.12",
+        "skill_types.workflow.weights.reliability: 0.1 → 0.08",
+        "skill_types.workflow.weights.success: 0.5 → 0.6",
+    ]
+    assert "{ success = 0.60, cost = 0.20, latency = 0.12, reliability = 0.08 }" in (
+        (tmp_path / "new.toml").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("axes.cost", "expected PATH=VALUE"),
+        ("axes.cots.gate=1", "did you mean 'axes.cost.gate'?"),
+        ("axes.cost.gate=0.7", "found nothing that changes workflow@1.1.0"),
+        ("axes.cost.gate=high", "found 'high' for axes.cost.gate"),
+        ("axes.cost.gate=1e-3", "found '1e-3' for axes.cost.gate"),
+        ("axes.success.weight=1.5", "expected 0 to 1"),
+        ("aggregation.options.warm_up.enabled=yes", "expected true or false"),
+        ("skill_types.workflow=1", "skill_types.workflow, expected a value"),
+        ("axes.cost.gate=1.5", "workflow@1.1.0[axes.cost.gate=1.5]: axes.cost.gate: found 1.5"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(
+    tmp_path: Path, value: str, message: str
+) -> None:
+    found = run("rules", "set", FREE, value, "-o", tmp_path / "new.toml")
+    assert message in message_of(found)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_proved_is_refused_with_its_values(tmp_path: Path) -> None:
+    value = "tiers.thresholds.novel.factor=1"
+    found = run("rules", "set", "skills@1.0.0", value, "-o", tmp_path / "new.toml")
+    assert f"error: skills@1.0.0[{value}]: tiers.thresholds" in found.err
+    assert not list(tmp_path.iterdir())
