@@ -8,6 +8,7 @@ from tallystick.plugins.author import (
     cases,
     clip,
     excess,
+    flag,
     integer,
     itemised,
     label,
@@ -68,9 +69,10 @@ def success_of_task(_p: Parameters) -> Node:
     )
 
 
-def _saved(used: Node, most: Node, gate: Node) -> Node:
+def _saved(used: Node, most: Node, gate: Node, *first: tuple[Node, Node]) -> Node:
     """The part that is left, when the published success is above the gate (E47); no most → 0."""
     return cases(
+        *first,
         (published("success") <= gate, 0),
         (most == 0, 0),
         otherwise=maximum(0, 1 - used / most),
@@ -81,6 +83,16 @@ def _saved(used: Node, most: Node, gate: Node) -> Node:
 def cost(p: Parameters) -> Node:
     """The part of the budget that was not spent."""
     return _saved(spent, budget, p.gate)
+
+
+@axis("workflow/cost@2", gate=UNIT, budget_abort_enabled=UNIT, budget_abort_cost=UNIT)
+def cost_or_aborted(p: Parameters) -> Node:
+    """As before; a run that was aborted over its budget has the cost of the option.
+
+    docs/errata.md, Terms that live on other pages.
+    """
+    aborted = (p.budget_abort_enabled == 1) & flag("checks.budget_aborted")
+    return _saved(spent, budget, p.gate, (aborted, p.budget_abort_cost))
 
 
 @axis("workflow/latency@1", gate=UNIT)

@@ -19,7 +19,10 @@ from tallystick.cli.main import main
 ROOT = Path(__file__).resolve().parents[2]
 SKILLS = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
 WORKFLOWS = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+RULE_SETS = (
+    *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
+    *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
+)
 COMMAND = (sys.executable, "-m", "tallystick")
 
 

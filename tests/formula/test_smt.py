@@ -36,7 +36,10 @@ from tallystick.formula.smt import number as term
 from tallystick.formula.tree import Kind, Node, cases
 from tallystick.numbers.nano import NANO, publish
 
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+RULE_SETS = (
+    *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
+    *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
+)
 A, B, X = integer("a"), integer("b"), number("x")
 
 

@@ -121,6 +121,7 @@ def _workflow_range(random: Random, record: Record) -> None:
             *(("output_quality", 1.1), ("output_quality", -0.1), ("actual_tao", -1)),
             *(("actual_seconds", 10**6 + 1), ("timeouts", 10**6 + 1), ("timeouts", -1)),
             *(("hard_failures", 0.5), ("actual_retries", -1), ("actual_retries", {"fetch": -1})),
+            *(("budget_aborted", 1), ("budget_aborted", "true")),
         )
     )
     record["checks"][name] = value

@@ -146,6 +146,7 @@ def _workflow_parts() -> tuple[Schema, Schema, Schema]:
             "actual_retries": {"anyOf": [_COUNT, _map(_COUNT)]},
             "timeouts": _COUNT,
             "hard_failures": _COUNT,
-        }
+        },
+        {"budget_aborted": _BOOLEAN},
     )
     return task, submission, checks

@@ -42,6 +42,8 @@ def parts(random: Random) -> tuple[Part, Part, Part]:
         "timeouts": small_count(random) if rarely(random, 0.3) else 0,
         "hard_failures": small_count(random) if rarely(random, 0.2) else 0,
     }
+    if rarely(random, 0.4):
+        checks["budget_aborted"] = random.choice((True, False))
     return task, {"error_handling": handling}, checks
 
 

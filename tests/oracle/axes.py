@@ -184,6 +184,16 @@ def tool_poison_recall_corrected(record: Record) -> Fraction:
     return Fraction(2 * len(detected & expected), len(detected) + len(expected))
 
 
+def tool_poison_recall_decided(record: Record) -> Fraction:
+    """τ as before, where each finding without a tool is one more that nobody expected (E12)."""
+    detected, expected = _tools(record)
+    unnamed = [each for each in _findings(record, "tool_poisoning") if each.get("tool") is None]
+    flagged = len(detected) + len(unnamed)
+    if not flagged and not expected:
+        return Fraction(1)
+    return Fraction(2 * len(detected & expected), flagged + len(expected))
+
+
 def _tools(record: Record) -> tuple[set[str], set[str]]:
     named = [finding.get("tool") for finding in _findings(record, "tool_poisoning")]
     detected = {tool for tool in named if tool is not None}
@@ -209,3 +219,4 @@ CORRECTED = PRINTED | {
     "manifest_integrity": manifest_integrity_corrected,
     "tool_poison_recall": tool_poison_recall_corrected,
 }
+DECIDED = CORRECTED | {"tool_poison_recall": tool_poison_recall_decided}

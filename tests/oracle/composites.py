@@ -50,18 +50,23 @@ WEIGHTS = {
     "workflow": {"success": 50, "cost": 25, "latency": 15, "reliability": 10},
 }
 _EVIDENCE_GATE = Fraction(1, 10)
-_RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+_VERSIONS = ("1.0.0", "1.1.0", "1.2.0")
+
+
+def is_corrected(rule_set: str) -> bool:
+    """Whether the rule set is of the corrected line, which 1.2.0 goes on with."""
+    return not rule_set.endswith("@1.0.0")
 
 
 def require_shipped(skill_type: str, rule_set: str) -> None:
     """Raise ValueError unless the rule set is shipped and has the skill type."""
-    owner = "workflow@" if skill_type == "workflow" else "skills@"
-    if rule_set not in _RULE_SETS or not rule_set.startswith(owner):
+    owner = "workflow" if skill_type == "workflow" else "skills"
+    if rule_set not in {f"{owner}@{version}" for version in _VERSIONS}:
         raise ValueError(f"rule set {rule_set} has no skill type {skill_type}")
 
 
 def composite(skill_type: str, axes: Mapping[str, Fraction | str], rule_set: str) -> Fraction:
-    """The published composite of published axes, the same in both lines of a rule set.
+    """The published composite of published axes, the same in every version of a rule set.
 
     Args:
         skill_type: one of the six skill types, or "workflow".

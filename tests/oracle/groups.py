@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from oracle.composites import is_corrected
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -35,7 +37,7 @@ def select(
     candidates: Sequence[Candidate], rule_set: str, skill_type: str, dispatch: tuple[int, str]
 ) -> Selection:
     """The group of a dispatch, which is a round and a seed."""
-    corrected = rule_set == "skills@1.1.0"
+    corrected = is_corrected(rule_set)
     present = [c for c in candidates if c.declared and c.slot and c.flags < 3]
     pool = _ordered(
         [c for c in present if c.reputation >= Fraction("0.20")], dispatch[0] if corrected else None

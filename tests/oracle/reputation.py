@@ -44,6 +44,7 @@ class Rules:
 RULES = {
     "skills@1.0.0": Rules(corrected=False, drift=False, by_validator=False),
     "skills@1.1.0": Rules(corrected=True, drift=True, by_validator=True),
+    "skills@1.2.0": Rules(corrected=True, drift=True, by_validator=True),
 }
 
 

@@ -9,7 +9,11 @@ from oracle.consensus import combine
 from oracle.decimals import published, text
 from oracle.validity import require_valid
 
-_AXES = {"skills@1.0.0": axes.PRINTED, "skills@1.1.0": axes.CORRECTED}
+_AXES = {
+    "skills@1.0.0": axes.PRINTED,
+    "skills@1.1.0": axes.CORRECTED,
+    "skills@1.2.0": axes.DECIDED,
+}
 _SCORED_FIELDS = (
     "quality",
     "tier",
@@ -28,7 +32,7 @@ def score(record: dict[str, Any], rule_set: str) -> dict[str, Any]:
 
     Args:
         record: a record that fits the record description.
-        rule_set: skills@1.0.0, skills@1.1.0, workflow@1.0.0 or workflow@1.1.0.
+        rule_set: skills or workflow in version 1.0.0, 1.1.0 or 1.2.0.
 
     Returns:
         `skill_type`, `task_id`, `miner_uid`, `miner_hotkey`, `role`, `axes` and the scored fields.

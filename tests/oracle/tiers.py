@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from oracle.composites import is_corrected
 from oracle.decimals import published
 
 #: Terms that live on other pages, "seed baselines".
@@ -25,7 +26,7 @@ def thresholds(skill_type: str, rule_set: str) -> tuple[Fraction, Fraction, Frac
     """Baseline, optimised and novel, published; the corrected line keeps them below 1 (E20)."""
     baseline = BASELINES[skill_type]
     optimised, novel = Fraction("1.15") * baseline, Fraction("1.5") * baseline
-    if rule_set == "skills@1.1.0":
+    if is_corrected(rule_set):
         optimised = min(optimised, baseline + Fraction("0.15") * (1 - baseline))
         novel = min(novel, baseline + (1 - baseline) / 2)
     return baseline, published(optimised), published(novel)

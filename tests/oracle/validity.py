@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from oracle.composites import is_corrected
 from oracle.decimals import fact
 
 
@@ -24,7 +25,7 @@ def refusals(record: dict[str, Any], rule_set: str) -> tuple[str, ...]:
     if record["skill_type"] != "workflow":
         return _timing_window(record)
     codes = _completed_exceeds_total(record)
-    if rule_set == "workflow@1.1.0":
+    if is_corrected(rule_set):
         codes += _positive_limits(record)
     return codes
 

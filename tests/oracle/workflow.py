@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+from oracle.composites import is_corrected
 from oracle.decimals import fact, published
 
 Record = dict[str, Any]
@@ -13,11 +14,14 @@ _GATE = Fraction(7, 10)
 def sub_scores(record: Record, rule_set: str) -> dict[str, Fraction]:
     """Success, cost, latency and reliability, published.
 
-    Cost and latency read the published success (E47).
+    Cost and latency read the published success (E47); a run that was aborted over its budget has
+    a cost of 0 in 1.2.0.
     """
     task, checks = record["task"], record["checks"]
     reached = published(success(record, rule_set))
     cost = _saving(reached, checks["actual_tao"], task["max_budget_tao"])
+    if rule_set == "workflow@1.2.0" and checks.get("budget_aborted"):
+        cost = Fraction(0)
     latency = _saving(reached, checks["actual_seconds"], task["max_latency_seconds"])
     return {
         "success": reached,
@@ -31,7 +35,7 @@ def success(record: Record, rule_set: str) -> Fraction:
     """S_success: output quality times completion; corrected, over the task's minimum too (E45)."""
     checks = record["checks"]
     steps = checks["total_steps"]
-    if rule_set == "workflow@1.1.0":
+    if is_corrected(rule_set):
         steps = max(steps, record["task"].get("min_steps", 0))
     if not steps:
         return Fraction(0)
@@ -48,7 +52,7 @@ def _saving(reached: Fraction, actual: float, limit: float) -> Fraction:
 def reliability(record: Record, rule_set: str) -> Fraction:
     """S_reliability; corrected, 0 when no step was completed (E49)."""
     checks = record["checks"]
-    if rule_set == "workflow@1.1.0" and not checks["steps_completed"]:
+    if is_corrected(rule_set) and not checks["steps_completed"]:
         return Fraction(0)
     penalty = (
         unplanned_retries(record, rule_set) * Fraction(1, 10)
@@ -64,7 +68,7 @@ def unplanned_retries(record: Record, rule_set: str) -> int:
     actual = record["checks"]["actual_retries"]
     if not isinstance(actual, dict):
         return max(0, int(actual) - sum(declared.values()))
-    if rule_set == "workflow@1.1.0":
+    if is_corrected(rule_set):
         return sum(max(0, int(tries) - declared.get(step, 0)) for step, tries in actual.items())
     return max(0, int(sum(actual.values())) - sum(declared.values()))
 

@@ -173,4 +173,6 @@ def _workflow(_skill_type: str, rng: random.Random) -> dict:
         "timeouts": 0,
         "hard_failures": 1,
     }
+    if rng.random() < 0.5:
+        checks["budget_aborted"] = rng.choice([None, True, False])
     return {"task": task, "submission": submission, "checks": checks}

@@ -19,11 +19,16 @@ from tallystick.formula.facts import integer
 from tallystick.formula.formula import require
 from tallystick.plugins.registry import Registry
 from tallystick.rules.digest import canonical_form, digest, used_formulas, used_requirements
+from tallystick.rules.schema import without_documentation
 from tallystick.rules.structure import structure, unstructure
 
 Value = Any  # of a document
 
-REFERENCES = ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
+REFERENCES = [
+    f"{name}@{version}"
+    for name in ("skills", "workflow")
+    for version in ("1.0.0", "1.1.0", "1.2.0")
+]
 Text = Callable[[str], str]
 
 
@@ -100,7 +105,8 @@ def test_every_change_of_a_number_or_a_truth_changes_the_digest(
     reference: str, shipped_text: Text, registry: Registry
 ) -> None:
     data = data_of(shipped_text(reference))
-    changes = changed_values(data)
+    changes = [(path, value) for path, value in changed_values(data) if path[0] != "windows"]
+    changes = [(path, value) for path, value in changes if path[-1] != "nominal_minutes"]
     digests = {digest_of(with_value(data, path, value), registry) for path, value in changes}
     assert len(changes) > 10
     assert len(digests | {digest_of(data, registry)}) == len(changes) + 1
@@ -109,7 +115,6 @@ def test_every_change_of_a_number_or_a_truth_changes_the_digest(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('summary = "Per', 'summary = "per'),
         ('mean = "records"', 'mean = "validators"'),
         ('name = "tier_3_novel"', 'name = "tier_3"'),
         ('roles = ["primary", "auditor"]', 'roles = ["auditor", "primary"]'),
@@ -137,6 +142,27 @@ def test_a_default_that_is_written_out_leaves_the_digest(
     spelled = text.replace("add = 0.02 ", "in_mean = true\nadd = 0.02 ")
     assert spelled != text
     assert digest_of(data_of(spelled), registry) == digest_of(data_of(text), registry)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('summary = "Per', 'summary = "per'),
+        ('source = "scoring', 'source = "Scoring'),
+        ("nominal_minutes = 20", "nominal_minutes = 60"),
+        ("t_min_s = 2,", "t_min_s = 3,"),
+        ("rag_knowledge.auditor", "rag_knowledge.primary"),
+        ("[windows]", '[[lint.silence]]\ncode = "cliff"\nreason = "so be it"\n[windows]'),
+    ],
+)
+def test_documentation_leaves_the_digest(
+    old: str, new: str, shipped_text: Text, registry: Registry
+) -> None:
+    text = shipped_text("skills@1.0.0")
+    assert old in text
+    changed = structure(data_of(text.replace(old, new, 1)))
+    assert changed != structure(data_of(text))
+    assert digest(changed, registry) == digest_of(data_of(text), registry)
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
@@ -195,7 +221,7 @@ def test_the_digest_is_of_the_canonical_form_alone(
     form = canonical_form(rule_set, registry)
     assert digest(rule_set, registry) == canonical.digest(form)
     assert set(form) == {"document", "formulas", "requirements", "skill_types"}
-    assert form["document"] == unstructure(rule_set)
+    assert form["document"] == without_documentation(unstructure(rule_set))
 
 
 def test_decimals_are_their_shortest_text_in_the_canonical_form(shipped_text: Text) -> None:

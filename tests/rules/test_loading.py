@@ -14,7 +14,11 @@ from tallystick.plugins.registry import Registry
 from tallystick.resources import folder
 from tallystick.rules.loading import find, load, shipped
 
-REFERENCES = ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
+REFERENCES = [
+    f"{name}@{version}"
+    for name in ("skills", "workflow")
+    for version in ("1.0.0", "1.1.0", "1.2.0")
+]
 
 
 @pytest.fixture
@@ -76,13 +80,13 @@ def test_a_pin_ignores_comments(own: Registry) -> None:
 def test_a_name_without_a_version_is_refused_with_the_versions(registry: Registry) -> None:
     problem = only_problem("skills", registry)
     assert problem.evidence["value"] == "skills without a version"
-    assert problem.evidence["expected"] == "one of skills@1.0.0, skills@1.1.0"
+    assert problem.evidence["expected"] == "one of skills@1.0.0, skills@1.1.0, skills@1.2.0"
 
 
 def test_an_unknown_version_is_refused_with_the_versions(registry: Registry) -> None:
     problem = only_problem("workflow@2.0.0", registry)
     assert problem.evidence["value"] == "workflow@2.0.0"
-    assert problem.evidence["expected"] == "one of workflow@1.0.0, workflow@1.1.0"
+    assert problem.evidence["expected"] == "one of workflow@1.0.0, workflow@1.1.0, workflow@1.2.0"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_and_the_refused_plugins(

@@ -92,13 +92,13 @@ def test_a_value_of_another_type_and_an_unknown_key_are_refused(
     assert all(p.evidence["expected"] for p in caught.value.problems)
 
 
-@pytest.mark.parametrize(
-    "reference", ["skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0"]
-)
+@pytest.mark.parametrize("name", ["skills", "workflow"])
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0"])
 def test_what_is_written_back_is_read_as_the_same_rule_set(
-    reference: str, shipped_text: Callable[[str], str]
+    name: str, version: str, shipped_text: Callable[[str], str]
 ) -> None:
-    rule_set = structure(tomli.loads(shipped_text(reference), parse_float=Decimal))
+    text = shipped_text(f"{name}@{version}")
+    rule_set = structure(tomli.loads(text, parse_float=Decimal))
 
     def as_toml(value: Value) -> Value:
         if isinstance(value, dict):

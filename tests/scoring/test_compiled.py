@@ -76,8 +76,8 @@ def test_candidates_of_a_sweep_share_what_they_have_in_common() -> None:
     sweep = parse_sweep("axes.detection.review=0.3:0.5:0.1")
     first, second = candidates_of(["skills@1.0.0"], [sweep], installed())[1:3]
     different = set()
-    for name, bound in first.scorer.types.items():
-        axes = zip(bound.axes, second.scorer.types[name].axes, strict=True)
+    for name, bound in first.rules.types.items():
+        axes = zip(bound.axes, second.rules.types[name].axes, strict=True)
         different |= {
             mine.name for mine, other in axes if mine.compiled.proved is not other.compiled.proved
         }

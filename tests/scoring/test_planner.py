@@ -165,9 +165,9 @@ def test_ties_of_a_product_go_to_the_even(skills: tallystick.Scorer) -> None:
 def test_candidates_of_one_plan_come_to_what_each_comes_to_alone(sweep: str) -> None:
     """A bonus depends on the base weight, which its lowered form does not read."""
     candidates = candidates_of(["skills@1.1.0"], [parse_sweep(sweep)], installed())
-    bounds = [each.scorer.types["mcp_server"] for each in candidates]
-    thresholds = [each.scorer.thresholds["mcp_server"] for each in candidates]
-    scorer, bound = candidates[0].scorer, bounds[0]
+    bounds = [each.rules.types["mcp_server"] for each in candidates]
+    thresholds = [each.rules.thresholds["mcp_server"] for each in candidates]
+    scorer, bound = candidates[0].rules, bounds[0]
     asked = tuple(requirement for requirement, _ in bound.requirements)
     records = of_type(scorer.registry.skill_types["mcp_server"], asked)[:60]
     found = [scorer.decoder.convert(record, 1) for record in records]

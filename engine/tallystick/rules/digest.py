@@ -3,7 +3,7 @@
 It covers the canonical form (RFC 8785) of the values of the file, with decimals as the shortest
 text and defaults left out, and the digests of every formula and requirement that takes part.
 Comments, spacing, the order of keys, and 0.5 against 0.50 do not change it; any value does, and so
-does any formula.
+does any formula. What the schema marks as documentation is left out: no result depends on it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick import canonical
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
+from tallystick.rules.schema import without_documentation
 from tallystick.rules.structure import unstructure
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     types = {name: registry.skill_types[name] for name in rule_set.skill_types}
     named = [registry.requirements[name] for name in used_requirements(rule_set)]
     return {
-        "document": unstructure(rule_set),
+        "document": without_documentation(unstructure(rule_set)),
         "formulas": {name: registry.formulas[name].digest for name in used_formulas(rule_set)},
         "requirements": {requirement.name: requirement.digest for requirement in named},
         "skill_types": {

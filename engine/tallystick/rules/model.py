@@ -158,7 +158,7 @@ class Silence:
 
 @attrs.frozen
 class Lint:
-    """What the linter leaves out. It changes no score, and the digest does not cover it."""
+    """What the linter leaves out."""
 
     silence: tuple[Silence, ...] = ()
 

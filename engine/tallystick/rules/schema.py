@@ -120,6 +120,20 @@ def sound_part(
     return kept
 
 
+def without_documentation(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a document without what the schema marks as documentation."""
+    return _meant(data, _schema())
+
+
+def _meant(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {key: _resolved(_declared(schema, key)) for key in data}
+    return {
+        key: _meant(value, inner[key]) if isinstance(value, dict) else value
+        for key, value in data.items()
+        if not inner[key].get("documentation")
+    }
+
+
 def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
     """What a schema expects, for people: its type, range and words, and its description."""
     description = schema.get("description", "")
@@ -165,15 +179,24 @@ def _missing(error: _Error, path: KeyPath) -> Finding:
 def _subschema(path: KeyPath) -> Mapping[str, Any]:
     """The part of the schema that rules the value at a path."""
     schema: Mapping[str, Any] = _schema()
-    definitions = schema["$defs"]
     for part in path:
-        if isinstance(part, int):
-            schema = schema["items"]
-        else:
-            schema = schema.get("properties", {}).get(part) or schema["additionalProperties"]
-        if "$ref" in schema:
-            schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
+        schema = _resolved(schema["items"] if isinstance(part, int) else _declared(schema, part))
     return schema
+
+
+def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What a schema says of a key of a table."""
+    found: Mapping[str, Any] = (
+        schema.get("properties", {}).get(key) or schema["additionalProperties"]
+    )
+    return found
+
+
+def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema with what it refers to."""
+    if "$ref" not in schema:
+        return schema
+    return {**_schema()["$defs"][schema["$ref"].rpartition("/")[2]], **schema}
 
 
 @cache

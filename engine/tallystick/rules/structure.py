@@ -42,10 +42,7 @@ def structure(data: Mapping[str, Any]) -> RuleSet:
 
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
-    """The tables that say what scores, as JSON: decimals as text, defaults left out.
-
-    What the linter leaves out is left out too: it changes no score.
-    """
+    """The tables of a rule set as JSON: decimals as text, defaults left out."""
     document: dict[str, Any] = _converter().unstructure(rule_set)
     return document
 
@@ -61,7 +58,6 @@ def _converter() -> cattrs.Converter:
     _rename_threshold(converter)
     for cls in _WITH_PARAMETERS:
         _spread_parameters(converter, cls)
-    _omit_lint(converter)
     return converter
 
 
@@ -104,14 +100,6 @@ def _rename_threshold(converter: cattrs.Converter) -> None:
     converter.register_unstructure_hook(
         Level,
         make_dict_unstructure_fn(Level, converter, _cattrs_omit_if_default=True, threshold=named),
-    )
-
-
-def _omit_lint(converter: cattrs.Converter) -> None:
-    unlinted = override(omit=True)
-    converter.register_unstructure_hook(
-        RuleSet,
-        make_dict_unstructure_fn(RuleSet, converter, _cattrs_omit_if_default=True, lint=unlinted),
     )
 
 

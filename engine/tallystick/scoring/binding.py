@@ -32,6 +32,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
+from tallystick.rules.options import axis_parameters
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
@@ -219,8 +220,8 @@ class _Binding:
         found: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).published for name in self.rules.all_axes}
         for name in _in_order(reads):
-            parameters = self.rule_set.axes[name].parameters
             formula = self._axis_formula(name)
+            parameters = axis_parameters(self.rule_set, name, formula)
             found[name] = self._value("axis", ("axes", name), formula, parameters, found)
         return found
 

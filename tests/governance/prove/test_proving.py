@@ -54,7 +54,10 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.testing.history import history_of
 from tallystick.testing.random_records import RandomRecords
 
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+RULE_SETS = (
+    *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
+    *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
+)
 SOUND = (more_is_better(shared), more_is_better(style))
 
 

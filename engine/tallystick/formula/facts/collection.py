@@ -123,6 +123,12 @@ class Count(_Items):
         """As the size of a set."""
         return f"|{named(path_of(fact))}|"
 
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """What is read of each item is at most as often there as items are."""
+        outer = items_before(path_of(fact))
+        if outer is not None:
+            yield from others.find("count", outer)
+
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
         """One more, if it counts the item."""
         del fact, schema

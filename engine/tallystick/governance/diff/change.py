@@ -10,7 +10,7 @@ import attrs
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
 from tallystick.rules.digest import used_formulas
-from tallystick.rules.model import RuleSet, Silence
+from tallystick.rules.model import RuleSet
 from tallystick.rules.structure import unstructure
 from tallystick.scoring.bound_rules import BoundRules
 
@@ -100,12 +100,7 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
     document = dict(unstructure(rule_set))
     header = document.pop("rule_set")
     said = {key: value for key, value in header.items() if key not in ("name", "version")}
-    silence = [_silence(each) for each in rule_set.lint.silence]
-    return {"rule_set": said, **document, **({"lint": {"silence": silence}} if silence else {})}
-
-
-def _silence(silence: Silence) -> dict[str, str]:
-    return {key: value for key, value in attrs.asdict(silence).items() if value}
+    return {"rule_set": said, **document}
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
