@@ -98,7 +98,10 @@ def _record(telling: _Telling, number: int, epoch: int, *, plain: bool) -> Recor
     rng, about = telling.rng, _about(telling, number, epoch)
     task_id = f"t{next(telling.numbers)}"
     if rng.random() < 0.1:
-        return missed(task_id, **about)
+        late = _with_consensus(record(task_id, **about), rng, plain=plain)
+        beside = rng.choices(AT_ONCE, k=rng.choice([0, 0, 1]))
+        late["events"] = ["missed_deadline", *beside]
+        return rng.choice([missed(task_id, **about), late])
     events = rng.choices(AT_ONCE, k=rng.choice([0, 0, 0, 1, 2]))
     role = rng.choice(["primary", "primary", "auditor"])
     latency = rng.choice([30_000, rng.randint(30_000, 300_000)])

@@ -10,6 +10,7 @@ import pytest
 from attrs import field, frozen
 from oracle import reputation as oracle
 from oracle import rows
+from oracle.composites import is_corrected
 from oracle.consensus import band, combine
 from oracle.decimals import published
 from oracle.emissions import BASE_WEIGHTS, emission
@@ -70,7 +71,8 @@ class Oracle:
             names = "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
             return oracle.Report(*(line[name] for name in names), (line["event"],))
         events = tuple(line["events"])
-        if "consensus" in line:
+        # E29: nothing came in time that a group could have agreed on
+        if "consensus" in line and "missed_deadline" not in events:
             events += (f"consensus_{band(combine(line['consensus']))}",)
         about = line["validator"], line["miner"]["hotkey"], line["skill_type"], line["task_id"]
         quality = rows.score(line, self.name)["quality"] if "submission" in line else None
@@ -93,12 +95,13 @@ class Oracle:
         return dict(found)
 
     def _terms(self, line: Record) -> tuple[Fraction, Fraction]:
-        skill_type, corrected = line["skill_type"], self.name == "skills@1.1.0"
-        if "submission" not in line and not corrected:
+        skill_type, corrected = line["skill_type"], is_corrected(self.name)
+        missed = "missed_deadline" in line["events"]
+        if missed and not corrected:
             return Fraction(0), Fraction(0)
         owner = line["miner"]["hotkey"], skill_type
         reputation = self.pinned[line["epoch"]][0].get(owner, Fraction("0.5"))
-        earned = self.emission(line) if "submission" in line else Fraction(0)
+        earned = Fraction(0) if missed else self.emission(line)
         base = BASE_WEIGHTS[skill_type]
         if corrected:
             return earned * reputation, base
@@ -109,7 +112,7 @@ class Oracle:
         row, skill_type = rows.score(line, self.name), line["skill_type"]
         baseline, novel = self.pinned[line["epoch"]][1][skill_type]
         optimised = published(Fraction("1.15") * baseline)
-        if self.name == "skills@1.1.0":
+        if is_corrected(self.name):
             optimised = published(min(optimised, baseline + Fraction("0.15") * (1 - baseline)))
         reached = [level <= Fraction(row["quality"]) for level in (baseline, optimised, novel)]
         multipliers = [

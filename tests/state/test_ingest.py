@@ -104,6 +104,7 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
     """The event of a record, from its JSON and its result; its digest is checked elsewhere."""
     row, result = json.loads(line), scorer.score(line, line=number)
     events = row.get("events", [])
+    missed = "missed_deadline" in events
     return StateEvent(
         validator=row["validator"],
         hotkey=row["miner"]["hotkey"],
@@ -111,9 +112,9 @@ def wanted(scorer: tallystick.Scorer, line: bytes, number: int) -> StateEvent:
         task_id=row["task_id"],
         round=row["round"],
         epoch=row["epoch"],
-        events=tuple(sorted(events + band(result.consensus))),
+        events=tuple(sorted(events + ([] if missed else band(result.consensus)))),
         role=row["role"],
-        missed="missed_deadline" in events,
+        missed=missed,
         quality=nano(result.quality),
         emission=nano(result.emission),
     )
@@ -204,6 +205,19 @@ def test_a_missed_deadline_without_a_submission_has_no_quality(scorer: tallystic
         found = state_event(scorer, {k: v for k, v in row.items() if k not in absent})
         assert found.missed
         assert (found.quality, found.emission, found.events) == (None, None, ("missed_deadline",))
+
+
+@pytest.mark.parametrize("beside", [[], ["digest_mismatch"], ["collusion_flag", "rerun_pass"]])
+def test_a_missed_deadline_makes_no_consensus_event_beside_a_late_submission(
+    scorer: tallystick.Scorer, beside: list[str]
+) -> None:
+    late = example(consensus=0.9, events=["missed_deadline", *beside])
+    in_time = example(consensus=0.9, events=beside)
+    assert state_event(scorer, late).events == tuple(sorted(["missed_deadline", *beside]))
+    assert state_event(scorer, in_time).events == tuple(sorted(["consensus_pass", *beside]))
+    # the row of results stays as it is
+    rows = [attrs.asdict(scorer.score(each)) for each in (late, in_time)]
+    assert rows[0] == rows[1]
 
 
 def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:

@@ -39,7 +39,7 @@ from tallystick.state.event import StateEvent
 from tallystick.state.event_log import EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
-from tallystick.state.reputation import consensus_event
+from tallystick.state.reputation import consensus_event, events_of_record
 from tallystick.state.rules import StateRules, state_rules_of
 
 CODES: Mapping[str, str] = MappingProxyType(
@@ -269,13 +269,10 @@ class EventDecoder:
             yield line, _event_of_record(record, events, quality[row], emission[row])
 
     def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
-        events: list[str] = record.events
         # a factor that the rule set keeps from a type is 1, which nobody agreed on
-        if consensus is not None and record.skill_type not in self._no_consensus:
-            arisen = consensus_event(self._rules, consensus)
-            if arisen is not None:
-                events = [*events, arisen]
-        return tuple(sorted(events))
+        if consensus is None or record.skill_type in self._no_consensus:
+            return events_of_record(record.events, None)
+        return events_of_record(record.events, consensus_event(self._rules, consensus))
 
 
 def record_digest(record: Record) -> str:

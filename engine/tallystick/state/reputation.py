@@ -15,6 +15,7 @@ from fractions import Fraction
 import attrs
 
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
+from tallystick.records.decoding import MISSED
 from tallystick.state.rules import StateRules
 
 
@@ -69,6 +70,23 @@ def consensus_event(rules: StateRules, consensus: int) -> str | None:
     """
     reputation = rules.rule_set.reputation
     return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+
+
+def events_of_record(reported: Iterable[str], arisen: str | None) -> tuple[str, ...]:
+    """The events of a record, sorted: those that it reports, and the one that its consensus is.
+
+    A missed deadline makes no consensus event, also where a late submission was given a consensus
+    (E29 of docs/errata.md). What else is reported with it stays, or who misbehaves would only have
+    to be late.
+
+    Args:
+        reported: the events that the record has; they may repeat.
+        arisen: the event that its consensus is, if it is one.
+    """
+    events = [*reported]
+    if arisen is not None and MISSED not in events:
+        events.append(arisen)
+    return tuple(sorted(events))
 
 
 def effect(rules: StateRules, events: Iterable[str]) -> Effect:

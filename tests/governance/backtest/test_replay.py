@@ -43,7 +43,8 @@ def made(seed: int) -> list[dict[str, Any]]:
                 "epoch": epoch,
             }
             if rng.random() < 0.1:
-                found.append(missed(f"t{task}", **about))
+                late = record(f"t{task}", **about, consensus=0.9, events=["missed_deadline"])
+                found.append(rng.choice([missed(f"t{task}", **about), late]))
                 continue
             found.append(
                 record(

@@ -38,7 +38,11 @@ from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import FLAG, flag, pinned_reputation
 from tallystick.state.model import Miner, State
-from tallystick.state.reputation import consensus_event, initial_reputation
+from tallystick.state.reputation import (
+    consensus_event,
+    events_of_record,
+    initial_reputation,
+)
 from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules, state_rules_of
 
@@ -230,7 +234,7 @@ class _Replay:
             task_id=task_id,
             round=number,
             epoch=epoch,
-            events=tuple(sorted(events or () if arisen is None else (*(events or ()), arisen))),
+            events=events_of_record(events or (), arisen),
             role=role,
             missed=missed,
             quality=quality,
