@@ -11,7 +11,7 @@ from tallystick.errors import RecordError, RefusedError, RuleSetError, Tallystic
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.state.groups import Group
@@ -48,15 +48,16 @@ def cleared(hotkey: str, flags: int) -> View:
     return {"hotkey": hotkey, "cleared": flags}
 
 
-def profile(found: Profile) -> View:
-    """What a miner may see of itself."""
-    return {
-        "hotkey": found.hotkey,
-        "reputation": decimals(found.reputation),
-        "rank": dict(found.rank),
-        "rounds_24h": found.rounds,
-        "epoch": found.epoch,
-    }
+def profile(found: Profile, seen: Collection[str]) -> View:
+    """A miner, as far as somebody sees it; see `tallystick.state.visibility`."""
+    view: View = {"hotkey": found.hotkey}
+    if "reputation" in seen:
+        view["reputation"] = decimals(found.reputation)
+    if "rank" in seen:
+        view["rank"] = dict(found.rank)
+    if "dispatched_rounds" in seen:
+        view["rounds_24h"] = found.rounds
+    return {**view, "epoch": found.epoch}
 
 
 def leaderboard(skill_type: str, epoch: int, standings: Iterable[Standing]) -> View:

@@ -10,11 +10,12 @@ import click
 
 from tallystick import views
 from tallystick.cli.shown import as_json, print_json, rules_option
-from tallystick.cli.state_options import at_option, state_option
+from tallystick.cli.state_options import as_option, at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from tallystick.state.queries import Profile
@@ -43,44 +44,68 @@ def init_command(reference: str, where: str, as_json: bool) -> None:
 
 
 @state.command("show")
-@click.argument("hotkey")
+@click.argument("hotkey", required=False)
+@as_option
 @state_option
 @at_option
 @as_json
-def show_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -> None:
-    """What the miner HOTKEY may see of itself: reputations, ranks, rounds of the last hours.
+def show_command(
+    hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
+) -> None:
+    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
 
-    The hours end at --at, by default at the latest recorded round.
+    The hours end at --at, by default at the latest recorded round. With --as it is what the miner
+    sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.visibility import WHOLE, seen_by  # noqa: PLC0415  # heavy
 
+    shown = hotkey if hotkey is not None else viewer
+    if shown is None:
+        raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        profile = queries.profile(hotkey, at)
+        seen = WHOLE if viewer is None else seen_by(viewer, shown, ledger.rules)
+        profile = queries.profile(shown, at)
     if as_json:
-        print_json(views.profile(profile))
+        print_json(views.profile(profile, seen))
     else:
-        click.echo(_profile_text(profile))
+        click.echo(_profile_text(profile, seen))
 
 
-def _profile_text(profile: Profile) -> str:
-    width = max(map(len, profile.reputation), default=0)
-    lines = [f"{profile.hotkey}: epoch {profile.epoch}, dispatched in {profile.rounds} rounds"]
-    for name, nano in profile.reputation.items():
-        rank = profile.rank.get(name)
-        place = "not selectable" if rank is None else f"rank {rank}"
-        lines.append(f"  {name:{width}}  {to_text(nano)}  {place}")
+def _profile_text(profile: Profile, seen: Collection[str]) -> str:
+    head = f"{profile.hotkey}: epoch {profile.epoch}"
+    if "dispatched_rounds" in seen:
+        head += f", dispatched in {profile.rounds} rounds"
+    names = profile.reputation if {"reputation", "rank"} & {*seen} else ()
+    width = max(map(len, names), default=0)
+    lines = [head]
+    for name in names:
+        cells = [f"  {name:{width}}"]
+        if "reputation" in seen:
+            cells.append(to_text(profile.reputation[name]))
+        if "rank" in seen:
+            rank = profile.rank.get(name)
+            cells.append("not selectable" if rank is None else f"rank {rank}")
+        lines.append("  ".join(cells))
     return "\n".join(lines)
 
 
 @state.command("board")
 @click.argument("skill_type", metavar="TYPE")
+@as_option
 @state_option
 @as_json
-def board_command(skill_type: str, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first."""
+def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
+    """The leaderboard of a skill type: everyone who can be selected, the best first.
+
+    With --as it is shown only if the rule set makes leaderboards public.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.visibility import check_public  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
+        if viewer is not None:
+            check_public("leaderboards", ledger.rules)
         epoch, board = queries.state.epoch, queries.board(skill_type)
     if as_json:
         print_json(views.leaderboard(skill_type, epoch, board))

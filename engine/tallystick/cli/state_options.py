@@ -42,6 +42,12 @@ at_option = click.option(
 """The option that says when something happens: no command reads a clock."""
 
 
+as_option = click.option(
+    "--as", "viewer", metavar="HOTKEY", help="As this miner may see it, not as the operator does."
+)
+"""The option that shows a state to a miner."""
+
+
 snapshots_option = click.option(
     "--state",
     "where",

@@ -14,6 +14,8 @@ import attrs
 
 Role = Literal["primary", "auditor"]
 Roles = tuple[Role, ...]
+OwnValue = Literal["reputation", "rank", "dispatched_rounds"]
+PublicPage = Literal["leaderboards"]
 
 
 @attrs.frozen
@@ -107,8 +109,8 @@ class Visibility:
         rank_pool: among whom a miner is ranked.
     """
 
-    own: tuple[Literal["reputation", "rank", "dispatched_rounds"], ...]
-    public: tuple[Literal["leaderboards"], ...]
+    own: tuple[OwnValue, ...]
+    public: tuple[PublicPage, ...]
     window_hours: int
     window_start: Literal["inclusive", "exclusive"]
     window_end: Literal["inclusive", "exclusive"]

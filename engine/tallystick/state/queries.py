@@ -1,7 +1,7 @@
 """Queries: what can be asked of a state, as it is at one instant.
 
-A miner sees its own reputations, ranks and number of dispatches; everyone sees the leaderboards.
-Nothing here tells of a task or a round of anyone (reputation.txt, Visibility).
+The answers are the operator's; what a miner may be told of them is said by `visibility`. Nothing
+here tells of a task of anyone (reputation.txt, Visibility).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tallystick.state.windows import longest_window, window_score
 
 @attrs.frozen
 class Profile:
-    """What a miner sees of itself.
+    """A miner, whole.
 
     Attributes:
         hotkey: who it is.
@@ -108,7 +108,7 @@ class StateQueries:
         return round_scores(events, self._rules, self._reputation_of)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
-        """What a miner sees of itself.
+        """A miner, whole.
 
         Args:
             hotkey: of the miner.

@@ -1,0 +1,96 @@
+"""What a miner is told of a state, as the rule set says; the operator sees all of it."""
+
+import re
+from itertools import chain, combinations
+from pathlib import Path
+
+import pytest
+from cli.stores import Subnet
+from state.subnet import record
+
+from tallystick.resources import folder
+
+PYTHON = "executable_python"
+OWN = {"reputation": "reputation", "rank": "rank", "dispatched_rounds": "rounds_24h"}
+"""What a rule set may show a miner, and the key of the JSON that has it."""
+SUBSETS = [*chain(*(combinations(OWN, size) for size in range(4)))]
+
+
+def under(
+    tmp_path: Path, own: tuple[str, ...], public: tuple[str, ...] = ("leaderboards",)
+) -> Subnet:
+    """A small subnet whose rule set shows this much."""
+    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
+    for key, words in (("own", own), ("public", public)):
+        listed = ", ".join(f'"{word}"' for word in words)
+        text, changed = re.subn(rf"(?m)^{key} = \[.*?\]", f"{key} = [{listed}]", text)
+        assert changed == 1
+    path = tmp_path / "rules.toml"
+    path.write_text(text, encoding="utf-8")
+    subnet = Subnet(tmp_path / "s.db", tmp_path)
+    subnet.do("state", "init", "--rules", path)
+    for uid, hotkey in enumerate(("hk-1", "hk-2")):
+        subnet.do("miner", "register", hotkey, "--uid", str(uid), "--types", PYTHON)
+    subnet.do("round", "close", subnet.lines(record("t1"), record("t2", "hk-2", consensus=0.5)))
+    subnet.do("epoch", "close")
+    return subnet
+
+
+@pytest.mark.parametrize("own", SUBSETS, ids="+".join)
+def test_a_miner_sees_of_itself_what_the_rule_set_says(
+    tmp_path: Path, own: tuple[str, ...]
+) -> None:
+    subnet = under(tmp_path, own)
+    whole = subnet.do("state", "show", "hk-1", "--json").json()
+    assert whole.keys() == {"hotkey", "epoch", *OWN.values()}
+    seen = subnet.do("state", "show", "hk-1", "--as", "hk-1", "--json").json()
+    shown = {"hotkey", "epoch", *(OWN[name] for name in own)}
+    assert seen == {key: value for key, value in whole.items() if key in shown}
+    assert subnet.do("state", "show", "--as", "hk-1", "--json").json() == seen
+    text = subnet.do("state", "show", "--as", "hk-1").out
+    for name, sign in (
+        ("reputation", whole["reputation"][PYTHON]),
+        ("rank", "rank 1"),
+        ("dispatched_rounds", "dispatched in 1 rounds"),
+    ):
+        assert (sign in text) is (name in own)
+        assert sign in subnet.do("state", "show", "hk-1").out
+
+
+def test_a_miner_sees_no_other_miner(tmp_path: Path) -> None:
+    subnet = under(tmp_path, (*OWN,))
+    found = subnet.do("state", "show", "hk-2", "--as", "hk-1")
+    assert (found.status, found.out) == (2, "")
+    assert "expected the hotkey of the same miner" in found.err
+    found = subnet.do("state", "show")
+    assert found.status == 2
+    assert "--as HOTKEY" in found.err
+
+
+@pytest.mark.parametrize("public", [(), ("leaderboards",)])
+def test_a_leaderboard_is_shown_to_all_where_it_is_public(
+    tmp_path: Path, public: tuple[str, ...]
+) -> None:
+    subnet = under(tmp_path, (), public)
+    board = subnet.do("state", "board", PYTHON, "--json")
+    assert [each["hotkey"] for each in board.json()["board"]] == ["hk-1", "hk-2"]
+    found = subnet.do("state", "board", PYTHON, "--as", "hk-1", "--json")
+    if public:
+        assert found == board
+    else:
+        assert found.status == 2
+        assert "makes nothing public, expected leaderboards" in found.err
+
+
+@pytest.mark.parametrize("rules", ["skills@1.0.0", "workflow@1.2.0"])
+def test_the_operator_always_sees_epoch_and_reputation(tmp_path: Path, rules: str) -> None:
+    subnet = Subnet(tmp_path / "s.db", tmp_path)
+    subnet.do("state", "init", "--rules", rules)
+    name = PYTHON if rules.startswith("skills") else "workflow"
+    subnet.do("miner", "register", "hk-1", "--uid", "1", "--types", name)
+    found = subnet.do("state", "show", "hk-1", "--json").json()
+    assert found["epoch"] == 0
+    expected = {PYTHON: "0.500000000"} if rules.startswith("skills") else {}
+    assert found["reputation"] == expected
+    # a rule set that does not say what a miner sees hides nothing of itself
+    assert subnet.do("state", "show", "--as", "hk-1", "--json").json() == found
