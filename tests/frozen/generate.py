@@ -42,6 +42,8 @@ LONG = 20_000
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 HUMAN = ("message", "remedy", "summary", "title", "expected", "because", "claimed")
 """Keys of diagnostics whose values are sentences."""
+LATER = ("period", "plugins", "proposal", "uncertainty")
+"""Keys that the summary of a back-test has gained; all others are what they were."""
 SOLVER = ("record", "other", "value", "other_value", "seconds")
 """Keys of a proof that say what the solver happened to find, and how long it took."""
 
@@ -191,6 +193,10 @@ class Corpus:
             self.keep("machine", f"{name}.sha256", found)
         elif path.suffix == ".html":
             self.keep("words", f"{name}.txt", visible(path.read_text(encoding="utf-8")))
+        elif path.name == "summary.json":
+            figures = earlier(json.loads(path.read_text(encoding="utf-8")))
+            told = json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False)
+            self.keep("machine", name, told + "\n")
         else:
             self.keep("machine", name, path.read_text(encoding="utf-8"))
 
@@ -213,6 +219,13 @@ def without(value: Json, keys: tuple[str, ...]) -> Json:
         inner = {k: without(v, keys) for k, v in value.items() if k not in keys and v is not None}
         return dict(sorted(inner.items()))
     return [without(each, keys) for each in value] if isinstance(value, list) else value
+
+
+def earlier(value: Json) -> Json:
+    """A summary without the keys that it has gained."""
+    if isinstance(value, dict):
+        return {key: earlier(each) for key, each in value.items() if key not in LATER}
+    return [earlier(each) for each in value] if isinstance(value, list) else value
 
 
 def diagnostics(value: Json) -> Json:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.shown import as_json, print_json
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from tallystick.governance.backtest.comparison_model import Outcome
     from tallystick.governance.backtest.output import Written
     from tallystick.governance.backtest.run import Progress
+
+_BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
+_ELSEWHERE = ("output", "workers", "cluster", "as_json")
+"""What is told elsewhere, or changes no result."""
 
 
 @click.command()
@@ -39,6 +44,30 @@ if TYPE_CHECKING:
 )
 @click.option("--with-state", is_flag=True, help="Replay epochs: reputations and thresholds.")
 @click.option(
+    "--best-by",
+    type=click.Choice(_BEST_BY),
+    default="share-moved",
+    show_default=True,
+    help="What the best candidates have least of; of tau-b, most.",
+)
+@click.option(
+    "--bootstrap",
+    "draws",
+    type=int,
+    default=999,
+    show_default=True,
+    metavar="N",
+    help="Draw the rounds again N times, for intervals of 95 %; 0 for none.",
+)
+@click.option(
+    "--bootstrap-seed",
+    "seed",
+    default="tallystick",
+    show_default=True,
+    metavar="TEXT",
+    help="Equal seeds draw the same rounds.",
+)
+@click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
 )
 @workers_option
@@ -49,6 +78,9 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     references: tuple[str, ...],
     sweeps: tuple[str, ...],
     with_state: bool,
+    best_by: str,
+    draws: int,
+    seed: str,
     output: Path,
     workers: int,
     cluster: str | None,
@@ -57,14 +89,18 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     """What would each rule set have made of the HISTORY?
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
-    to the folder OUTPUT. The exit status is 1 when a line was no valid record.
+    to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
+    far it depends on the rounds that the history happens to have. The exit status is 1 when a line
+    was no valid record.
     """
+    from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.candidates import candidates_of  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
+    from tallystick.governance.backtest.wording import told  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
 
-    executor = executor_of(workers, cluster)
+    bootstrap, executor = Bootstrap(draws, seed), executor_of(workers, cluster)
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
     with _progress() as progress:
         outcome, written = run(
@@ -72,31 +108,37 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             candidates,
             output,
             with_state=with_state,
-            command=_command(history, references, sweeps, output, with_state=with_state),
+            command=_command(),
+            best_by=best_by,
+            bootstrap=bootstrap,
             executor=executor,
             progress=progress,
         )
     if as_json:
         print_json(_described(outcome, written))
     else:
-        click.echo(_summary(outcome, written))
+        click.echo("\n".join([*told(outcome, written.shown), f"results  {written.folder}"]))
     sys.exit(1 if outcome.history.rejects else 0)
 
 
-def _command(
-    history: Path,
-    references: tuple[str, ...],
-    sweeps: tuple[str, ...],
-    output: Path,
-    *,
-    with_state: bool,
-) -> str:
-    """How to do it again."""
-    words = ["tallystick", "backtest", str(history)]
-    words += [word for reference in references for word in ("--rules", reference)]
-    words += [word for sweep in sweeps for word in ("--sweep", sweep)]
-    words += ["--with-state"] if with_state else []
-    return shlex.join([*words, "-o", str(output)])
+def _command() -> str:
+    """How to do it again: every option that was given, but for who does the work."""
+    context = click.get_current_context()
+    words = ["tallystick", "backtest", str(context.params["history"])]
+    for option in context.command.params:
+        name = option.name or ""
+        if not isinstance(option, click.Option) or name in _ELSEWHERE:
+            continue
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            words += _words(max(option.opts, key=len), context.params[name])
+    return shlex.join([*words, "-o", str(context.params["output"])])
+
+
+def _words(option: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [option] if value else []
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for each in values for word in (option, str(each))]
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:
@@ -108,18 +150,6 @@ def _described(outcome: Outcome, written: Written) -> dict[str, object]:
         "records": dict(outcome.history.records),
         "rejects": dict(outcome.history.rejects),
     }
-
-
-def _summary(outcome: Outcome, written: Written) -> str:
-    history = outcome.history
-    good, bad = sum(history.records.values()), sum(history.rejects.values())
-    refused = f", {bad} rejected" if bad else ""
-    lines = [f"{history.lines} lines: {good} records{refused}"]
-    for place, each in enumerate(outcome.candidates):
-        flips = sum(found.comparison.flips for found in each.types.values())
-        said = f"{flips} records change their tier or gate" if place else "the baseline"
-        lines.append(f"{each.identity.name}  {said}")
-    return "\n".join([*lines, f"results  {written.folder}"])
 
 
 @contextmanager

@@ -77,6 +77,18 @@ def read_value(data: Data, path: str, text: str) -> Value:
     return _number(path, text)
 
 
+def current(data: Data, path: str) -> Value | None:
+    """The value that a rule set has at a path; None where types have several weights of one axis.
+
+    Raises:
+        TallystickError: the path leads to no value.
+    """
+    weighed = _weighed(data, path)
+    types = data["skill_types"]
+    found = {types[name]["weights"][axis] for name, axis in weighed} or {_value_at(data, path)}
+    return found.pop() if len(found) == 1 else None
+
+
 def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Value]:
     """What has to stand where for some values to be at their paths, rescaled weights included.
 

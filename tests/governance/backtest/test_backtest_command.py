@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from generators.records import lines
 
 from tallystick.cli.backtest import backtest
 from tallystick.errors import InputError, OutputError, StateError, TallystickError
+from tallystick.governance.backtest.comparison import BEST_BY
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,44 @@ def test_a_back_test_is_written_and_told(history: Path, tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     assert json.loads(again.stdout)["candidates"] == ["skills@1.0.0", "skills@1.1.0"]
     assert (tmp_path / "again" / "thresholds.parquet").is_file()
+
+
+def test_the_terminal_says_what_changes_hands_and_who_gains_and_loses_most(
+    history: Path, tmp_path: Path
+) -> None:
+    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
+    text = run(*words, "-o", tmp_path / "out").output
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    found, period = summary["candidates"][0], summary["history"]["period"]
+    gain, loss = (found["overall"][each][0] for each in ("winners", "losers"))
+    assert f"{period['rounds']['number']} rounds" in text
+    moved, (low, high) = found["overall"]["share_moved"], found["uncertainty"]["share_moved"]
+    shown = [f"{float(each) * 100:.2f} %" for each in (moved, low, high)]
+    assert "{} changes hands ({} to {})".format(*shown) in text
+    low, high = found["uncertainty"]["flips"]
+    assert f"{found['flips']['records']} records change tier or gate ({low} to {high})" in text
+    assert f"largest gain  {gain['hotkey'][:10]}" in text
+    assert f"largest loss  {loss['hotkey'][:10]}" in text
+
+
+def test_without_draws_there_are_no_intervals_and_the_command_says_so(
+    history: Path, tmp_path: Path
+) -> None:
+    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "--bootstrap", "0")
+    found = run(*words, "--best-by", "gini", "-o", tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    assert " to " not in found.output.split("changes hands")[1].splitlines()[0]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["candidates"][0]["uncertainty"] is None
+    assert "--bootstrap 0" in summary["command"]
+    assert "--best-by gini" in summary["command"]
+    assert "--bootstrap-seed" not in summary["command"]
+
+
+def test_the_choices_are_what_candidates_can_be_ordered_by() -> None:
+    option = next(each for each in backtest.params if each.name == "best_by")
+    assert isinstance(option.type, click.Choice)
+    assert tuple(option.type.choices) == tuple(BEST_BY)
 
 
 def test_bad_lines_are_told_and_the_status_is_1(history: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tallystick.governance.backtest import plots, render, wording
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.render import Page, environment, report
+from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -59,7 +60,7 @@ def compared(found: Outcome) -> list[CandidateComparison]:
 
 
 def page(found: Outcome) -> Page:
-    return report(found, compared(found), COMMAND)
+    return report(found, Selection.of(compared(found), "share-moved"), COMMAND)
 
 
 @pytest.fixture
@@ -110,7 +111,8 @@ def test_a_stranger_s_text_shows_and_never_acts() -> None:
             for n, each in enumerate(found.candidates)
         ),
     )
-    html = report(hostile, compared(hostile), f"score {NASTY}").html
+    shown = Selection.of(compared(hostile), "share-moved")
+    html = report(hostile, shown, f"score {NASTY}").html
     read = Reader(html)
     assert not read.every("img")
     assert NASTY in read.text

@@ -22,10 +22,12 @@ from tallystick.governance.backtest.comparison_model import (
     Outcome,
 )
 from tallystick.governance.backtest.comparison_set import ComparisonSet, comparison_set
+from tallystick.governance.backtest.rounds import distinct, round_keys
 from tallystick.governance.backtest.row_block import PendingFlips, RowBlock, row_blocks
 from tallystick.governance.backtest.tally import Tally
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.planner import Rows
+from tallystick.scoring.receipt import plugin_names
 
 
 @attrs.define(eq=False)
@@ -40,6 +42,7 @@ class Aggregate:
         records: by skill type, how many good records there are.
         rejects: by code, how many lines are bad.
         lines: how many lines there are.
+        rounds: the keys of the rounds that good records are from, as by `round_keys`.
     """
 
     tallies: dict[str, Mapping[int, Tally]] = attrs.field(factory=dict)
@@ -49,6 +52,7 @@ class Aggregate:
     records: Counter[str] = attrs.field(factory=Counter)
     rejects: Counter[str] = attrs.field(factory=Counter)
     lines: int = 0
+    rounds: set[int] = attrs.field(factory=set)
 
     def places_of(self, hotkeys: Sequence[str]) -> Rows:
         """The positions of some miners; who is new gets the next."""
@@ -78,6 +82,7 @@ class Aggregate:
                 own.merge(tally, places)
         self.records.update(other.records)
         self.rejects.update(other.rejects)
+        self.rounds |= other.rounds
         self.lines += other.lines
 
     def outcome(self, history: History, candidates: Sequence[Candidate]) -> Outcome:
@@ -94,10 +99,11 @@ class Aggregate:
                     for name, tallies in self.tallies.items()
                     if place in tallies and self.records[name]
                 },
+                proposal=each.proposal,
             )
             for place, each in enumerate(candidates)
         )
-        return Outcome(history, miners, found)
+        return Outcome(history, miners, found, plugin_names(candidates[0].rules.registry))
 
 
 class BatchCounter:
@@ -116,6 +122,7 @@ class BatchCounter:
         into.rejects.update(reject.code for reject in batch.rejects)
         for name, rows in batch.types.items():
             into.records[name] += len(rows)
+            into.rounds.update(distinct(round_keys(rows)).tolist())
             if name in self._sets and len(rows):
                 _count_type(into, self._sets[name], rows, on_flips)
 

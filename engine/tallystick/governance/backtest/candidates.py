@@ -13,9 +13,10 @@ import attrs
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
+from tallystick.governance.backtest.proposal import Proposal, proposal_of
 from tallystick.governance.backtest.sweep import Point, Sweep, points
 from tallystick.numbers.text import numbered
-from tallystick.rules.edit import edited, edits
+from tallystick.rules.edit import current, edited, edits
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import unstructure
@@ -38,10 +39,12 @@ class Candidate:
     Attributes:
         identity: which it is.
         rules: the rule set, bound.
+        proposal: what it changes of the baseline.
     """
 
     identity: Identity
     rules: BoundRules
+    proposal: Proposal = attrs.field(factory=Proposal)
 
     @property
     def name(self) -> str:
@@ -79,7 +82,9 @@ def candidates_of(
             known.add(loaded.digest)
             found.append((identity, loaded))
     _check_count(len(found))
-    candidates = tuple(Candidate(i, _bound(i, loaded, registry)) for i, loaded in found)
+    bound = [(identity, _bound(identity, loaded, registry)) for identity, loaded in found]
+    baseline = bound[0][1]
+    candidates = tuple(Candidate(i, rules, proposal_of(baseline, rules)) for i, rules in bound)
     _check_types(candidates)
     return candidates
 
@@ -129,7 +134,9 @@ def _swept(
     data = parse(baseline.text, str(baseline.path)).data
     reference = baseline.rule_set.reference
     for point in combinations:
-        changes = tuple(Change(path, decimal_text(value)) for path, value in point)
+        changes = tuple(
+            Change(path, decimal_text(value), _number_at(data, path)) for path, value in point
+        )
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
         tables = edited(data, edits(data, point))
@@ -139,6 +146,12 @@ def _swept(
         except RuleSetError as error:
             raise _renamed(error, name) from None
         yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
+
+
+def _number_at(data: Mapping[str, Any], path: str) -> str | None:
+    """The number of the baseline, as text; None where it has none of its own or several."""
+    found = current(data, path)
+    return decimal_text(Decimal(found)) if isinstance(found, int | Decimal) else None
 
 
 def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Scorer:

@@ -15,6 +15,7 @@ from tallystick.governance.backtest.aggregate import Aggregate, BatchCounter
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import FlipRows, Identity, OnFlips
 from tallystick.governance.backtest.history import COUNTED, TOLD, wanted_by
+from tallystick.governance.backtest.rounds import RoundStretches
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
 from tallystick.scoring.executors.executor import Executor
@@ -38,7 +39,12 @@ class ChunkCounting:
     """Counts chunks under all candidates; a function that executors map."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], *, flips: bool, into: Aggregate | None = None
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        flips: bool,
+        into: Aggregate | None = None,
+        stretches: RoundStretches | None = None,
     ) -> None:
         """Read nothing yet.
 
@@ -46,8 +52,10 @@ class ChunkCounting:
             candidates: the baseline first.
             flips: whether flips are wanted.
             into: what every chunk is added to; by default each has an aggregate of its own.
+            stretches: of rounds, whose miners are to be told apart; by default they are not.
         """
         self._candidates, self._flips, self._into = candidates, flips, into
+        self._stretches = stretches
         self._facts = wanted_by(candidates, TOLD if flips else COUNTED)
 
     def __call__(self, chunk: Chunk) -> ChunkCount:
@@ -58,6 +66,8 @@ class ChunkCounting:
         """
         flips = list[FlipRows]()
         batch = self._facts.batch(chunk)
+        if self._stretches is not None:
+            batch = self._stretches.labelled(batch)
         aggregate = Aggregate() if self._into is None else self._into
         self._counter.count(batch, aggregate, flips.append if self._flips else None)
         return ChunkCount(aggregate, tuple(flips))
@@ -74,10 +84,12 @@ class CountingSpec:
     Attributes:
         scorers: the rule sets, the baseline first.
         flips: whether flips are wanted.
+        stretches: of rounds, whose miners are to be told apart; None if they are not.
     """
 
     scorers: tuple[ScorerSpec, ...]
     flips: bool
+    stretches: RoundStretches | None = None
 
     def make(self) -> ChunkCounting:
         """The function.
@@ -85,7 +97,8 @@ class CountingSpec:
         Raises:
             EngineError: the worker is not like the process that began it.
         """
-        return ChunkCounting([candidate_of(spec) for spec in self.scorers], flips=self.flips)
+        candidates = [candidate_of(spec) for spec in self.scorers]
+        return ChunkCounting(candidates, flips=self.flips, stretches=self.stretches)
 
 
 def candidate_of(spec: ScorerSpec) -> Candidate:
@@ -98,14 +111,23 @@ def candidate_of(spec: ScorerSpec) -> Candidate:
     return Candidate(Identity(spec.digest, rules.rule_set.reference, spec.digest), rules)
 
 
-def count_chunks(
+def count_chunks(  # noqa: PLR0913, PLR0917  # what is counted, how and where
     source: Source,
     candidates: Sequence[Candidate],
     executor: Executor,
     into: Aggregate,
     on_flips: OnFlips | None,
+    stretches: RoundStretches | None = None,
 ) -> Generator[None, None, None]:
     """Add the chunks of a history to an aggregate, in order; gives way after each.
+
+    Args:
+        source: the history.
+        candidates: the baseline first.
+        executor: who counts.
+        into: the aggregate.
+        on_flips: takes the flips.
+        stretches: of rounds, whose miners are to be told apart; by default they are not.
 
     Raises:
         InputError: the history cannot be read.
@@ -113,9 +135,11 @@ def count_chunks(
     """
     flips = on_flips is not None
     function = PortableFunction(
-        lambda: CountingSpec(tuple(ScorerSpec.of(each.rules) for each in candidates), flips),
+        lambda: CountingSpec(
+            tuple(ScorerSpec.of(each.rules) for each in candidates), flips, stretches
+        ),
         # this process adds each chunk where it belongs, which saves the merge
-        ChunkCounting(candidates, flips=flips, into=into),
+        ChunkCounting(candidates, flips=flips, into=into, stretches=stretches),
     )
     chunks = source.places() if executor.is_elsewhere else iter(source)
     with closing(executor.map(function, chunks)) as counts:

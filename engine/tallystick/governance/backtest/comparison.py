@@ -9,13 +9,14 @@ records are dense. The flips themselves go to a file; what is kept of them here 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.governance.backtest.bootstrap import Uncertainty
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
     Comparison,
@@ -34,6 +35,7 @@ from tallystick.governance.backtest.distribution import (
     distribution,
     summed,
 )
+from tallystick.governance.backtest.proposal import Proposal
 from tallystick.numbers.nano import NANO, round_half_even
 
 EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
@@ -173,6 +175,8 @@ class CandidateComparison:
             no type has an emission.
         types: by skill type, those of either rule set.
         state: with a replay of the epochs.
+        proposal: what it says of itself, and what it changes of the baseline.
+        uncertainty: of what it changes; None when it is not known.
     """
 
     position: int
@@ -180,6 +184,8 @@ class CandidateComparison:
     overall: Distribution
     types: Mapping[str, TypeComparison]
     state: StateComparison | None
+    proposal: Proposal = attrs.field(factory=Proposal)
+    uncertainty: Uncertainty | None = None
 
     @property
     def compared(self) -> int:
@@ -207,6 +213,16 @@ class CandidateComparison:
         return sum((each.distances for each in self.types.values()), FlipDistances())
 
 
+BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
+    "share-moved": lambda each: each.overall.moved,
+    "tau-b": lambda each: None if each.overall.tau is None else -each.overall.tau,
+    "gini": lambda each: each.overall.concentration_after.gini,
+    "hhi": lambda each: each.overall.concentration_after.hhi,
+    "flips": lambda each: each.flips,
+}
+"""By what candidates can be ordered: less is better; None is worst."""
+
+
 def compare(outcome: Outcome, position: int, tally: DistanceTally) -> CandidateComparison:
     """The candidate at a position of the outcome against its baseline."""
     before, after = outcome.baseline, outcome.candidates[position]
@@ -220,7 +236,19 @@ def compare(outcome: Outcome, position: int, tally: DistanceTally) -> CandidateC
         _overall(outcome.miners, before, after),
         types,
         _compare_replays(outcome.miners, before, after),
+        after.proposal,
     )
+
+
+def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
+    """Candidates by one of `BEST_BY`, the best first; by position among equals."""
+    cost = BEST_BY[best_by]
+
+    def key(each: CandidateComparison) -> tuple[bool, int, int]:
+        value = cost(each)
+        return value is None, value or 0, each.position
+
+    return sorted(found, key=key)
 
 
 def _compare_type(

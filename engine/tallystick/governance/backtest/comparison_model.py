@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.governance.backtest.proposal import Proposal
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
+ROUND_BITS = 31
+"""Of the number of an epoch, and of a round."""
 Matrix = tuple[tuple[int, ...], ...]
 """Counts by baseline tier (rows) and candidate tier (columns), lowest tier first."""
 
@@ -30,10 +34,12 @@ class Change:
     Attributes:
         path: as the sweep spells it, such as ``axes.policy.weight``.
         value: the number as the shortest decimal text, such as ``0.1``.
+        baseline: the number of the baseline; None where several types have several.
     """
 
     path: str
     value: str
+    baseline: str | None = None
 
 
 @attrs.frozen
@@ -182,11 +188,37 @@ class CandidateOutcome:
         types: by skill type, in the order of the baseline; types that the candidate does not have,
             or of which the history has no record, are left out.
         state: with ``--with-state``, the replay; otherwise None.
+        proposal: what it says of itself, and what it changes of the baseline.
     """
 
     identity: Identity
     types: Mapping[str, TypeOutcome]
     state: StateOutcome | None = None
+    proposal: Proposal = attrs.field(factory=Proposal)
+
+
+@attrs.frozen
+class Period:
+    """When the good records of a history are from.
+
+    A round is told apart by the epoch that it is pinned to and its number.
+
+    Attributes:
+        keys: a number for each round, ascending: the epoch in the bits above the 31 of the round.
+    """
+
+    keys: tuple[int, ...] = attrs.field(repr=False)
+
+    @property
+    def epochs(self) -> list[int]:
+        """The epochs that have records, ascending."""
+        return sorted({key >> ROUND_BITS for key in self.keys})
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """The smallest and the largest number of a round."""
+        found = [key & ((1 << ROUND_BITS) - 1) for key in self.keys]
+        return min(found), max(found)
 
 
 @attrs.frozen
@@ -201,6 +233,7 @@ class History:
             has.
         rejects: by code, how many lines were no valid record of their type, for any rule set; a
             facts file does not hold them, they are the difference of its lines and records.
+        period: of the good records; None when there is none.
     """
 
     source: str
@@ -208,6 +241,7 @@ class History:
     lines: int
     records: Mapping[str, int]
     rejects: Mapping[str, int]
+    period: Period | None = None
 
 
 @attrs.frozen
@@ -219,11 +253,13 @@ class Outcome:
         miners: those with a record of a compared type, sorted by hotkey; every ``Counts`` has
             this order.
         candidates: the baseline first, then the others as they were given.
+        plugins: the distribution and version of each plugin in use.
     """
 
     history: History
     miners: tuple[Miner, ...]
     candidates: tuple[CandidateOutcome, ...]
+    plugins: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def baseline(self) -> CandidateOutcome:

@@ -15,7 +15,7 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.io.chunks import Chunk
-from tallystick.io.sources import Source
+from tallystick.io.sources import Source, input_digest
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
@@ -23,7 +23,7 @@ from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.sources import source_of
 
-COUNTED = ("miner_uid", "miner_hotkey")
+COUNTED = ("round", "miner_uid", "miner_hotkey")
 """What is counted by, of who a record is."""
 TOLD = (*COUNTED, "task_id")
 """What is told of a flip."""
@@ -122,6 +122,19 @@ def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
             "more than once: write it to a file first"
         )
     return Reader(path, wanted_by(candidates))
+
+
+def check_unchanged(path: Path, digest: str) -> None:
+    """Check that a history is the one that was read before.
+
+    Raises:
+        InputError: it is not.
+    """
+    if input_digest(path) != digest:
+        raise InputError(
+            f"{path}: found another history than before, expected one that stays as it is, the "
+            "same for every worker: run again"
+        )
 
 
 def _exists(path: Path) -> bool:

@@ -17,7 +17,7 @@ disk. The same outcome gives the same bytes; those of the plots depend on the in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -26,13 +26,17 @@ import pyarrow as pa
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest import tables
+from tallystick.governance.backtest.bootstrap import Uncertainty
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
 from tallystick.governance.backtest.render import report
+from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.summary import summary
 from tallystick.io.atomic import atomic_folder, file_digest, output_errors
 from tallystick.io.parquet import RowGroupWriter
 
+Uncertain = Callable[[Sequence[CandidateComparison]], Mapping[int, Uncertainty | None]]
+"""Gives the uncertainty of some candidates, by their positions."""
 SUMMARY = "summary.json"
 REPORT = "report.html"
 ALWAYS = {
@@ -51,13 +55,13 @@ class Written:
 
     Attributes:
         folder: as it was named.
-        comparisons: of every candidate but the baseline, in order.
+        shown: every candidate but the baseline, and those that the report has in full.
         digests: of every file, by name.
         plots: whether the report has plots; they need the extra ``report``.
     """
 
     folder: Path
-    comparisons: tuple[CandidateComparison, ...]
+    shown: Selection
     digests: dict[str, str]
     plots: bool
 
@@ -88,29 +92,45 @@ class Building:
         self._append("thresholds.parquet", tables.threshold_table(state, candidate))
         self._append("reputations.parquet", tables.reputation_table(state, candidate))
 
-    def finish(self, outcome: Outcome, command: str) -> Written:
+    def finish(
+        self,
+        outcome: Outcome,
+        command: str,
+        *,
+        best_by: str = "share-moved",
+        uncertain: Uncertain | None = None,
+    ) -> Written:
         """Write everything else.
 
         Args:
             outcome: of the whole back-test.
             command: how to do it again, for the reader of the report.
+            best_by: of ``BEST_BY``, by what candidates are better or worse.
+            uncertain: gives the uncertainties of candidates, of those that the report has in full.
         """
         found = tuple(
             compare(outcome, position, self._tally)
             for position in range(1, len(outcome.candidates))
         )
+        shown = Selection.of(found, best_by)
+        if uncertain is not None:
+            known = uncertain(shown.full)
+            found = tuple(
+                attrs.evolve(each, uncertainty=known.get(each.position)) for each in found
+            )
+            shown = Selection.of(found, best_by)
         for each in found:
             self._append("miners.parquet", tables.miner_table(each))
             self._append("migrations.parquet", tables.migration_table(each))
         with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
-        page = report(outcome, found, command)
+        page = report(outcome, shown, command)
         self._write(REPORT, page.html)
         digests = self._digests()
         self._write(SUMMARY, _json(summary(outcome, found, command, digests)))
         self.finished = True
-        return Written(self._final, found, self._digests(), page.plots)
+        return Written(self._final, shown, self._digests(), page.plots)
 
     def _open(self, name: str, schema: pa.Schema) -> RowGroupWriter:
         with output_errors(self._final):

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.errors import InputError
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.chunk_count import candidate_of
 from tallystick.governance.backtest.comparison_model import (
@@ -22,8 +21,7 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
 )
 from tallystick.governance.backtest.epoch_replay import Calendar, calendar_of, replay
-from tallystick.governance.backtest.history import Reader, reader_of
-from tallystick.io.sources import input_digest
+from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
 from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 
@@ -140,9 +138,5 @@ class ReplaySpec:
         )
 
     def _reader(self, candidate: Candidate) -> Reader:
-        if input_digest(self.path) != self.digest:
-            raise InputError(
-                f"{self.path}: found another history than before, expected one that stays as it "
-                "is, the same for every worker: run again"
-            )
+        check_unchanged(self.path, self.digest)
         return reader_of(self.path, [candidate])

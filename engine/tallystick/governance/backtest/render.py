@@ -27,6 +27,7 @@ from tallystick.governance.backtest.distribution import (
     relative_winners,
     winners,
 )
+from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
@@ -81,14 +82,15 @@ def plots() -> ModuleType | None:
     return found
 
 
-def report(outcome: Outcome, comparisons: Sequence[CandidateComparison], command: str) -> Page:
+def report(outcome: Outcome, selection: Selection, command: str) -> Page:
     """The report of a back-test.
 
     Args:
         outcome: of the back-test.
-        comparisons: of every candidate but the baseline, in order.
+        selection: the candidates, and which of them are shown in full.
         command: how to do it again.
     """
+    comparisons = selection.every
     drawing, labels = plots(), _labels(comparisons)
     html = (
         environment()

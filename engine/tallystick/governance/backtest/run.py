@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -10,16 +10,21 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.governance.backtest.aggregate import Aggregate
+from tallystick.governance.backtest.bootstrap import Bootstrap, Uncertainty
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.chunk_count import count_chunks
+from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
-from tallystick.governance.backtest.history import Reader, reader_of
+from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
+from tallystick.governance.backtest.round_count import RoundCount
+from tallystick.governance.backtest.rounds import RoundStretches, period_of
 from tallystick.scoring.executors.executor import Executor, InProcess
 
 Progress = Callable[[int], None]
 """Told after every batch how many lines were read so far."""
+_BOOTSTRAP = Bootstrap()
 
 
 def backtest(  # noqa: PLR0913  # what a back-test is made of
@@ -29,6 +34,8 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     *,
     with_state: bool = False,
     command: str = "",
+    best_by: str = "share-moved",
+    bootstrap: Bootstrap = _BOOTSTRAP,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Outcome, Written]:
@@ -40,6 +47,8 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         folder: where the results go; one that is there must be an earlier back-test.
         with_state: whether to replay the epochs, with reputations and tracked thresholds.
         command: how to do it again, for the report.
+        best_by: of ``BEST_BY``, by what the report calls candidates better or worse.
+        bootstrap: how rounds are drawn for the uncertainty of what changes.
         executor: who counts and replays; by default this process.
         progress: told how far it is.
 
@@ -50,6 +59,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         EngineError: the workers cannot be used.
     """
     reader = reader_of(history, candidates)
+    executor = executor or InProcess()
     with building(folder, [each.name for each in candidates]) as build:
         outcome = outcome_of(
             reader,
@@ -59,7 +69,37 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             executor=executor,
             progress=progress,
         )
-        return outcome, build.finish(outcome, command)
+        return outcome, build.finish(
+            outcome,
+            command,
+            best_by=best_by,
+            uncertain=lambda chosen: _uncertainties(
+                reader, outcome, candidates, chosen, bootstrap, executor
+            ),
+        )
+
+
+def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
+    reader: Reader,
+    outcome: Outcome,
+    candidates: Sequence[Candidate],
+    chosen: Sequence[CandidateComparison],
+    bootstrap: Bootstrap,
+    executor: Executor,
+) -> Mapping[int, Uncertainty | None]:
+    """The uncertainties of some candidates, for which the history is read once more."""
+    period = outcome.history.period
+    if not bootstrap.draws or period is None or len(period.keys) < 2:
+        return {}
+    check_unchanged(reader.path, outcome.history.digest)
+    stretches = RoundStretches.of(period.keys, len(outcome.miners))
+    picked = [candidates[0], *(candidates[each.position] for each in chosen)]
+    count = RoundCount(picked, outcome.miners, stretches)
+    count.read(reader.source(), executor)
+    return {
+        each.position: count.uncertainty(place, each, bootstrap)
+        for place, each in enumerate(chosen, 1)
+    }
 
 
 def outcome_of(  # noqa: PLR0913  # as above
@@ -99,6 +139,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         aggregate.lines,
         dict(sorted(aggregate.records.items())),
         dict(sorted(aggregate.rejects.items())),
+        period_of(aggregate.rounds),
     )
     outcome = aggregate.outcome(read, candidates)
     if on_epoch is None:

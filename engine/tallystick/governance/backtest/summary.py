@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+import attrs
+
+from tallystick.governance.backtest.bootstrap import PERCENT, Uncertainty
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
@@ -22,6 +25,7 @@ from tallystick.governance.backtest.comparison_model import (
     History,
     Identity,
     Outcome,
+    Period,
 )
 from tallystick.governance.backtest.distribution import (
     Concentration,
@@ -33,6 +37,7 @@ from tallystick.governance.backtest.distribution import (
     relative_winners,
     winners,
 )
+from tallystick.governance.backtest.proposal import Proposal
 from tallystick.numbers.nano import to_text
 
 FORMAT = 1
@@ -62,6 +67,7 @@ def summary(
         "engine": f"tallystick {version('tallystick')}",
         "command": command,
         "history": _history(outcome.history),
+        "plugins": dict(outcome.plugins),
         "miners": len(outcome.miners),
         "baseline": _identity(outcome.baseline.identity),
         "candidates": [_candidate(each) for each in comparisons],
@@ -76,6 +82,15 @@ def _history(history: History) -> Json:
         "lines": history.lines,
         "records": dict(history.records),
         "rejects": dict(history.rejects),
+        "period": None if history.period is None else _period(history.period),
+    }
+
+
+def _period(period: Period) -> Json:
+    (first, last), epochs = period.rounds, period.epochs
+    return {
+        "epochs": {"first": epochs[0], "last": epochs[-1], "number": len(epochs)},
+        "rounds": {"first": first, "last": last, "number": len(period.keys)},
     }
 
 
@@ -96,6 +111,39 @@ def _candidate(found: CandidateComparison) -> Json:
         "records_compared": found.compared,
         "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
         "state": None if found.state is None else _state(found.state),
+        "proposal": _proposal(found.proposal),
+        "uncertainty": None
+        if found.uncertainty is None
+        else _uncertainty(found.uncertainty, found.overall.changes()),
+    }
+
+
+def _proposal(found: Proposal) -> Json:
+    return {
+        "summary": found.summary,
+        "source": found.source,
+        "changes": [attrs.asdict(each) for each in found.changes],
+        "formulas": [{"name": each.name, "kind": each.kind} for each in found.formulas],
+    }
+
+
+def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> Json:
+    """The intervals of what changes hands, of the flips, and of those who are named."""
+    named = [*winners(changes, NAMED), *losers(changes, NAMED)]
+    return {
+        "percent": PERCENT,
+        "draws": known.bootstrap.draws,
+        "seed": known.bootstrap.seed,
+        "rounds": known.rounds,
+        "stretches": known.stretches,
+        "share_moved": [to_text(known.moved.low), to_text(known.moved.high)],
+        "flips": [known.flips.low, known.flips.high],
+        "clear_miners": known.clear,
+        "share_changes": {
+            each.miner.hotkey: [to_text(interval.low), to_text(interval.high)]
+            for each in named
+            for interval in [known.shares[each.miner.hotkey]]
+        },
     }
 
 

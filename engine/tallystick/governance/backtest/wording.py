@@ -5,14 +5,16 @@ Numbers are shortened for reading, from the published ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from tallystick.governance.backtest.bootstrap import PERCENT, Interval
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     Distances,
     StateComparison,
 )
+from tallystick.governance.backtest.comparison_model import Outcome, Period
 from tallystick.governance.backtest.distribution import (
     EMISSION,
     Concentration,
@@ -24,9 +26,10 @@ from tallystick.governance.backtest.distribution import (
     published_share,
     winners,
 )
+from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
-from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, percent
+from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, numbered, percent, points
 
 _SAME_ORDER = (
     (NANO, "is exactly the same"),
@@ -56,6 +59,7 @@ def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterato
     yield order(overall, changes)
     yield flips(found)
     yield concentration(overall)
+    yield from certainty(found)
     refused = sum(sum(each.rejected.values()) for each in found.types.values())
     if refused:
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
@@ -126,6 +130,67 @@ def flips(found: CandidateComparison) -> str:
     )
     distances = found.distances.tier + found.distances.gate
     return f"{said} {near(distances)}" if distances.known else said
+
+
+def told(outcome: Outcome, shown: Selection) -> Iterator[str]:
+    """A back-test on a terminal, line by line."""
+    history = outcome.history
+    good, bad = sum(history.records.values()), sum(history.rejects.values())
+    refused = f", {bad} rejected" if bad else ""
+    yield f"{history.lines} lines: {numbered(good, 'record')}{refused}"
+    if history.period is not None:
+        yield f"period  {span(history.period)}"
+    yield f"{outcome.baseline.identity.name}  the baseline"
+    for each in shown.full:
+        yield from _told_candidate(each)
+    others = len(shown.every) - len(shown.full)
+    if others:
+        yield f"{numbered(others, 'more candidate')} between the best and the worst of these"
+
+
+def _told_candidate(found: CandidateComparison) -> Iterator[str]:
+    known, overall = found.uncertainty, found.overall
+    changes = overall.changes()
+    hands = (
+        f"{percent(overall.moved)} changes hands{_between(known.moved if known else None, percent)}"
+    )
+    flip = f"{numbered(found.flips, 'record')} change tier or gate"
+    yield f"{found.identity.name}  {hands}; {flip}{_between(known.flips if known else None, str)}"
+    for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
+        for each in chosen:
+            change = f"{points(each.share_change)} points, {percent(each.share_before, 3)} →"
+            yield f"    largest {title}  {named(each)}: {change} {percent(each.share_after, 3)}"
+
+
+def _between(interval: Interval | None, shown: Callable[[int], str]) -> str:
+    """An interval after its value; nothing where it is not known."""
+    if interval is None:
+        return ""
+    return f" ({shown(interval.low)} to {shown(interval.high)})"
+
+
+def span(found: Period) -> str:
+    """The rounds and epochs of a history, such as ``60 rounds, 0 to 59, of 6 epochs, 0 to 5``."""
+    (first, last), epochs = found.rounds, found.epochs
+    rounds = f"{counted(len(found.keys), 'round')}, {first} to {last}"
+    return f"{rounds}, of {counted(len(epochs), 'epoch')}, {epochs[0]} to {epochs[-1]}"
+
+
+def certainty(found: CandidateComparison) -> Iterator[str]:
+    """How far what changes depends on the rounds that the history happens to have."""
+    known = found.uncertainty
+    if known is None:
+        return
+    draws = f"In {PERCENT} of 100 draws of {counted(known.rounds, 'round')} with replacement"
+    yield (
+        f"{draws}, {percent(known.moved.low)} to {percent(known.moved.high)} of everything changes "
+        f"hands, and {grouped(known.flips.low)} to {grouped(known.flips.high)} records flip."
+    )
+    clear, many = known.clear, len(known.shares)
+    yield (
+        f"Whichever rounds are drawn, {grouped(clear)} of {counted(many, 'miner')} change their "
+        f"share in one direction; for the other {grouped(many - clear)} a change may be chance."
+    )
 
 
 def near(found: Distances) -> str:

@@ -1,0 +1,40 @@
+"""What a candidate proposes: its own words, and every value and formula that it changes."""
+
+from __future__ import annotations
+
+import attrs
+
+from tallystick.governance.diff.change import Change, FormulaChange, changes, formula_changes
+from tallystick.scoring.bound_rules import BoundRules
+
+_HEADER = "rule_set."
+"""What a rule set says of itself, which no score depends on."""
+
+
+@attrs.frozen
+class Proposal:
+    """What a candidate proposes.
+
+    Attributes:
+        summary: what its file says it is for.
+        source: the documents that it follows, by its file.
+        changes: the values that it gives otherwise than the baseline, by path.
+        formulas: the formulas that it uses otherwise.
+    """
+
+    summary: str = ""
+    source: str = ""
+    changes: tuple[Change, ...] = ()
+    formulas: tuple[FormulaChange, ...] = ()
+
+
+def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
+    """What a rule set proposes beside a baseline; for the baseline itself no change."""
+    header = candidate.rule_set.rule_set
+    found = changes(baseline.rule_set, candidate.rule_set)
+    return Proposal(
+        header.summary,
+        header.source,
+        tuple(each for each in found if not each.path.startswith(_HEADER)),
+        formula_changes(baseline, candidate),
+    )

@@ -1,0 +1,106 @@
+"""The second pass over a history: what some candidates change, round by round.
+
+It counts as the first does, with another idea of who a miner is: a miner of one stretch of rounds
+is one of its own. So the sums of all stretches are those of the first pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import numpy as np
+
+from tallystick.formula.columns import Column
+from tallystick.governance.backtest.aggregate import Aggregate
+from tallystick.governance.backtest.bootstrap import Bootstrap, Uncertainty, uncertainty
+from tallystick.governance.backtest.candidates import Candidate
+from tallystick.governance.backtest.chunk_count import count_chunks
+from tallystick.governance.backtest.comparison import CandidateComparison
+from tallystick.governance.backtest.comparison_model import FlipRows, Miner
+from tallystick.governance.backtest.distribution import EMISSION
+from tallystick.governance.backtest.rounds import RoundStretches
+from tallystick.governance.backtest.tally import Sums, Tally
+from tallystick.io.sources import Source
+from tallystick.scoring.executors.executor import Executor
+
+
+class RoundCount:
+    """What some candidates change in each stretch of the rounds of a history."""
+
+    def __init__(
+        self, candidates: Sequence[Candidate], miners: Sequence[Miner], stretches: RoundStretches
+    ) -> None:
+        """Nothing is counted yet.
+
+        Args:
+            candidates: the baseline first.
+            miners: of the history.
+            stretches: of its rounds.
+        """
+        self._candidates, self._miners, self._stretches = candidates, miners, stretches
+        self._aggregate = Aggregate()
+        self._flips = np.zeros((len(candidates), stretches.many), np.int64)
+
+    def read(self, source: Source, executor: Executor) -> None:
+        """Count a history.
+
+        Raises:
+            InputError: it cannot be read.
+            EngineError: the workers cannot be used.
+        """
+        counted = count_chunks(
+            source, self._candidates, executor, self._aggregate, self._flip, self._stretches
+        )
+        with closing(counted) as parts:
+            for _ in parts:
+                pass
+
+    def uncertainty(
+        self, place: int, comparison: CandidateComparison, bootstrap: Bootstrap
+    ) -> Uncertainty | None:
+        """The uncertainty of what a candidate changes.
+
+        Args:
+            place: of the candidate, among those that were counted.
+            comparison: of the candidate with the baseline.
+            bootstrap: how the rounds are drawn.
+        """
+        measure = comparison.overall.measure
+        return uncertainty(
+            bootstrap,
+            [each.hotkey for each in self._miners],
+            self.amounts(0, measure),
+            self.amounts(place, measure),
+            self.flips(place),
+            rounds=len(self._stretches.keys),
+        )
+
+    def amounts(self, place: int, measure: str) -> list[list[int]]:
+        """By stretch and miner, the amounts of all types under a candidate, in nano."""
+        column = {miner.hotkey: n for n, miner in enumerate(self._miners)}
+        found = [[0] * len(column) for _ in range(self._stretches.many)]
+        places = self._aggregate.places
+        cells = [self._stretches.cell(label) for label in places]
+        for tallies in self._aggregate.tallies.values():
+            sums = _sums(tallies.get(place), measure)
+            if sums is not None:
+                amounts = sums.totals(list(places.values()))
+                for (stretch, hotkey), amount in zip(cells, amounts, strict=True):
+                    found[stretch][column[hotkey]] += amount
+        return found
+
+    def flips(self, place: int) -> Column:
+        """By stretch, how many records flip under a candidate."""
+        found: Column = self._flips[place]
+        return found
+
+    def _flip(self, rows: FlipRows) -> None:
+        self._flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=self._stretches.many)
+
+
+def _sums(tally: Tally | None, measure: str) -> Sums | None:
+    """The sums of a measure of one type; None without any."""
+    if tally is None or (measure == EMISSION and tally.most is None):
+        return None
+    return tally.emission if measure == EMISSION else tally.quality

@@ -1,0 +1,75 @@
+"""The rounds of a history: which records are of one round, and the period that all are from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tallystick.formula.columns import Column
+from tallystick.governance.backtest.comparison_model import ROUND_BITS, Period
+from tallystick.scoring.facts.batch import FactBatch, FactRows
+
+_BETWEEN = " "
+_MOST, _FEWEST = 256, 16
+_CELLS = 1 << 18
+"""Stretches times miners, as long as the stretches are not too few."""
+
+
+def round_keys(rows: FactRows) -> Column:
+    """A whole number for the round of each record, ascending by epoch and then by round."""
+    keys: Column = rows.epoch << ROUND_BITS | rows.round
+    return keys
+
+
+def distinct(keys: Column) -> Column:
+    """The keys that there are, ascending."""
+    if not len(keys):
+        return keys
+    # records mostly come round by round, so that few are left to sort
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
+    return np.unique(keys[starts])
+
+
+def period_of(keys: Collection[int]) -> Period | None:
+    """The period of the rounds of some keys; None of none."""
+    return Period(tuple(sorted(keys))) if keys else None
+
+
+@attrs.frozen
+class RoundStretches:
+    """The rounds of a history as stretches of consecutive ones, of one length or of one more.
+
+    Attributes:
+        keys: of the rounds, ascending.
+        many: how many stretches there are.
+    """
+
+    keys: tuple[int, ...] = attrs.field(repr=False)
+    many: int
+
+    @classmethod
+    def of(cls, keys: Sequence[int], miners: int) -> RoundStretches:
+        """One of each round, unless the rounds or the miners are too many."""
+        most = min(_MOST, max(_FEWEST, _CELLS // max(miners, 1)))
+        return cls(tuple(keys), min(len(keys), most))
+
+    def labelled(self, batch: FactBatch) -> FactBatch:
+        """The batch with another miner in each stretch, whose slot is the stretch."""
+        types = {name: self._labelled(rows) for name, rows in batch.types.items()}
+        return attrs.evolve(batch, types=types)
+
+    def cell(self, label: str) -> tuple[int, str]:
+        """The stretch and the hotkey of a miner of a labelled batch."""
+        stretch, _, hotkey = label.partition(_BETWEEN)
+        return int(stretch), hotkey
+
+    def _labelled(self, rows: FactRows) -> FactRows:
+        places = np.searchsorted(np.array(self.keys, np.int64), round_keys(rows))
+        stretches = places * self.many // len(self.keys)
+        texts = pa.array(stretches).cast(rows.miner_hotkey.type)
+        labels = pc.binary_join_element_wise(texts, rows.miner_hotkey, _BETWEEN)
+        return attrs.evolve(rows, miner_uid=stretches, miner_hotkey=labels)
