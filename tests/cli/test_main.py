@@ -1,6 +1,7 @@
 """The entry point: help, wrong use, errors for machines, and odd surroundings."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,8 +72,8 @@ def test_every_command_speaks_json(command: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_the_help_of_a_group_lists_its_commands(group: tuple[str, ...]) -> None:
-    section = run(*group, "--help").out.partition("Commands:")[2]
-    listed = [line.split()[0] for line in section.splitlines() if line.strip()]
+    section = run(*group, "--help").out.partition("Commands:")[2].partition("\n\n")[0]
+    listed = re.findall(r"^ {2}([a-z]+) ", section, re.MULTILINE)
     inner = {path[len(group)] for path in COMMANDS if path[: len(group)] == group}
     assert listed == sorted(inner)
 

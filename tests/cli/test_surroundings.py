@@ -273,3 +273,78 @@ def test_a_file_of_short_lines_takes_no_more_memory(tmp_path: Path) -> None:
     source = tmp_path / "records.jsonl"
     source.write_bytes(b"\n" * (1 << 22))
     assert peak(source, tmp_path / "out.jsonl", status=1) < 300_000_000
+
+
+def piped(*arguments: str | Path, data: bytes) -> subprocess.CompletedProcess[bytes]:
+    """A command that reads what is written to it."""
+    return subprocess.run(
+        [*COMMAND, *arguments], input=data, capture_output=True, check=False, timeout=600
+    )
+
+
+@pytest.mark.parametrize("more", [(), ("--format", "csv")])
+def test_records_score_from_pipe_to_pipe(more: tuple[str, ...], tmp_path: Path) -> None:
+    """The results are those of files; rejected records and the summary are beside them."""
+    records = SKILLS.read_bytes() + b"not JSON\n"
+    (tmp_path / "records.jsonl").write_bytes(records)
+    output, beside = tmp_path / "out.jsonl", tmp_path / "receipt.json"
+    start("score", tmp_path / "records.jsonl", *RULES, "-o", output, *more)
+    found = piped("score", "-", *RULES, "-o", "-", "--receipt", beside, *more, data=records)
+    assert found.returncode == 1
+    assert found.stdout == output.read_bytes()
+    rejects = Path(f"{output}.rejects.jsonl").read_bytes()
+    assert rejects.count(b"\n") == 1
+    assert found.stderr.startswith(rejects)
+    assert b"1 rejected, see above" in found.stderr
+    assert beside.read_bytes() == Path(f"{output}.receipt.json").read_bytes()
+    assert names(tmp_path) == files(output) | {"records.jsonl", "receipt.json"}
+
+
+def test_a_pipe_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = piped("score", "-", *RULES, "-o", "-", data=SKILLS.read_bytes())
+    assert (found.returncode, names(tmp_path)) == (0, set())
+    rejects = ("--rejects", "rejects.jsonl")
+    found = piped("score", "-", *RULES, "-o", "-", *rejects, data=b"not JSON\n")
+    assert (found.returncode, found.stdout) == (1, b"")
+    assert names(tmp_path) == {"rejects.jsonl"}
+
+
+def test_a_reader_that_has_enough_ends_a_pipe() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = start("score", SKILLS, *RULES, "-o", "-", stdout=writing)
+    os.close(writing)
+    assert (found.status, found.err) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("-o", "-", "--format", "parquet"), "-: found Parquet, expected text"),
+        (("-o", "-", "--rejects", "-"), "-: found the standard output, expected the name of"),
+        (("-o", "-", "--json"), "--json and -o - both want the standard output"),
+    ],
+)
+def test_what_no_pipe_takes_is_told(more: tuple[str, ...], said: str) -> None:
+    found = piped("score", "-", *RULES, *more, data=b"{}\n")
+    assert (found.returncode, found.stdout.partition(b"{")[0]) == (2, b"")
+    assert said in found.stderr.decode()
+
+
+def test_explain_reads_a_pipe() -> None:
+    found = piped("explain", "-", *RULES, "--line", "3", data=SKILLS.read_bytes())
+    read = start("explain", SKILLS, *RULES, "--line", "3")
+    assert (found.returncode, found.stdout.decode()) == (0, read.out)
+
+
+def test_facts_are_no_text(tmp_path: Path) -> None:
+    found = piped("facts", "-", "-o", "-", data=SKILLS.read_bytes())
+    assert b"expected a file for a table" in found.stderr
+    assert piped("facts", "-", "-o", tmp_path / "f.parquet", data=b"{}\n").returncode == 1
+
+
+def test_no_standard_input_is_told() -> None:
+    closing = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    found = start("explain", "-", *RULES, through=closing)
+    assert message_of(found) == "-: found no standard input, expected records there"

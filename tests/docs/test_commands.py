@@ -26,6 +26,9 @@ def _commands(
 _COMMANDS = dict(_commands(LazyGroup(name="tallystick")))
 
 
+_OF_EVERY_COMMAND = (["--json"], ["-v", "--verbose"], ["--log-json"])
+
+
 def _text_about(command: str) -> str:
     """The pages that name a command."""
     texts = (Page.of(name).text for name in pages())
@@ -41,7 +44,8 @@ def test_every_command_is_documented(command: str) -> None:
 def test_every_option_of_a_command_is_documented(command: str) -> None:
     text = _text_about(command)
     options = [p.opts for p in _COMMANDS[command].params if isinstance(p, click.Option)]
-    assert [each for each in options if each != ["--json"] and not _names_one(text, each)] == []
+    own = [each for each in options if each not in _OF_EVERY_COMMAND]
+    assert [each for each in own if not _names_one(text, each)] == []
 
 
 def _names_one(text: str, options: list[str]) -> bool:
@@ -49,10 +53,13 @@ def _names_one(text: str, options: list[str]) -> bool:
     return any(re.search(rf"(?<![\w-]){name}(?![\w-])", text) for name in options)
 
 
-def test_the_option_that_every_command_takes_is_documented() -> None:
+def test_the_options_that_every_command_takes_are_documented() -> None:
     for name, command in _COMMANDS.items():
-        assert any(each.opts == ["--json"] for each in command.params), name
+        found = [each.opts for each in command.params]
+        assert all(each in found for each in _OF_EVERY_COMMAND), name
     assert "Every command takes `--json`" in Page.of("docs/records.md").prose
+    for options in _OF_EVERY_COMMAND:
+        assert all(f"`{name}`" in Page.of("docs/command-line.md").prose for name in options)
 
 
 def test_there_are_commands_of_every_group() -> None:

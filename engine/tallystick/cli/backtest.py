@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from tallystick.cli.command import examples
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.shown import as_json, print_json
 
@@ -25,7 +26,14 @@ _ELSEWHERE = ("output", "workers", "cluster", "as_json")
 """What is told elsewhere, or changes no result."""
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "    -o report",
+        "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
+        "    --sweep axes.policy.beta=0.5:2:0.5 --workers 4 -o sweep",
+    ),
+)
 @click.argument("history", type=click.Path(path_type=Path))
 @click.option(
     "--rules",

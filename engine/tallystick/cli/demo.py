@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, console, print_json
 from tallystick.errors import RuleSetError
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick demo",
+    ),
+)
 @as_json
 def demo(as_json: bool) -> None:
     """Score the bundled example records under every installed rule set.

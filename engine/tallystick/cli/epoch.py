@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 
@@ -14,12 +15,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def epoch() -> None:
     """Epochs of a state: close."""
 
 
-@epoch.command("close")
+@epoch.command(
+    "close",
+    epilog=examples(
+        "tallystick epoch close --state subnet.db",
+        "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
+    ),
+)
 @state_option
 @click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
 @at_option

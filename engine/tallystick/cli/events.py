@@ -7,24 +7,31 @@ from pathlib import Path
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def events() -> None:
     """Late events and records from elsewhere: import."""
 
 
-@events.command("import")
+@events.command(
+    "import",
+    epilog=examples(
+        "tallystick events import late.jsonl --state subnet.db",
+        "zcat others.jsonl.gz | tallystick events import - --state subnet.db",
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
 @as_json
 def import_command(file: Path, where: str, as_json: bool) -> None:
     """Record the events and records of a JSONL FILE; what is known already is left out.
 
-    A line is a record, or {id, validator, hotkey, skill_type, task_id, round, epoch, event}. If a
-    line is bad nothing is recorded and the exit status is 1.
+    FILE can be -, the standard input. A line is a record, or {id, validator, hotkey, skill_type,
+    task_id, round, epoch, event}. If a line is bad nothing is recorded and the exit status is 1.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 

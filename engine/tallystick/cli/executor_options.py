@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.settings import Setting
+
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 workers_option = click.option(
     "--workers",
+    cls=Setting,
+    key="workers",
     type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
@@ -20,6 +24,8 @@ workers_option = click.option(
 """The option for several processes."""
 cluster_option = click.option(
     "--cluster",
+    cls=Setting,
+    key="cluster",
     metavar="ADDRESS",
     help="Work on a Dask cluster, such as tcp://host:8786; the files are the same.",
 )

@@ -9,12 +9,19 @@ from typing import Any, NoReturn
 import click
 
 from tallystick import views
+from tallystick.cli.command import examples
+from tallystick.cli.log import complain
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
 from tallystick.errors import InputError, RecordError
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick explain records.jsonl --rules skills@1.1.0 --line 3",
+        "tail -n 1 records.jsonl | tallystick explain - --rules skills@1.1.0",
+    ),
+)
 @click.argument("records", type=click.Path(path_type=Path))
 @rules_option
 @click.option(
@@ -31,7 +38,8 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
 
     Shows the facts, each axis with its formula, the values put in, the exact value and the
     published one; the composite, its gates and tier with the distance to each edge; and every
-    emission factor. The exit status is 1 when the record cannot be scored.
+    emission factor. RECORDS can be -, the standard input. The exit status is 1 when the record
+    cannot be scored.
     """
     from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
@@ -52,7 +60,7 @@ def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> No
     message = f"{records}:{number}: {error}"
     if as_json:
         print_json({**views.error(error), "message": message, "line": number})
-    click.echo(f"error: {message}", err=True)
+    complain(message)
     sys.exit(1)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
-from tallystick.cli.score import progress_bar
+from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from tallystick.scoring.facts.run import FactsReceipt
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick facts history.jsonl -o facts.parquet",
+        "tallystick facts folder-of-records --workers 4 -o facts.parquet",
+    ),
+)
 @click.argument("records", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where the facts go."

@@ -5,16 +5,23 @@ from __future__ import annotations
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import number_type, state_option
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def groups() -> None:
     """Verification groups: select."""
 
 
-@groups.command("select")
+@groups.command(
+    "select",
+    epilog=examples(
+        "tallystick groups select mcp_server --round 7 --seed block-42 \\",
+        "    --state subnet.db",
+    ),
+)
 @click.argument("skill_type", metavar="TYPE")
 @click.option("--round", "number", required=True, type=number_type, help="The round.")
 @click.option("--seed", required=True, help="What nobody could foresee: any text.")

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
+from tallystick.cli import log
+from tallystick.cli.command import CommandGroup, complete, examples
 from tallystick.errors import RefusedError, TallystickError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """A group whose commands are imported when they are asked for, so that help starts fast."""
 
     homes: Mapping[str, tuple[str, str]] = {
@@ -55,16 +57,23 @@ class LazyGroup(click.Group):
         if cmd_name not in self.homes:
             return None
         module, _, attribute = self.homes[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
+        return complete(getattr(import_module(module), attribute))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
+    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:  # noqa: ARG002  # click's signature
         """The commands with their help, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.homes[name][1]) for name in sorted(self.homes)])
+        return ((name, self.homes[name][1]) for name in sorted(self.homes))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    params=[*log.options()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "tallystick demo",
+        "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
+        "tallystick explain records.jsonl --rules skills@1.1.0 --line 3",
+    ),
+)
 @click.version_option(package_name="tallystick", message="tallystick %(version)s")
 def cli() -> None:
     """Exact, explainable scoring rules for decentralised subnets."""
@@ -72,12 +81,17 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit status, never a traceback."""
+    log.end()
     _show_every_character()
     _unwind_when_asked_to_end()
     try:
-        _run()
-    except OSError as error:
-        _give_up(error)
+        try:
+            _run()
+        except OSError as error:
+            _give_up(error)
+    except SystemExit as end:
+        log.finish(end.code)
+        raise
 
 
 def _run() -> None:
@@ -87,10 +101,13 @@ def _run() -> None:
         # click takes any EOFError for an end of input at a prompt, and no command prompts
         if isinstance(stop.__cause__, EOFError):
             raise stop.__cause__ from None
-        click.echo("stopped", err=True)
+        log.complain("stopped")
         sys.exit(128 + signal.SIGINT)
     except click.ClickException as error:
-        error.show()
+        if log.is_json():
+            log.complain(error.format_message())
+        else:
+            error.show()
         sys.exit(error.exit_code)
     except TallystickError as error:
         _complain(error)
@@ -103,7 +120,7 @@ def _complain(error: TallystickError) -> None:
         from tallystick.cli.shown import print_json  # noqa: PLC0415  # as above
 
         print_json(views.error(error))
-    click.echo(f"error: {error}", err=True)
+    log.complain(str(error))
 
 
 def _show_every_character() -> None:
@@ -134,7 +151,7 @@ def _give_up(error: OSError) -> NoReturn:
         if not gone:
             where = error.filename or "standard output"
             reason = (error.strerror or str(error)).lower()
-            click.echo(f"error: {where}: cannot be used ({reason}): check where it leads", err=True)
+            log.complain(f"{where}: cannot be used ({reason}): check where it leads")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             _drop(stream)

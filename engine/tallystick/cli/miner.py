@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
 from tallystick.numbers.text import numbered
@@ -15,12 +16,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def miner() -> None:
     """Miners of a state: register, clear."""
 
 
-@miner.command("register")
+@miner.command(
+    "register",
+    epilog=examples(
+        "tallystick miner register 5Hotkey --uid 7 --types mcp_server,declarative \\",
+        "    --state subnet.db",
+    ),
+)
 @click.argument("hotkey")
 @click.option("--uid", required=True, type=int, help="The miner's slot in the subnet.")
 @click.option("--types", required=True, metavar="A,B,…", help="The skill types it declares.")
@@ -43,7 +50,12 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
         click.echo(f"{hotkey}: uid {uid}, declares {', '.join(found.types)}")
 
 
-@miner.command("clear")
+@miner.command(
+    "clear",
+    epilog=examples(
+        "tallystick miner clear 5Hotkey --state subnet.db",
+    ),
+)
 @click.argument("hotkey")
 @state_option
 @at_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
@@ -24,12 +25,17 @@ _LONGEST = 400
 """The longest example that is shown in full."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def plugins() -> None:
     """The installed plugins."""
 
 
-@plugins.command("list")
+@plugins.command(
+    "list",
+    epilog=examples(
+        "tallystick plugins list",
+    ),
+)
 @as_json
 def list_command(as_json: bool) -> None:
     """Every plugin with what it offers; exit status 1 if one was refused."""
@@ -62,7 +68,13 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     }
 
 
-@plugins.command("new")
+@plugins.command(
+    "new",
+    epilog=examples(
+        "tallystick plugins new acme-translation",
+        "tallystick plugins new acme-translation --type translation -o work/acme",
+    ),
+)
 @click.argument("name")
 @click.option("--type", "skill_type", metavar="T", help="The skill type; by default from NAME.")
 @click.option(
@@ -134,7 +146,13 @@ def _refuse_place(folder: Path) -> None:
         )
 
 
-@plugins.command("check")
+@plugins.command(
+    "check",
+    epilog=examples(
+        "tallystick plugins check acme-translation",
+        "tallystick plugins check . --record",
+    ),
+)
 @click.argument("target", metavar="PATH-OR-NAME")
 @click.option("--record", is_flag=True, help="Add new formulas to released.json, if all is well.")
 @click.option(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
+from tallystick.io.streams import STANDARD
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -18,17 +20,22 @@ if TYPE_CHECKING:
 
     from tallystick.plugins.skill_type import SkillType
 
-_STANDARD_OUTPUT = Path("-")
 _LINES = 1000
 _SLOTS = 65536
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def records() -> None:
     """Records: generate."""
 
 
-@records.command("generate")
+@records.command(
+    "generate",
+    epilog=examples(
+        "tallystick records generate --seed 7 --count 2000 -o history.jsonl",
+        "tallystick records generate --seed 7 --types mcp_server -o - | head -n 1",
+    ),
+)
 @click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")
 @click.option("--count", type=click.IntRange(1), default=10_000, show_default=True)
 @click.option("--types", metavar="A,B,…", help="The skill types; by default every installed one.")
@@ -62,7 +69,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.testing.history import history_of  # noqa: PLC0415  # heavy
 
-    if as_json and output == _STANDARD_OUTPUT:
+    if as_json and output == STANDARD:
         raise click.UsageError("--json and -o - both want the standard output: name a file")
     history = history_of(
         seed,
@@ -73,7 +80,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         rounds=rounds,
     )
     blocks = _blocks(history.lines(count))
-    if output == _STANDARD_OUTPUT:
+    if output == STANDARD:
         _print(blocks)
     else:
         size, digest = _write(blocks, output)

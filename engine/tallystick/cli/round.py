@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
     from tallystick.state.ledger import ClosedRound
 
 
-@click.group("round")
+@click.group("round", cls=CommandGroup)
 def round_group() -> None:
     """Rounds of a state: close."""
 
 
-@round_group.command("close")
+@round_group.command(
+    "close",
+    epilog=examples(
+        "tallystick round close round-7.jsonl --state subnet.db",
+        "tallystick round close round-7.jsonl --round 7 --at 2026-01-31T12:00 \\",
+        "    --state subnet.db",
+    ),
+)
 @click.argument("records", type=click.Path(path_type=Path))
 @state_option
 @click.option(
@@ -36,7 +44,8 @@ def close_command(
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
-    If a record is bad nothing is recorded and the exit status is 1.
+    RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
+    is 1.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_prove import prove_command
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 argument = click.argument("reference", metavar="RULES")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def rules() -> None:
     """Rule sets: list, show, check, digest, lint, prove, diff, set.
 
@@ -44,7 +45,12 @@ rules.add_command(prove_command)
 rules.add_command(set_command)
 
 
-@rules.command("list")
+@rules.command(
+    "list",
+    epilog=examples(
+        "tallystick rules list",
+    ),
+)
 @as_json
 def list_command(as_json: bool) -> None:
     """The rule sets that are installed, with their digests; exit status 1 if one does not load."""
@@ -68,7 +74,12 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{'':{width}} {row['summary']}"
 
 
-@rules.command("show")
+@rules.command(
+    "show",
+    epilog=examples(
+        "tallystick rules show skills@1.1.0",
+    ),
+)
 @argument
 @as_json
 def show_command(reference: str, as_json: bool) -> None:
@@ -85,7 +96,12 @@ def show_command(reference: str, as_json: bool) -> None:
         click.echo(text_of(scorer))
 
 
-@rules.command("check")
+@rules.command(
+    "check",
+    epilog=examples(
+        "tallystick rules check mine.toml",
+    ),
+)
 @argument
 @as_json
 def check_command(reference: str, as_json: bool) -> None:
@@ -115,7 +131,12 @@ def check_command(reference: str, as_json: bool) -> None:
         click.echo(f"{found['rule_set']} is valid\n{scorer.digest}")
 
 
-@rules.command("digest")
+@rules.command(
+    "digest",
+    epilog=examples(
+        "tallystick rules digest skills@1.1.0",
+    ),
+)
 @argument
 @as_json
 def digest_command(reference: str, as_json: bool) -> None:

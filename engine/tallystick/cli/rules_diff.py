@@ -6,10 +6,17 @@ import sys
 
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
 
 
-@click.command("diff")
+@click.command(
+    "diff",
+    epilog=examples(
+        "tallystick rules diff skills@1.1.0 mine.toml --check",
+        "tallystick rules diff skills@1.0.0 skills@1.1.0 --markdown",
+    ),
+)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @as_json

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
@@ -24,7 +25,13 @@ _INDENT = "    "
 _WIDTH = 100
 
 
-@click.command("lint")
+@click.command(
+    "lint",
+    epilog=examples(
+        "tallystick rules lint mine.toml",
+        "tallystick rules lint --explain all",
+    ),
+)
 @click.argument("reference", metavar="[RULES]", required=False)
 @as_json
 @click.option("--select", metavar="CODE,…", help="Report only what these checks find.")

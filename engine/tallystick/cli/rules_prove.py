@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.errors import OutputError
 
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 _STATUSES = ("proved", "counterexample", "undecided")
 
 
-@click.command("prove")
+@click.command(
+    "prove",
+    epilog=examples(
+        "tallystick rules prove workflow@1.1.0",
+    ),
+)
 @click.argument("reference", metavar="RULES")
 @click.option(
     "--seconds",
@@ -50,7 +56,7 @@ def prove_command(
     is proved, refuted by records that `tallystick score` confirms, or undecided. The exit status is
     1 when one is refuted. It needs the extra `prove`.
     """
-    from tallystick.cli.score import progress_bar  # noqa: PLC0415  # heavy
+    from tallystick.cli.progress import progress_bar  # noqa: PLC0415  # heavy
     from tallystick.governance.prove.proving import OVERALL, prove  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 

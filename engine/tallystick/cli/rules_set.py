@@ -7,10 +7,16 @@ from pathlib import Path
 import attrs
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
 
 
-@click.command("set")
+@click.command(
+    "set",
+    epilog=examples(
+        "tallystick rules set skills@1.1.0 axes.policy.beta=0.8 -o mine.toml",
+    ),
+)
 @click.argument("reference", metavar="RULES")
 @click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
 @click.option(

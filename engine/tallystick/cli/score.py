@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.command import examples
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
+from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
+from tallystick.io.streams import STANDARD
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tallystick.scoring.receipt import Progress, Receipt
+    from tallystick.scoring.receipt import Receipt
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
+        "zcat records.jsonl.gz | tallystick score - --rules skills@1.1.0 -o - | head",
+        "tallystick score records.jsonl --rules skills@1.1.0 --state subnet.db \\",
+        "    -o results.jsonl",
+    ),
+)
 @click.argument("records", type=click.Path(path_type=Path))
 @rules_option
 @click.option(
@@ -33,6 +40,12 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
+@click.option(
+    "--receipt",
+    "receipt_path",
+    type=click.Path(path_type=Path),
+    help="Where the receipt goes; by default OUTPUT.receipt.json.",
+)
 @snapshots_option
 @workers_option
 @cluster_option
@@ -43,6 +56,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     output: Path,
     format_name: str | None,
     rejects: Path | None,
+    receipt_path: Path | None,
     where: str | None,
     workers: int,
     cluster: str | None,
@@ -52,9 +66,15 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     Results go to OUTPUT, what is wrong with bad records to a rejects file, and what was scored
     with what to OUTPUT.receipt.json. The exit status is 1 when a record was rejected.
+
+    RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to the error
+    output.
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
+    streams = output == STANDARD
+    if as_json and streams:
+        raise click.UsageError("--json and -o - both want the standard output: name a file")
     executor = executor_of(workers, cluster)
     with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
@@ -62,13 +82,14 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             output,
             format_name=format_name,
             rejects=rejects,
+            receipt=receipt_path,
             progress=progress,
             executor=executor,
         )
     if as_json:
         print_json(receipt.to_dict())
     else:
-        click.echo(_summary(receipt, output, rejects))
+        click.echo(_summary(receipt, output, rejects), err=streams)
     sys.exit(1 if receipt.counts.rejected else 0)
 
 
@@ -78,7 +99,7 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
     if counts.missed:
         parts.append(f"{counts.missed} without a submission")
     if counts.rejected:
-        where = rejects or f"{output}.rejects.jsonl"
+        where = rejects or ("above" if output == STANDARD else f"{output}.rejects.jsonl")
         parts.append(f"{counts.rejected} rejected, see {where}")
     return "\n".join(
         [
@@ -87,18 +108,3 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
             f"results  {output} {receipt.output_digest}",
         ]
     )
-
-
-@contextmanager
-def progress_bar(doing: str) -> Iterator[Progress | None]:
-    """A progress bar on a terminal, with what is being done."""
-    # a process without an error output has none here
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
-    from rich.progress import Progress as Bar  # noqa: PLC0415  # as above
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.settings import Setting
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -16,6 +18,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for m
 rules_option = click.option(
     "--rules",
     "reference",
+    cls=Setting,
+    key="rules",
     required=True,
     metavar="RULES",
     help="name@version, a path or a digest; pin one with @sha256:…",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.log import complain
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import as_option, at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
@@ -21,12 +23,18 @@ if TYPE_CHECKING:
     from tallystick.state.queries import Profile
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def state() -> None:
     """The state of a subnet: reputations and thresholds, kept in a store."""
 
 
-@state.command("init")
+@state.command(
+    "init",
+    epilog=examples(
+        "tallystick state init --rules skills@1.1.0 --state subnet.db",
+        "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
+    ),
+)
 @rules_option
 @state_option
 @as_json
@@ -43,7 +51,13 @@ def init_command(reference: str, where: str, as_json: bool) -> None:
         click.echo(f"{shown}: a state under {under}; epoch 0 is open")
 
 
-@state.command("show")
+@state.command(
+    "show",
+    epilog=examples(
+        "tallystick state show 5Hotkey --state subnet.db",
+        "tallystick state show --as 5Hotkey --state subnet.db",
+    ),
+)
 @click.argument("hotkey", required=False)
 @as_option
 @state_option
@@ -90,7 +104,12 @@ def _profile_text(profile: Profile, seen: Collection[str]) -> str:
     return "\n".join(lines)
 
 
-@state.command("board")
+@state.command(
+    "board",
+    epilog=examples(
+        "tallystick state board mcp_server --state subnet.db",
+    ),
+)
 @click.argument("skill_type", metavar="TYPE")
 @as_option
 @state_option
@@ -114,7 +133,12 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
 
 
-@state.command("digest")
+@state.command(
+    "digest",
+    epilog=examples(
+        "tallystick state digest --state subnet.db",
+    ),
+)
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
@@ -129,7 +153,12 @@ def digest_command(where: str, as_json: bool) -> None:
         click.echo(found)
 
 
-@state.command("export")
+@state.command(
+    "export",
+    epilog=examples(
+        "tallystick state export subnet.jsonl --state subnet.db",
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
 @as_json
@@ -146,7 +175,12 @@ def export_command(file: Path, where: str, as_json: bool) -> None:
         click.echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
 
 
-@state.command("import")
+@state.command(
+    "import",
+    epilog=examples(
+        "tallystick state import subnet.jsonl --state copy.db",
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
 @as_json
@@ -161,7 +195,12 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
         click.echo(f"{imported.entries} entries that end in {imported.hash}")
 
 
-@state.command("verify")
+@state.command(
+    "verify",
+    epilog=examples(
+        "tallystick state verify --state subnet.db",
+    ),
+)
 @state_option
 @as_json
 def verify_command(where: str, as_json: bool) -> None:
@@ -178,7 +217,7 @@ def verify_command(where: str, as_json: bool) -> None:
     except (DamagedError, RuleSetError) as error:
         if as_json:
             print_json({"valid": False, **views.error(error)})
-        click.echo(f"error: {error}", err=True)
+        complain(str(error))
         sys.exit(1)
     if as_json:
         print_json(views.verified(verified))

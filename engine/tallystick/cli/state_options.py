@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli.settings import Setting
+
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
 state_option = click.option(
     "--state",
     "where",
+    cls=Setting,
+    key="state",
     required=True,
     metavar="STATE",
     help="A file, for SQLite, or a URL such as postgresql://host/name.",

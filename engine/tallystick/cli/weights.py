@@ -5,12 +5,18 @@ from __future__ import annotations
 import click
 
 from tallystick import views
+from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 from tallystick.numbers.nano import to_text
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "tallystick weights --state subnet.db",
+        "tallystick weights --immune 5NewMiner --state subnet.db --json",
+    ),
+)
 @state_option
 @click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
 @as_json

@@ -206,6 +206,9 @@ def output_errors(path: Path) -> Iterator[None]:
     """
     try:
         yield
+    except BrokenPipeError:
+        # whoever reads a stream has enough
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(

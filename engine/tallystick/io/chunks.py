@@ -18,6 +18,7 @@ import numpy as np
 
 from tallystick.errors import InputError
 from tallystick.io.lines import LineReader, Splitter, opened
+from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -262,5 +263,5 @@ class _Cutter:
 def is_seekable(path: Path) -> bool:
     """Whether any part of a file can be read by itself: not so of a pipe."""
     with suppress(OSError, ValueError):
-        return path.is_file()
+        return path != STANDARD and path.is_file()
     return False

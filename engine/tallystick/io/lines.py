@@ -20,6 +20,7 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
+from tallystick.io.streams import STANDARD, standard_input
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -114,11 +115,13 @@ class LineReader:
 
 
 def opened(path: Path) -> BinaryIO:
-    """The file, open for reading.
+    """The file, open for reading; ``-`` is the standard input.
 
     Raises:
         InputError: there is no such file, or it cannot be opened.
     """
+    if path == STANDARD:
+        return standard_input()
     try:
         return path.open("rb")
     except (OSError, ValueError) as error:

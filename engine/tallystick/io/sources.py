@@ -17,6 +17,7 @@ from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
 from tallystick.io.chunks import Chunk, ChunkReader, RowChunk, is_seekable
 from tallystick.io.lines import LineReader, opened
+from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -261,7 +262,7 @@ def _folder_digest(digests: Sequence[str], paths: Sequence[Path]) -> str:
 def is_folder(path: Path) -> bool:
     """Whether a name is that of a folder; one that no file can have is none."""
     try:
-        return path.is_dir()
+        return path != STANDARD and path.is_dir()
     except (OSError, ValueError):
         return False
 

@@ -11,6 +11,7 @@ A reference is one of::
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.plugins.registry import Registry
+
+_LOG = logging.getLogger(__name__)
 
 FEWEST_DIGITS = 12
 """A digest may be shortened to so many digits."""
@@ -70,6 +73,8 @@ def load(reference: str, registry: Registry) -> LoadedRuleSet:
     problems = tuple(_differences(loaded, found))
     if problems:
         raise RuleSetError(problems)
+    told = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest, "path": loaded.path}
+    _LOG.info("loaded a rule set", extra=told)
     return loaded
 
 

@@ -13,6 +13,7 @@ import attrs
 
 from tallystick.errors import OutputError
 from tallystick.io.atomic import AtomicFile, output_errors
+from tallystick.io.streams import STANDARD, StreamFile
 from tallystick.scoring.result import DECIMALS, FIELDS
 
 if TYPE_CHECKING:
@@ -43,9 +44,15 @@ class Writer(Protocol):
 def format_of(path: Path, wanted: str | None) -> str:
     """The format that was asked for, or the one of the file name's extension.
 
+    The standard output, ``-``, is JSONL unless CSV is asked for.
+
     Raises:
-        OutputError: neither says one.
+        OutputError: neither says one, or Parquet has no file.
     """
+    if path == STANDARD:
+        if wanted == "parquet":
+            raise OutputError(f"{path}: found Parquet, expected text: name a file for a table")
+        return wanted or FORMATS[0]
     found = wanted or path.suffix.lower().removeprefix(".")
     if found not in FORMATS:
         raise OutputError(
@@ -145,7 +152,9 @@ _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMAL
 
 
 @contextmanager
-def writing(format_name: str, results: AtomicFile, axes: Sequence[str]) -> Iterator[Writer]:
+def writing(
+    format_name: str, results: AtomicFile | StreamFile, axes: Sequence[str]
+) -> Iterator[Writer]:
     """The writer of a format, closed at the end of the block."""
     with output_errors(results.path):
         out = _writer(format_name, results.file, axes)

@@ -19,6 +19,13 @@ import cattrs
 from tallystick.errors import OutputError
 from tallystick.io.atomic import AtomicFile, atomic_files, output_place
 from tallystick.io.sources import Source
+from tallystick.io.streams import (
+    STANDARD,
+    StreamFile,
+    nowhere,
+    standard_error,
+    standard_output,
+)
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
@@ -26,6 +33,11 @@ from tallystick.scoring.bound_rules import BoundRules
 
 Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
+
+OutputFile = AtomicFile | StreamFile
+"""A file of a run, or the stream in its place."""
+RunPaths = tuple[Path, Path | None, Path | None]
+"""Where output, rejects and receipt go; None where a stream stands in."""
 
 _converter = cattrs.Converter()
 
@@ -41,9 +53,9 @@ class RunFiles:
         progress: told how far it is.
     """
 
-    output: AtomicFile
-    rejects: AtomicFile
-    receipt: AtomicFile
+    output: OutputFile
+    rejects: OutputFile
+    receipt: OutputFile
     progress: Progress | None
 
     def tell(self, source: Source) -> None:
@@ -52,29 +64,37 @@ class RunFiles:
             self.progress(source.bytes_read, source.size)
 
 
-def run_paths(source: Path, output: Path, rejects: Path | None) -> tuple[Path, Path, Path]:
+def run_paths(
+    source: Path, output: Path, rejects: Path | None = None, receipt: Path | None = None
+) -> RunPaths:
     """Where a run writes its output, its rejects and its receipt.
 
     Args:
         source: what is read.
-        output: what is made; the receipt goes beside it, with ``.receipt.json`` after its name.
-        rejects: where rejected records go; by default beside it too, with ``.rejects.jsonl``.
+        output: what is made; ``-`` is the standard output.
+        rejects: where rejected records go; by default beside the output, with ``.rejects.jsonl``
+            after its name, or to the error output.
+        receipt: where the receipt goes; by default beside the output, with ``.receipt.json``, or
+            nowhere.
 
     Raises:
         OutputError: the output is a folder by its name, such as ``.``, or two files are one.
     """
     if not output.name:
         raise OutputError(f"{output}: a folder, expected the name of a file to write")
-    refused = rejects or output.with_name(f"{output.name}.rejects.jsonl")
-    paths = (output, refused, output.with_name(f"{output.name}.receipt.json"))
-    _check_apart(source, paths)
+    for beside in (rejects, receipt):
+        if beside == STANDARD:
+            raise OutputError(f"{beside}: found the standard output, expected the name of a file")
+    if output != STANDARD:
+        rejects = rejects or output.with_name(f"{output.name}.rejects.jsonl")
+        receipt = receipt or output.with_name(f"{output.name}.receipt.json")
+    paths = (output, rejects, receipt)
+    _check_apart(source, [each for each in paths if each not in (None, STANDARD)])
     return paths
 
 
 @contextmanager
-def run_files(
-    paths: tuple[Path, Path, Path], progress: Progress | None = None
-) -> Iterator[RunFiles]:
+def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[RunFiles]:
     """The files of a run, which take their names together when the block ends without an error.
 
     Args:
@@ -84,12 +104,19 @@ def run_files(
     Raises:
         OutputError: a file cannot be written; nothing is left under its name.
     """
-    with atomic_files(*paths) as (output, rejects, receipt):
+    places = [path for path in paths if path not in (None, STANDARD)]
+    streams = standard_output(), standard_error(), nowhere()
+    with atomic_files(*places) as files:
+        found = dict(zip(places, files, strict=True))
+        pairs = zip(paths, streams, strict=True)
+        output, rejects, receipt = (found.get(path, stream) for path, stream in pairs)
         yield RunFiles(output, rejects, receipt, progress)
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:
     """That input and outputs are different files, and that the next run reads none of these."""
+    if not paths:
+        return
     places, inside = [output_place(path) for path in paths], False
     # a name that leads nowhere is told when it is read
     with suppress(OSError, ValueError):

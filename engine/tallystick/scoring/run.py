@@ -7,6 +7,7 @@ follow, and so do as many epochs after it, so that it seldom happens twice.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tallystick.scoring.batch import ResultBatch
     from tallystick.scoring.receipt import Progress
 
+_LOG = logging.getLogger(__name__)
+
 PREFETCH = 32
 """How many epochs are read at least, when a worker misses one."""
 
@@ -47,6 +50,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     *,
     format_name: str | None = None,
     rejects: Path | None = None,
+    receipt: Path | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> Receipt:
@@ -55,9 +59,10 @@ def score_file(  # noqa: PLR0913  # what a run needs
     Args:
         rules: the bound rule set.
         source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
-        output: where the results go.
+        output: where the results go; ``-`` is the standard output.
         format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
         rejects: where rejected records go; by default beside the output.
+        receipt: where the receipt goes; by default beside the output.
         progress: told how far the run is.
         executor: who scores the chunks; by default this process.
 
@@ -66,31 +71,32 @@ def score_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    paths, chosen = run_paths(source, output, rejects), format_of(output, format_name)
+    paths, chosen = run_paths(source, output, rejects, receipt), format_of(output, format_name)
     chunks = source_of(source)
     with run_files(paths, progress) as files:
         with (
             writing(chosen, files.output, rules.axis_names) as out,
             # workers end with the block, whatever ends it
-            closing(parts(rules, chunks, chosen, executor or InProcess())) as found,
+            closing(parts(rules, chunks, chosen, executor or InProcess())) as done,
         ):
             counts, epochs = Counts(0, 0, 0, 0), set[int]()
-            for part in found:
+            for part in done:
                 with output_errors(files.output.path):
                     out.append(part.results)
                 files.rejects.write(part.rejects)
                 counts += part.counts
                 epochs |= part.snapshots
                 files.tell(chunks)
-        receipt = receipt_of(
+        found = receipt_of(
             rules,
             snapshots=_snapshot_digests(rules, epochs),
             input_digest=chunks.digest,
             output_digest=files.output.digest(),
             counts=counts,
         )
-        files.receipt.write(receipt.to_json().encode())
-    return receipt
+        files.receipt.write(found.to_json().encode())
+    _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
+    return found
 
 
 def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:

@@ -159,6 +159,7 @@ class Scorer(BoundRules):
         *,
         format_name: str | None = None,
         rejects: str | Path | None = None,
+        receipt: str | Path | None = None,
         progress: Progress | None = None,
         executor: Executor | None = None,
     ) -> Receipt:
@@ -166,9 +167,12 @@ class Scorer(BoundRules):
 
         Args:
             source: the records; those of a folder are numbered over all its files in name order.
-            output: where the results go; rejects and a receipt go beside it.
+                ``-`` is the standard input.
+            output: where the results go; rejects and a receipt go beside it. ``-`` is the standard
+                output; then rejects go to the error output, and the receipt nowhere.
             format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
             rejects: where rejected records go instead.
+            receipt: where the receipt goes instead.
             progress: told after every chunk how many bytes of how many were read.
             executor: who scores the records, such as ``Local(2)``; by default this process, and the
                 files are the same.
@@ -186,6 +190,7 @@ class Scorer(BoundRules):
             Path(output),
             format_name=format_name,
             rejects=None if rejects is None else Path(rejects),
+            receipt=None if receipt is None else Path(receipt),
             progress=progress,
             executor=executor,
         )

@@ -6,6 +6,7 @@ or after, never between. What is refused changes nothing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner, Snapshot
     from tallystick.state.store.transaction import Transaction
+
+_LOG = logging.getLogger(__name__)
 
 
 @attrs.frozen
@@ -103,7 +106,10 @@ class Ledger:
         store = Store.open(where)
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
-        return cls(store, genesis_rules(genesis, store.shown, registry))
+        rules = genesis_rules(genesis, store.shown, registry)
+        told = {"state": store.shown, "rule_set": rules.rule_set.reference, "digest": rules.digest}
+        _LOG.info("opened a state", extra=told)
+        return cls(store, rules)
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -253,8 +259,11 @@ class Ledger:
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
             log = EventLog(transaction, self.rules)
+            before = log.entries
             yield log
             log.finish()
+        told = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
+        _LOG.info("wrote to the log of the state", extra=told)
 
     def _ingest(self, log: EventLog, source: Path, rounds: Rounds | None = None) -> Ingested:
         from tallystick.state.ingest import ingest  # noqa: PLC0415  # loads NumPy

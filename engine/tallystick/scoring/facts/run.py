@@ -8,9 +8,10 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.errors import EngineError
-from tallystick.io.atomic import AtomicFile, output_errors
+from tallystick.errors import EngineError, OutputError
+from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
+from tallystick.io.streams import STANDARD
 from tallystick.plugins.registry import Registry, installed
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
@@ -19,6 +20,7 @@ from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.receipt import (
+    OutputFile,
     Progress,
     RunReceipt,
     engine_name,
@@ -160,6 +162,8 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
+    if output == STANDARD:
+        raise OutputError(f"{output}: found the standard output, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     paths, counts = run_paths(source, output, rejects), FactCounts()
     reader = source_of(source)
@@ -194,7 +198,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
 
 @contextmanager
 def _writing(
-    facts: AtomicFile, catalogs: Mapping[str, FactCatalog], chunk: int
+    facts: OutputFile, catalogs: Mapping[str, FactCatalog], chunk: int
 ) -> Iterator[FactsWriter]:
     with output_errors(facts.path):
         writer = FactsWriter(facts.file, catalogs, chunk)

@@ -1,0 +1,60 @@
+"""What every command and every group of commands has: examples, and help that is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from tallystick.cli import log
+
+
+def examples(*commands: str) -> str:
+    """What stands at the end of a help: commands as they are typed, one a line or over several."""
+    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
+
+
+class CommandGroup(click.Group):
+    """A group whose help has the whole first sentence of each command."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write `sentences`, wrapped and never cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.sentences(ctx)))
+
+    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        """The commands, each with its first sentence."""
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None:
+                yield name, first_sentence(command.help or "")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write its own examples, or the first of each command."""
+        own = self.epilog or examples(*self._first_examples())
+        click.Command(self.name, epilog=own).format_epilog(ctx, formatter)
+
+    def _first_examples(self) -> Iterator[str]:
+        for _, command in sorted(self.commands.items()):
+            for line in (command.epilog or "").splitlines()[2:]:
+                yield line.removeprefix("  ")
+                if not line.endswith("\\"):
+                    break
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, on one line."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    head, stop, _ = paragraph.partition(". ")
+    return head + stop.strip()
+
+
+def complete(command: click.Command) -> click.Command:
+    """The command with the options that every one has, and so of all commands of a group."""
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            complete(each)
+    elif not any(option.name == "log_json" for option in command.params):
+        # a command is one object however often it is asked for
+        command.params += log.options()
+    return command

@@ -1,0 +1,51 @@
+"""Progress: how far long work is, on a terminal; elsewhere nothing is shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tallystick.cli.log import is_on
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Progress = Callable[[int, int], None]
+"""Told how much of how much is done."""
+
+
+def _terminal() -> Console | None:
+    """The error output, if somebody looks at it and no log is written there."""
+    # a process without an error output has none here
+    if sys.stderr is None or not sys.stderr.isatty() or is_on():
+        return None
+    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
+
+    return Console(stderr=True)
+
+
+@contextmanager
+def progress_bar(doing: str) -> Iterator[Progress | None]:
+    """A bar that says how much of the work is done; None where nobody looks."""
+    console = _terminal()
+    if console is None:
+        yield None
+        return
+    from rich.progress import Progress as Bar  # noqa: PLC0415  # as above
+
+    with Bar(console=console, transient=True) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def working(doing: str) -> Iterator[None]:
+    """A sign of life for work whose length nobody knows."""
+    console = _terminal()
+    if console is None:
+        yield
+        return
+    with console.status(doing):
+        yield

@@ -1,0 +1,114 @@
+"""Settings: options that the environment, or the nearest ``tallystick.toml``, can give.
+
+What the command line says counts most, then the environment, then the file. It is looked for in the
+working folder and upwards; a relative path in it is relative to the folder that it stands in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from tallystick.errors import InputError
+
+_STEM = "tallystick"
+FILE = f"{_STEM}.toml"
+"""The name of the file."""
+KEYS: Mapping[str, type] = {
+    "cluster": str,
+    "log_json": bool,
+    "rules": str,
+    "state": str,
+    "verbose": bool,
+    "workers": int,
+}
+"""The settings, and what each is."""
+_KINDS = {str: "text", bool: "true or false", int: "a whole number"}
+
+
+class Setting(click.Option):
+    """An option that is also a setting.
+
+    Args:
+        declarations: as of ``click.Option``.
+        key: the name in the file; in the environment it is ``TALLYSTICK_KEY``, in capitals.
+        attributes: as of ``click.Option``.
+    """
+
+    def __init__(self, declarations: list[str], *, key: str, **attributes: Any) -> None:  # noqa: ANN401  # click's own
+        super().__init__(
+            declarations, envvar=f"TALLYSTICK_{key.upper()}", show_envvar=True, **attributes
+        )
+        self.key = key
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """The value, and where it is from."""
+        value, source = super().consume_value(ctx, opts)
+        # the command that runs asks for the file, after its help was asked for
+        runs = ctx.parent is not None
+        if runs and source == ParameterSource.DEFAULT and self.key in (found := of_file(ctx)):
+            return found[self.key], ParameterSource.DEFAULT_MAP
+        return value, source
+
+
+def of_file(context: click.Context) -> Mapping[str, Any]:
+    """The settings of the nearest file, read once for a run; none where there is no file.
+
+    Raises:
+        InputError: the file cannot be read, or says something else than settings.
+    """
+    found: Mapping[str, Any] | None = context.meta.get(__name__)
+    if found is None:
+        path = nearest()
+        found = context.meta[__name__] = {} if path is None else read(path)
+    return found
+
+
+def nearest() -> Path | None:
+    """The file of that name in the working folder, or in the nearest folder above that has one."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    return next((p for folder in (here, *here.parents) if (p := folder / FILE).is_file()), None)
+
+
+def read(path: Path) -> Mapping[str, Any]:
+    """The settings of a file.
+
+    Raises:
+        InputError: the file cannot be read, or says something else than settings.
+    """
+    import tomli  # noqa: PLC0415  # where there is such a file
+
+    try:
+        document = tomli.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        raise InputError(f"{path}: the settings cannot be read ({error}): fix the file") from error
+    for key, value in document.items():
+        _check(path, key, value)
+    return {key: _in_folder(path.parent, key, value) for key, value in document.items()}
+
+
+def _check(path: Path, key: str, value: object) -> None:
+    if key not in KEYS:
+        raise InputError(f"{path}: found the key {key!r}, expected some of {', '.join(KEYS)}")
+    kind = KEYS[key]
+    if type(value) is not kind:
+        raise InputError(f"{path}: found {value!r} for {key}, expected {_KINDS[kind]}")
+
+
+def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind
+    """A value; a relative path as it is from the working folder."""
+    is_path = key == "state" and "://" not in value
+    is_file = key == "rules" and (value.endswith(".toml") or "/" in value.partition("@")[0])
+    if not (is_path or is_file) or folder == Path.cwd():
+        return value
+    return os.path.join(folder, os.path.expanduser(value))  # noqa: PTH111, PTH118  # keeps a pin

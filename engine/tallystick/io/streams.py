@@ -1,0 +1,81 @@
+"""The standard streams of a process, where a name of a file is ``-``.
+
+What is written to a stream is seen at once and cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+import attrs
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import InputError
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+STANDARD = Path("-")
+"""The standard input where something is read, the standard output where something is written."""
+
+
+def standard_input() -> BinaryIO:
+    """The standard input, to be read once; it stays open when this is closed.
+
+    Raises:
+        InputError: the process has none.
+    """
+    try:
+        return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    except (AttributeError, OSError, ValueError) as error:
+        raise InputError(f"{STANDARD}: found no standard input, expected records there") from error
+
+
+@attrs.define
+class StreamFile:
+    """An output without a place: an ``AtomicFile`` that is written at once, and a file of bytes.
+
+    Attributes:
+        path: its name, for errors.
+        stream: where the bytes go; None throws them away.
+    """
+
+    path: Path
+    stream: IO[bytes] | None
+    _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
+
+    @property
+    def file(self) -> IO[bytes]:
+        """What writers write to."""
+        return self  # type: ignore[return-value]  # they write, and nothing else
+
+    def write(self, data: bytes) -> int:
+        """Write some bytes, so that a reader of the stream has them at once."""
+        self._hash.update(data)
+        if self.stream is not None:
+            self.stream.write(data)
+            self.stream.flush()
+        return len(data)
+
+    def digest(self) -> str:
+        """``sha256:`` and the digest of what was written."""
+        return PREFIX + self._hash.hexdigest()
+
+
+def standard_output(path: Path = STANDARD) -> StreamFile:
+    """The standard output."""
+    return StreamFile(path, getattr(sys.stdout, "buffer", None))
+
+
+def standard_error() -> StreamFile:
+    """The error output."""
+    return StreamFile(Path("standard error"), getattr(sys.stderr, "buffer", None))
+
+
+def nowhere() -> StreamFile:
+    """An output that nobody asked for."""
+    return StreamFile(STANDARD, None)

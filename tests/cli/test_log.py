@@ -1,0 +1,59 @@
+"""What a run tells on the error output: `-v` for people, `--log-json` for machines."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import SKILLS, run, start
+from cli.stores import Subnet
+
+
+def told(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_verbose_tells_what_is_done(subnet: Subnet) -> None:
+    quiet, loud = subnet.do("epoch", "close"), subnet.do("epoch", "close", "-v")
+    assert quiet.err == ""
+    lines = loud.err.splitlines()
+    assert lines[0].startswith("info: started  command=tallystick epoch close")
+    assert any("opened a state" in line and "rule_set=skills@1.0.0" in line for line in lines)
+    assert any("wrote to the log of the state  entries=1" in line for line in lines)
+    assert lines[-1] == "info: finished  status=0"
+
+
+def test_the_log_is_json_lines_errors_too(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.jsonl"
+    found = run("--log-json", "explain", absent, "--rules", "skills@1.0.0")
+    events = told(found.err)
+    assert (found.status, found.out) == (2, "")
+    assert events[0]["event"] == "started"
+    assert events[-2]["level"] == "error"
+    assert events[-2]["event"] == f"{absent}: no such file: check the name"
+    assert events[-1] == events[-1] | {"event": "finished", "status": 2}
+    assert all({"time", "level", "logger", "event"} <= event.keys() for event in events)
+
+
+def test_wrong_use_is_json_too() -> None:
+    found = run("explain", SKILLS, "--rules", "skills@1.0.0", "--line", "x", "--log-json")
+    assert found.status == 2
+    assert "'x' is not a valid integer" in told(found.err)[-2]["event"]
+
+
+def test_a_log_ends_with_its_run(subnet: Subnet) -> None:
+    assert subnet.do("state", "digest", "--log-json").err
+    assert subnet.do("state", "digest").err == ""
+
+
+def test_no_password_is_logged() -> None:
+    found = run("state", "digest", "--state", "postgresql://me:secret@127.0.0.1:1/x", "--log-json")
+    assert found.status == 2
+    assert "secret" not in found.err
+
+
+def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TALLYSTICK_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "tallystick miner re")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert start().out == "plain,register\n"

@@ -1,0 +1,78 @@
+"""Options that the environment or the nearest `tallystick.toml` gives."""
+
+from pathlib import Path
+
+import pytest
+from cli.command import SKILLS, message_of, run
+from cli.stores import Subnet
+
+
+@pytest.fixture
+def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, two below that of a store."""
+    folder = subnet.folder / "a" / "b"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_environment_names_the_state(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = subnet.do("state", "digest").out
+    monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))
+    assert run("state", "digest").out == wanted
+    assert run("weights", "--json").json()["uids"] == [1, 2]
+    absent = run("state", "digest", "--state", "absent.db")
+    assert "absent.db" in message_of(absent)
+
+
+def test_the_nearest_file_above_names_the_state(subnet: Subnet, inner: Path) -> None:
+    (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
+    assert run("state", "digest").out == subnet.do("state", "digest").out
+    (inner.parent / "tallystick.toml").write_text('state = "absent.db"\n')
+    assert str(inner.parent / "absent.db") in message_of(run("state", "digest"))
+
+
+def test_the_environment_counts_more_than_the_file(
+    subnet: Subnet, inner: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (inner / "tallystick.toml").write_text('state = "absent.db"\nrules = "absent@1.0.0"\n')
+    monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))
+    assert run("state", "digest").status == 0
+    assert "absent@1.0.0" in message_of(run("explain", SKILLS))
+    assert run("explain", SKILLS, "--rules", "skills@1.0.0").status == 0
+
+
+@pytest.mark.usefixtures("inner")
+def test_the_rules_of_a_file_are_beside_it(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
+    (subnet.folder / "tallystick.toml").write_text('rules = "./mine.toml"\nworkers = 2\n')
+    assert str(subnet.folder / "mine.toml") in run("explain", SKILLS).err
+    (subnet.folder / "tallystick.toml").write_text('rules = "skills@1.0.0"\nverbose = true\n')
+    found = run("explain", SKILLS)
+    assert found.status == 0
+    assert "rule_set=skills@1.0.0" in found.err
+    monkeypatch.setenv("TALLYSTICK_VERBOSE", "0")
+    assert run("explain", SKILLS).err == ""
+
+
+def test_no_setting_makes_a_score_depend_on_a_state(
+    subnet: Subnet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.folder / "absent.db"))
+    assert run("explain", SKILLS, "--rules", "skills@1.0.0").status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("state = 5", "found 5 for state, expected text"),
+        ("workers = true", "found True for workers, expected a whole number"),
+        ('sate = "x"', "found the key 'sate', expected some of"),
+        ("state =", "the settings cannot be read"),
+    ],
+)
+def test_a_file_that_is_wrong_is_told(inner: Path, text: str, said: str) -> None:
+    file = inner / "tallystick.toml"
+    file.write_text(text)
+    found = message_of(run("state", "digest"))
+    assert found.startswith(f"{file}: {said}")
+    assert run("state", "digest", "--help").status == 0
