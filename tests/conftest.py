@@ -11,6 +11,7 @@ its end; the commands of the Makefile ask for it.
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -19,6 +20,7 @@ import pytest
 sys.path.append(str(Path(__file__).parent))
 os.environ["TALLYSTICK_PLUGINS"] = "skills,workflow"
 
+from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
 # A loaded machine takes any time for an example, and for making one.
@@ -63,7 +65,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the sources that changed."""
+    """Name the sources that changed, and what was left out for want of a tool."""
+    skipped = [each.longrepr[2] for each in terminalreporter.getreports("skipped")]
+    reasons = Counter(reason.removeprefix("Skipped: ") for reason in skipped)
+    for reason, times in sorted(reasons.items()):
+        if reason.startswith(LEFT_OUT):
+            terminalreporter.write_line(f"{reason} ({times} tests)", yellow=True)
     found = terminalreporter.config.stash.get(_FOUND, [])
     if found:
         terminalreporter.section("the tests changed the checkout", red=True)

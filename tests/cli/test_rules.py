@@ -87,7 +87,8 @@ def test_show_has_every_formula_and_skill_type(reference: str, digests: dict[str
 @pytest.mark.parametrize("reference", RULE_SETS)
 def test_anyone_can_compute_the_digest_from_the_canonical_form(reference: str) -> None:
     shown = run("rules", "show", reference, "--json").json()
-    assert shown.keys() == {"digest", "canonical"}
+    trees = {"formulas", "requirements", "facts", "skill_types"}
+    assert shown.keys() == {"digest", "canonical", *trees}
     assert canonical.digest(shown["canonical"]) == shown["digest"]
 
 

@@ -13,6 +13,7 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import rfc8785
 from generators import SKILL_TYPES, lines
 from generators import record as generated
 from hypothesis import given
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 import tallystick
 from tallystick.io.chunks import LineChunk, RowChunk
 from tallystick.records.rejects import Reject
+from tallystick.records.schema import empties
 from tallystick.resources import schema_path
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
@@ -231,7 +233,7 @@ def test_a_rule_set_without_reputation_and_emission_has_no_consensus() -> None:
 # ---------------------------------------------------------------------------------- the digest
 
 
-def test_the_digest_is_of_the_sorted_record_without_white_space(scorer: tallystick.Scorer) -> None:
+def test_the_digest_is_of_the_rfc_8785_form_of_the_record(scorer: tallystick.Scorer) -> None:
     row = {
         "validator": "5V",
         "skill_type": "rag_knowledge",
@@ -249,10 +251,39 @@ def test_the_digest_is_of_the_sorted_record_without_white_space(scorer: tallysti
         '{"checks":{"probe_verified":true},"epoch":0,"miner":{"hotkey":"5M","uid":7},'
         '"role":"auditor","round":1,"skill_type":"rag_knowledge",'
         '"submission":{"latency_ms":61000,"risk_score":1e-7,"verdict":"BLOCK"},'
-        '"task":{"deadline_s":15.5,"ground_truth":"BLOCK","t_min_s":2.0},'
+        '"task":{"deadline_s":15.5,"ground_truth":"BLOCK","t_min_s":2},'
         '"task_id":"caf\u00e9","validator":"5V"}'
     )
     assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(1.0, "1"), (1e-6, "0.000001"), (1e-7, "1e-7"), (12345.0, "12345"), (1e5 + 0.5, "100000.5")],
+)
+def test_numbers_of_a_digest_are_written_as_rfc_8785_has_them(
+    scorer: tallystick.Scorer, number: float, written: str
+) -> None:
+    row = example()
+    row["task"] |= {"t_min_s": 0, "deadline_s": 999_999}
+    row["task"]["t_min_s"] = number
+    clean = json.loads(json.dumps(row))
+    assert rfc8785.dumps(number).decode() == written
+    text = rfc8785.dumps(clean)
+    assert f'"t_min_s":{written}'.encode() in text
+    assert state_event(scorer, row).record == f"sha256:{hashlib.sha256(text).hexdigest()}"
+
+
+def test_keys_of_a_digest_are_sorted_by_utf_16() -> None:
+    scorer = tallystick.load("workflow@1.0.0")
+    row = generated(Random(1), "workflow")
+    row["submission"]["error_handling"] = {"\uffff": {}, "\U00010000": {}, "a": {}}
+    text = json.dumps(row, ensure_ascii=False, sort_keys=True)
+    assert text.index("\uffff") < text.index("\U00010000")
+    canonical = rfc8785.dumps(row).decode()
+    assert canonical.index("\uffff") > canonical.index("\U00010000")
+    wanted = f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+    assert state_event(scorer, row).record == wanted
 
 
 def spellings(row: Row) -> Iterator[bytes]:
@@ -302,6 +333,23 @@ def test_what_is_null_or_empty_is_left_out_of_the_digest(scorer: tallystick.Scor
     same = json.loads(json.dumps(row)) | {"events": []}
     same["task"]["expected_risk"] = None
     assert state_event(scorer, same) == state_event(scorer, row)
+
+
+@pytest.mark.parametrize("skill_type", SKILL_TYPES)
+def test_the_lists_and_maps_that_are_told_as_left_out_are(skill_type: str) -> None:
+    scorer = tallystick.load("workflow@1.0.0" if skill_type == "workflow" else "skills@1.0.0")
+    told = empties(scorer.types[skill_type].schema)
+    assert "events" in told
+    for path in told:
+        row = generated(Random(3), skill_type)
+        *way, name = path.split(".")
+        part = row
+        for step in way:
+            part = part[step]
+        part.pop(name, None)
+        without = state_event(scorer, row)
+        part[name] = {} if name == "error_handling" else []
+        assert state_event(scorer, row) == without, path
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

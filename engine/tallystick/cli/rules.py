@@ -83,15 +83,21 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 @argument
 @as_json
 def show_command(reference: str, as_json: bool) -> None:
-    """The rule set with the formulas that it uses, as text; its canonical form with --json."""
+    """The rule set with the formulas that it uses, as text.
+
+    With --json its canonical form, which the digest covers, and the trees of its formulas and
+    requirements, from which any language can score.
+    """
     from tallystick.cli.rule_text import text_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
 
     scorer = load(reference)
     if as_json:
         form = canonical_form(scorer.rule_set, scorer.registry)
-        print_json({"digest": scorer.digest, "canonical": form})
+        trees = trees_of(scorer)
+        print_json({"digest": scorer.digest, "canonical": form, **trees})
     else:
         click.echo(text_of(scorer))
 

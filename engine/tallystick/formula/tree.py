@@ -325,6 +325,15 @@ def as_condition(node: object) -> Node:
     return node
 
 
+def form_of(node: Node) -> list[Any]:
+    """The tree as JSON values: ``[operator, data, [the form of each argument]]``.
+
+    With the digest of each argument in the place of its form it is what `Node.digest` covers; a
+    label has the digest of what it labels.
+    """
+    return [node.op, _listed(node.data), [form_of(argument) for argument in node.args]]
+
+
 def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
     """The tree with every parameter replaced by its value.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -92,6 +92,43 @@ def skill_type_of(schema: Schema) -> str:
     if not isinstance(name, str) or not name:
         raise SchemaError('found no skill type, expected "skill_type": {"const": NAME}')
     return name
+
+
+def empties(schema: Schema) -> tuple[str, ...]:
+    """The paths of the lists and maps of a self-contained schema that are left out when empty.
+
+    They are those that need not be there: a record that has an empty one is the same record without
+    it. A part that refers to itself is told of once.
+    """
+    conditional = [schema.get(branch, {}) for branch in ("then", "else")]
+    required = {name for each in conditional for name in each.get("required", ())}
+    root = {**schema, "required": [*schema.get("required", ()), *required]}
+    return tuple(sorted(_empties(root, schema, "", ())))
+
+
+def _empties(part: Any, root: Schema, path: str, above: tuple[Any, ...]) -> Iterator[str]:  # noqa: ANN401  # a schema can be a boolean
+    if not isinstance(part, Mapping) or any(part is each for each in above):
+        return  # what refers to itself has such places at every depth
+    above = (*above, part)
+    for name, inner in part.get("properties", {}).items():
+        value = _resolved(inner, root)
+        if not isinstance(value, Mapping):
+            continue
+        kind, below = value.get("type"), f"{path}{name}"
+        is_map = kind == "object" and "properties" not in value
+        if (kind == "array" or is_map) and name not in part.get("required", ()):
+            yield below
+        if kind == "array":
+            yield from _empties(_resolved(value.get("items"), root), root, f"{below}[].", above)
+        elif is_map:
+            values = _resolved(value.get("additionalProperties"), root)
+            yield from _empties(values, root, f"{below}.*.", above)
+        else:
+            yield from _empties(value, root, f"{below}.", above)
+
+
+def _resolved(part: Any, root: Schema) -> Any:  # noqa: ANN401  # a schema can be a boolean
+    return resolve(root, part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else part
 
 
 def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean

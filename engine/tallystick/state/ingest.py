@@ -1,8 +1,7 @@
 """Ingest: files of records and of late events into the log of a state, or nothing of them.
 
-A record is scored by the snapshot that its epoch pins. Its digest is of the record as JSON with
-sorted keys and without white space, after decoding: numbers as the doubles or whole numbers that
-they denote, without what is left out, null or empty. Two spellings of one record have one digest.
+A record is scored by the snapshot that its epoch pins. Its digest is of its RFC 8785 form after
+decoding, without what is left out, null or empty. Two spellings of one record have one digest.
 
 A late event is a line that is an object with the key ``event``, which no record has. What the state
 knows already is left out; what it cannot take refuses the whole file.
@@ -12,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX
+from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RefusedError
 from tallystick.io.chunks import Chunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -59,9 +59,14 @@ Known = Mapping[bytes, StateEvent]
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
 
-_NEGATIVE_ZERO = b"-0.0"
-
 _encode = msgspec.json.Encoder(order="sorted").encode
+_UNLIKE_RFC_8785 = re.compile(
+    rb"(?<=[:,\[])-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])"
+    rb'|[\x80-\xff](?:[^"\\]|\\.)*":'
+)
+"""Where the encoder may write what RFC 8785 writes in another way: 1.0, exponents, whole numbers
+that a double may not hold, and the order of keys that are not ASCII."""
+_DOUBLE_EXACT, _DOUBLE_LIMIT = 1 << 53, (1 << 1024) - (1 << 970)
 
 
 @attrs.frozen
@@ -276,20 +281,26 @@ class EventDecoder:
 
 
 def record_digest(record: Record) -> str:
-    """``sha256:`` and the digest of a decoded record, the same for every spelling of it."""
+    """``sha256:`` and the digest of a decoded record, the same for every spelling of it.
+
+    It is of the RFC 8785 form of the record, without what is left out, null or empty; numbers are
+    doubles, whole ones too.
+    """
     text = _encode(record)
-    if _NEGATIVE_ZERO in text:
-        text = _encode(_without_negative_zero(msgspec.json.decode(text)))
+    if _UNLIKE_RFC_8785.search(text):
+        text = canonical_bytes(_in_doubles(msgspec.json.decode(text)))
     return PREFIX + hashlib.sha256(text).hexdigest()
 
 
-def _without_negative_zero(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, as negative zero is the same number as zero."""
+def _in_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """The same value, its whole numbers as doubles where RFC 8785 writes no others."""
     if isinstance(value, dict):
-        return {key: _without_negative_zero(item) for key, item in value.items()}
+        return {key: _in_doubles(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_negative_zero(item) for item in value]
-    return abs(value) if value == 0 and isinstance(value, float) else value
+        return [_in_doubles(item) for item in value]
+    if not isinstance(value, int) or abs(value) < _DOUBLE_EXACT:
+        return value
+    return float(value) if abs(value) < _DOUBLE_LIMIT else str(value)
 
 
 def _event_of_record(

@@ -235,6 +235,10 @@ class _Extreme(Aggregate):
         """With the word for it."""
         return f"{self.word} {named(path_of(fact))}"
 
+    def absent(self, fact: Node) -> int | None:
+        """What its author gave as ``empty``."""
+        return int(arguments_of(fact)[0])
+
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
         """Where nothing is counted there is no number."""
         (empty,) = arguments_of(fact)

@@ -14,7 +14,7 @@ from typing import Any
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.extraction_code import ExtractionCode
-from tallystick.formula.facts.fact import arguments_of, path_of
+from tallystick.formula.facts.fact import arguments_of, path_of, scale_of
 from tallystick.formula.facts.reader import FactReader, Repetition
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Kind, Node
@@ -74,6 +74,17 @@ class Opaque(FactReader):
         """None that can be known; it may read anything."""
         del fact
         return ()
+
+    def absent(self, fact: Node) -> int | None:
+        """Whatever the code makes of it."""
+        del fact
+
+    def described(self, fact: Node) -> dict[str, Any]:
+        """With its name, the digest of its source and its range."""
+        source, low, high = arguments_of(fact)
+        unit = "nano" if scale_of(fact) == NANO else "count"
+        declared = {"name": path_of(fact), "source": source, "low": low, "high": high}
+        return {**super().described(fact), "unit": unit, **declared}
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """Its name."""

@@ -112,10 +112,12 @@ class FactReader(ABC):
         name: what authors call it, and what the digest of a fact covers.
         of_one_value: whether a fact follows from one value of the record, or from the two that it
             compares.
+        unit: what the integer of a fact counts: ``count``, ``nano``, ``truth`` or ``position``.
     """
 
     name: ClassVar[str]
     of_one_value: ClassVar[bool] = False
+    unit: ClassVar[str] = "count"
 
     @abstractmethod
     def domain(self, fact: Node, schema: Schema) -> Domain:
@@ -142,6 +144,20 @@ class FactReader(ABC):
     def paths(self, fact: Node) -> tuple[str, ...]:
         """Every path that a fact reads."""
         return (path_of(fact),)
+
+    def absent(self, fact: Node) -> int | None:
+        """The integer of a fact where the record has nothing; None if it always has something."""
+        del fact
+        return 0
+
+    def described(self, fact: Node) -> dict[str, Any]:
+        """What another implementation has to know of a fact, as JSON values."""
+        return {
+            "reader": self.name,
+            "paths": list(self.paths(fact)),
+            "unit": self.unit,
+            "absent": self.absent(fact),
+        }
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """A fact for people; ``named`` shows a path."""
@@ -207,6 +223,7 @@ class TruthReader(FactReader):
     """A kind of fact that is true or false."""
 
     of_one_value = True
+    unit = "truth"
 
     @abstractmethod
     def condition(self, fact: Node, code: ExtractionCode) -> str:

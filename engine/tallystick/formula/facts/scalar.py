@@ -81,6 +81,10 @@ class _Numeric(FactReader):
         bounds = [read(bound_of(a, word, path_of(fact))) for a in found for word in words]
         return Domain(min(bounds + missing), max(bounds + missing))
 
+    def absent(self, fact: Node) -> int | None:
+        """What its author gave as ``missing``."""
+        return next(iter(arguments_of(fact)), None)
+
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
         """A number that is not given is what it is when it is missing."""
         for missing in arguments_of(fact):
@@ -129,6 +133,7 @@ class Number(_Numeric):
     """A decimal; ``missing`` if it is left out or is not a number. In nano."""
 
     name = "number"
+    unit = "nano"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """From the least to the largest number of the schema."""
@@ -244,6 +249,7 @@ class Choice(FactReader):
 
     name = "choice"
     of_one_value = True
+    unit = "position"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """A position; the schema has the same options, and requires one."""
@@ -261,6 +267,14 @@ class Choice(FactReader):
         """The position of the text."""
         options = code.constant({o: i for i, o in enumerate(arguments_of(fact))})
         return f"{options}[{code.read(path_of(fact))}]"
+
+    def absent(self, fact: Node) -> int | None:
+        """A choice is always there."""
+        del fact
+
+    def described(self, fact: Node) -> dict[str, Any]:
+        """With the options, in order."""
+        return {**super().described(fact), "options": list(arguments_of(fact))}
 
     def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
         """Choices of one path are of one text."""

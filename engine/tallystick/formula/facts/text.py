@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from typing import Any
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.draft import Demands, Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of
+from tallystick.formula.facts.pattern import check_pattern
 from tallystick.formula.facts.reader import FactIndex, TruthReader
 from tallystick.formula.schema_path import SCALARS, Schema, steps, target_of, type_of
 from tallystick.formula.tree import Kind, Node
@@ -29,13 +31,8 @@ def equal(first: str, second: str, *, ignore_case: bool = False) -> Node:
 
 
 def matches(path: str, pattern: str) -> Node:
-    """Whether a text is there and the pattern, read as ASCII, fits the whole of it."""
-    try:
-        re.compile(pattern, re.ASCII)
-    except re.error as error:
-        raise FormulaError(
-            f"found the pattern {pattern!r}, expected a regular expression"
-        ) from error
+    """Whether a text is there and the pattern (see `pattern`) fits the whole of it."""
+    check_pattern(pattern)
     return fact_at("matches", path, (pattern,), kind=Kind.TRUTH)
 
 
@@ -70,6 +67,11 @@ class Equal(TruthReader):
             same = f"{fold}({first}) == {fold}({second})"
         return f"{first} is not None and {second} is not None and {same}"
 
+    def described(self, fact: Node) -> dict[str, Any]:
+        """With how letters are compared."""
+        folded = bool(arguments_of(fact)[1:])
+        return {**super().described(fact), "letters": "ascii-case-ignored" if folded else "exact"}
+
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """In brackets, which count as 1 where it holds."""
         first, second = map(named, self.paths(fact))
@@ -100,6 +102,10 @@ class Matches(TruthReader):
         value = code.read(path_of(fact))
         pattern = code.constant(re.compile(arguments_of(fact)[0], re.ASCII).fullmatch)
         return f"{value}.__class__ is str and {pattern}({value}) is not None"
+
+    def described(self, fact: Node) -> dict[str, Any]:
+        """With the pattern."""
+        return {**super().described(fact), "pattern": arguments_of(fact)[0]}
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
         """In brackets, which count as 1 where it holds."""
