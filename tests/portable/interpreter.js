@@ -54,17 +54,13 @@ const nanoOfDecimal = (text) => publish(decimal(text));
 
 // A JSON number is a double: multiplied as doubles are, then rounded half-even.
 function nanoOfDouble(x) {
-  const product = x * 1e9;
-  const floor = Math.floor(product);
-  const rest = product - floor;
-  const up = rest > 0.5 || (rest === 0.5 && floor % 2 !== 0);
-  return BigInt(floor) + (up ? 1n : 0n);
+  const floor = Math.floor(x * 1e9);
+  const rest = x * 1e9 - floor;
+  return BigInt(floor) + (rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? 1n : 0n);
 }
 
-function nanoText(nano) {
-  const digits = abs(nano).toString().padStart(10, "0");
-  return `${nano < 0n ? "-" : ""}${digits.slice(0, -9)}.${digits.slice(-9)}`;
-}
+const nanoText = (nano) =>
+  (nano < 0n ? "-" : "") + abs(nano).toString().padStart(10, "0").replace(/(?=.{9}$)/, ".");
 
 // --------------------------------------------------------------------------------------- facts
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -115,9 +111,9 @@ function fits(text, pattern) {
   return new RegExp(`^(?:${plain})$`, "us").test(text);
 }
 
-const truth = (holds) => (holds ? 1n : 0n);
-const extreme = (values, empty, better) =>
-  values.length === 0 ? BigInt(empty) : values.reduce((x, y) => (better(y, x) ? y : x));
+const truth = (holds) => BigInt(Boolean(holds));
+const extreme = (values, [empty], better) =>
+  values.length ? values.reduce((x, y) => (better(y, x) ? y : x)) : BigInt(empty);
 
 function numberAt(record, path, convert, missing) {
   const { one } = read(record, path);
@@ -139,8 +135,8 @@ const READERS = {
     return BigInt([...distinct(record, path)].filter((item) => others.has(item)).length);
   },
   total: (record, path) => numbers(record, path).reduce((sum, value) => sum + value, 0n),
-  largest: (record, path, [empty]) => extreme(numbers(record, path), empty, (x, y) => x > y),
-  smallest: (record, path, [empty]) => extreme(numbers(record, path), empty, (x, y) => x < y),
+  largest: (record, path, empty) => extreme(numbers(record, path), empty, (x, y) => x > y),
+  smallest: (record, path, empty) => extreme(numbers(record, path), empty, (x, y) => x < y),
   excess: (record, path, [allowance]) => {
     const [base, field] = allowance.split(/\.\*\.?/);
     const { one } = read(record, path);
@@ -228,23 +224,28 @@ function load(shown) {
       expect(`sha256:${treeDigest(shown.requirements[name].tree)}`, wanted, name);
     }
   }
-  return { ...shown, document: covered.document };
+  return { ...shown, document: covered.document, options: optionsOf(covered.document) };
 }
 
-// Every path that a tree reads.
-function paths([op, data, args]) {
-  if (op !== "fact") return args.flatMap(paths);
-  const [reader, path, given] = data;
-  return ["overlap", "excess", "equal"].includes(reader) ? [path, given[0]] : [path];
-}
+// What axes read of [aggregation.options]: parameters such as budget_abort_enabled, truths as 1 or 0.
+const optionsOf = ({ aggregation: { options = {} } = {} }) =>
+  Object.fromEntries(
+    Object.entries(options).flatMap(([option, fields]) =>
+      Object.entries(fields).map(([name, value]) => [`${option}_${name}`, `${typeof value === "boolean" ? Number(value) : value}`]),
+    ),
+  );
 
-const readsAnswer = (tree) => paths(tree).some((path) => /^(submission|checks)\b/.test(path));
+// Whether a tree has a fact that reads what a missed deadline may lack.
+const readsAnswer = (rules, tree) =>
+  tree[0] === "fact"
+    ? rules.facts[treeDigest(tree)].paths.some((path) => /^(submission|checks)\b/.test(path))
+    : tree[2].some((arg) => readsAnswer(rules, arg));
 
 // The code of the first requirement that a record does not meet.
 function unmet(rules, record, missed) {
   for (const name of rules.skill_types[record.skill_type].requirements) {
     const { tree, code } = rules.requirements[name];
-    if (missed && readsAnswer(tree)) continue;
+    if (missed && readsAnswer(rules, tree)) continue;
     if (evaluate(tree, record, {}, {}).n === 0n) return code;
   }
   return null;
@@ -260,7 +261,8 @@ function publishAll(rules, settings, names, found, record) {
     if (name in found) return;
     const { formula, ...parameters } = settings[name];
     publishedNames(rules.formulas[formula].tree).forEach(visit);
-    found[name] = publish(evaluate(rules.formulas[formula].tree, record, found, parameters));
+    const all = { ...rules.options, ...parameters };
+    found[name] = publish(evaluate(rules.formulas[formula].tree, record, found, all));
   };
   names.forEach(visit);
   return found;
@@ -337,7 +339,6 @@ function factorsOf(rules, record, baseWeight) {
 }
 
 const SHOWN = ["early_bonus", "role_multiplier", "consensus", "bootstrap_bonus"];
-
 // The values of a record, in nano; null where one does not apply.
 function score(rules, record, thresholds) {
   const settings = rules.document.skill_types[record.skill_type];

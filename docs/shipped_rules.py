@@ -1,0 +1,169 @@
+"""Make the page of the shipped rules from the trees and the files of the rule sets.
+
+    .venv/bin/python docs/shipped_rules.py
+
+writes ``shipped-rules.md``. Formulas are printed from their trees, numbers and their sources from
+the rule-set files, so the page cannot say anything else than what is computed.
+"""  # noqa: INP001  # a script
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tallystick.formula.facts import reader_of
+from tallystick.formula.formula import Formula
+from tallystick.formula.text import fact_text, lines, render
+from tallystick.formula.tree import Node, leaves
+from tallystick.numbers.nano import to_text
+from tallystick.plugins.registry import Registry, installed
+from tallystick.rules.digest import used_formulas
+from tallystick.rules.loading import load, shipped
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.toml import KeyPath, parse
+
+PAGE = Path(__file__).with_name("shipped-rules.md")
+
+_HEAD = """\
+# The shipped rules
+
+Every formula, number, unit and source of the rule sets that ship, so that nothing else is needed to
+compute them. The page is made from the trees and the files by `docs/shipped_rules.py`; [in another
+language](canonical.md) says in which order they are computed, [errata](errata.md) why the versions
+differ. Each published value is a whole count of 10⁻⁹, rounded half-even once.
+
+The order is that of a record: [facts](#facts), [formulas](#formulas), and the numbers of each
+[rule set](#rule-sets). In formulas `|x|` of a list is how many items it has, `∩` what two lists
+share, `Σ` a sum; a condition in brackets counts as 1 where it holds and as 0 elsewhere; `p.` stands
+before a parameter, which has its value from the rule set.
+"""
+_FACTS = """
+## Facts
+
+An integer that is taken of a record. *Unit* says what it counts; *absent* is its value where the
+record has nothing there, and a dash where a valid record always has something.
+[Formulas](formulas.md#facts) say what each reader does.
+
+| fact | reader | paths | unit | absent |
+|---|---|---|---|---|
+"""
+_UNITS = {"nano": "10⁻⁹", "count": "1", "truth": "1 or 0", "position": "position from 0"}
+_FORMULAS = """
+## Formulas
+
+By name and version, with the range of the result and of each parameter.
+"""
+_RULE_SETS = """
+## Rule sets
+
+Every value of the files. *Source* is where it comes from: a published document and its section, a
+row of the [errata](errata.md), or *terms*, their table of what stands on other pages.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    registry = installed()
+    loaded = [load(name, registry) for name in shipped(registry)]
+    names = sorted({name for each in loaded for name in used_formulas(each.rule_set)})
+    formulas = [registry.formulas[name] for name in names]
+    conditions = {each.name: each for each in _requirements(loaded, registry)}
+    parts = [_HEAD, _FACTS, *_facts(formulas, [each.condition for each in conditions.values()])]
+    parts += [_FORMULAS, *(_formula(formula) for formula in formulas)]
+    parts += ["\n## Requirements\n\nA record that breaks one is rejected with the code.\n\n"]
+    parts += ["| requirement | code | holds where |\n|---|---|---|\n"]
+    for name, each in sorted(conditions.items()):
+        parts.append(f"| `{name}` | `{each.code}` | {_cell(render(each.condition, _leaf))} |\n")
+    parts += [_RULE_SETS, *(_rule_set(each) for each in loaded)]
+    return "".join(parts)
+
+
+def _requirements(loaded: list[LoadedRuleSet], registry: Registry) -> Iterator[Any]:
+    for each in loaded:
+        for name, rules in each.rule_set.skill_types.items():
+            yield from registry.skill_types[name].requirements
+            yield from (registry.requirements[asked] for asked in rules.requires)
+
+
+def _facts(formulas: list[Formula], conditions: list[Node]) -> Iterator[str]:
+    trees = [tree for f in formulas for tree in (f.tree, f.applies) if tree is not None]
+    facts = {f.digest: f for tree in (*trees, *conditions) for f in leaves(tree, "fact")}
+    for fact in sorted(facts.values(), key=lambda each: (_leaf(each), each.digest)):
+        told = reader_of(fact).described(fact)
+        paths = ", ".join(f"`{path}`" for path in told["paths"])
+        more = [f"options {', '.join(told['options'])}"] if "options" in told else []
+        more += [f"pattern `{told['pattern']}`"] if "pattern" in told else []
+        absent = told["absent"]
+        shown = "–" if absent is None else to_text(absent) if told["unit"] == "nano" else absent
+        reader = "; ".join([f"`{told['reader']}`", *more])
+        text = _cell(_leaf(fact))
+        yield f"| {text} | {reader} | {paths} | {_UNITS[told['unit']]} | {shown} |\n"
+
+
+def _formula(formula: Formula) -> str:
+    symbol = f", {formula.symbol}" if formula.symbol else ""
+    ends = f"{formula.low} to {formula.high}"
+    text = "\n".join(lines(formula.symbol or formula.kind, formula.tree, _leaf))
+    given = [f"`{name}` {low} to {high}" for name, (low, high) in formula.parameters.items()]
+    found = (
+        f"\n### {formula.name}\n\n{formula.kind.capitalize()}{symbol}, {ends}. {formula.summary}\n"
+    )
+    found += f"\nParameters: {', '.join(given)}.\n" if given else ""
+    if formula.sums_to_one:
+        found += "Those that must sum to 1: " + ", ".join(formula.sums_to_one) + ".\n"
+    if formula.applies is not None:
+        found += f"\nNull, which counts as 1, unless {fact_text(formula.applies)}.\n"
+    return f"{found}\n```text\n{text}\n```\n\n`{formula.digest}`\n"
+
+
+def _leaf(node: Node) -> str:
+    """A fact as in the table, a parameter apart from facts of its name, or a published value."""
+    if node.op != "fact":
+        return f"p.{node.data[0]}" if node.op == "param" else str(node.data[0])
+    folded = reader_of(node).described(node).get("letters") == "ascii-case-ignored"
+    text = fact_text(node)
+    return f"{text.removesuffix(']')}, ASCII case ignored]" if folded else text
+
+
+def _rule_set(loaded: LoadedRuleSet) -> str:
+    header = loaded.rule_set.rule_set
+    rows = "".join(
+        f"| `{'.'.join(map(str, path))}` | {_cell(value)} | {_cell(_source(loaded, path))} |\n"
+        for path, value in _values(parse(loaded.text, str(loaded.path)).data, ())
+        if path[0] not in ("rule_set", "lint")
+    )
+    head = f"\n### {loaded.rule_set.reference}\n\n{header.summary}.\n\n`{loaded.digest}`\n\n"
+    return f"{head}| path | value | source |\n|---|---|---|\n{rows}"
+
+
+def _values(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401  # a value of TOML
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _values(inner, (*path, key))
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        for place, inner in enumerate(value):
+            yield from _values(inner, (*path, place))
+    elif isinstance(value, list):
+        yield path, ", ".join(map(str, value))
+    else:
+        yield path, str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _source(loaded: LoadedRuleSet, path: KeyPath) -> str:
+    """The comment beside a value; of one without, that of the table that it stands in."""
+    text = loaded.text.splitlines()
+    while path:
+        line = text[loaded.positions.line(path) - 1]
+        comment = line.partition(" # ")[2].strip()
+        above = text[loaded.positions.line(path) - 2].strip()
+        if comment or above.startswith("# "):
+            return comment or above.removeprefix("# ")
+        path = path[:-1]
+    return ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
