@@ -59,6 +59,7 @@ class Opaque(FactReader):
     """A Python function of the record."""
 
     name = "opaque"
+    nothing = None  # whatever the code makes of it
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """The range that it declares."""
@@ -74,10 +75,6 @@ class Opaque(FactReader):
         """None that can be known; it may read anything."""
         del fact
         return ()
-
-    def absent(self, fact: Node) -> int | None:
-        """Whatever the code makes of it."""
-        del fact
 
     def described(self, fact: Node) -> dict[str, Any]:
         """With its name, the digest of its source and its range."""

@@ -250,6 +250,7 @@ class Choice(FactReader):
     name = "choice"
     of_one_value = True
     unit = "position"
+    nothing = None  # it is always there
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """A position; the schema has the same options, and requires one."""
@@ -267,10 +268,6 @@ class Choice(FactReader):
         """The position of the text."""
         options = code.constant({o: i for i, o in enumerate(arguments_of(fact))})
         return f"{options}[{code.read(path_of(fact))}]"
-
-    def absent(self, fact: Node) -> int | None:
-        """A choice is always there."""
-        del fact
 
     def described(self, fact: Node) -> dict[str, Any]:
         """With the options, in order."""
