@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, print_json
-from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from tallystick.diagnostics import Diagnostic
     from tallystick.governance.lint.check import Check
     from tallystick.governance.lint.linting import Report
 
@@ -37,20 +33,33 @@ _WIDTH = 100
 @click.option("--select", metavar="CODE,…", help="Report only what these checks find.")
 @click.option("--ignore", metavar="CODE,…", help="Leave out what these checks find.")
 @click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
-def lint_command(
+@click.option("--against", metavar="OLD", help="Report only what is new beside OLD, or gone.")
+@click.option("--verbose", is_flag=True, help="Print the evidence of every single finding.")
+@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0 for a host of code.")
+def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str | None,
     as_json: bool,
     select: str | None,
     ignore: str | None,
     explain: str | None,
+    against: str | None,
+    verbose: bool,
+    markdown: bool,
+    sarif: bool,
 ) -> None:
     """What RULES does that may not be meant, with figures; exit status 1 with an error.
 
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
-    [[lint.silence]]: code, reason, and perhaps path.
+    [[lint.silence]]: code, reason, and perhaps path. With --against, an error that OLD has too does
+    not count for the exit status.
     """
+    from tallystick.governance.lint import render  # noqa: PLC0415  # heavy
     from tallystick.governance.lint.linting import report  # noqa: PLC0415  # heavy
+    from tallystick.governance.lint.sarif import as_sarif  # noqa: PLC0415  # heavy
 
+    if sum((as_json, verbose, markdown, sarif)) > 1:
+        raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
     if explain is not None:
         click.echo("\n\n".join(map(_documentation, _explained(explain))))
         return
@@ -58,11 +67,26 @@ def lint_command(
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
     chosen = _codes(select, "--select"), _codes(ignore, "--ignore")
     found = report(reference).of(*chosen)
-    if as_json:
-        print_json(_as_json(found))
+    if against is not None:
+        found = found.since(_loading(against).of(*chosen))
+    if as_json or sarif:
+        print_json(as_sarif(found) if sarif else render.as_json(found))
+    elif markdown:
+        click.echo(render.as_markdown(found), nl=False)
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo(render.as_text(found, verbose=verbose))
     sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+
+
+def _loading(reference: str) -> Report:
+    """The findings of a rule set that has to load, so that they are all that there are."""
+    from tallystick.errors import RuleSetError  # noqa: PLC0415  # heavy
+    from tallystick.governance.lint.linting import report  # noqa: PLC0415  # heavy
+
+    found = report(reference)
+    if not found.loaded:
+        raise RuleSetError(found.findings)
+    return found
 
 
 def _codes(given: str | None, option: str) -> frozenset[str] | None:
@@ -104,42 +128,3 @@ def _documentation(check: Check) -> str:
         for part in parts
     ]
     return "\n".join([f"{check.code} ({check.severity})", *filled])
-
-
-def _as_json(found: Report) -> dict[str, Any]:
-    return {
-        "findings": [attrs.asdict(finding) for finding in found.findings],
-        "silenced": [
-            attrs.asdict(each.finding) | {"reason": each.reason} for each in found.silenced
-        ],
-    }
-
-
-def _lines(found: Report) -> Iterator[str]:
-    for finding in found.findings:
-        yield from _finding(finding)
-    counted = Counter(finding.severity for finding in found.findings)
-    counts = [numbered(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
-    silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
-    yield f"{', '.join(counts) or 'nothing found'}{silenced}"
-
-
-def _finding(finding: Diagnostic) -> Iterator[str]:
-    yield f"{finding.where}: {finding.severity} {finding.code}: {finding.message}"
-    for name, value in {"path": finding.path, **finding.evidence}.items():
-        if value not in ("", None, [], {}):
-            yield f"{_INDENT}{name.replace('_', ' ')}: {_text(value)}"
-    yield f"{_INDENT}remedy: {finding.remedy}"
-
-
-def _text(value: object) -> str:
-    match value:
-        case dict():
-            return ", ".join(f"{name} {_nested(each)}" for name, each in value.items())
-        case list() | tuple():
-            return ", ".join(map(_nested, value))
-    return str(value)
-
-
-def _nested(value: object) -> str:
-    return f"({_text(value)})" if isinstance(value, dict | list | tuple) else str(value)

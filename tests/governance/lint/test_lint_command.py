@@ -39,10 +39,39 @@ def test_text_has_place_severity_code_figures_and_remedy() -> None:
     place, said = first.split(": warning cap-infeasible: ")
     assert place.endswith("rules/workflow/1.0.0.toml:47")
     assert said.startswith("a cap of 0.150000000 cannot hold under 7 miners")
-    assert "    miners: 7" in rest
+    assert rest[:-2] == ["    path: aggregation.cap.share"]
     assert rest[-2].startswith("    remedy: ")
     assert rest[-1] == "1 warning"
     assert found.status == 0
+
+
+def test_the_evidence_is_behind_verbose() -> None:
+    found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible", "--verbose")
+    assert "    miners: 7" in found.out.splitlines()
+
+
+def test_findings_that_types_share_are_one_for_people_and_each_for_machines() -> None:
+    only = ("rules", "lint", "skills@1.0.0", "--select", "gate-never-binds")
+    found = run(*only, "--json").json()["findings"]
+    types = [each["evidence"]["skill_type"] for each in found]
+    first, path, each, _remedy, last = run(*only).out.splitlines()
+    assert len(types) == 6
+    assert first.endswith(f": {found[0]['message'].replace(types[0], '*')}")
+    assert (path, each) == ("    path: skill_types.*.gates[0]", f"    *: {', '.join(types)}")
+    assert last == "6 warnings"
+    verbose = run(*only, "--verbose").out
+    assert all(f"    path: {each['path']}\n" in verbose for each in found)
+
+
+def test_what_types_say_differently_is_a_line_each() -> None:
+    only = ("rules", "lint", "skills@1.0.0", "--select", "axis-zeroes-everything")
+    found = run(*only, "--json").json()["findings"]
+    first, path, *lines, _remedy, _last = run(*only).out.splitlines()
+    assert first.endswith(f": {CHECKS['axis-zeroes-everything'].summary}")
+    assert path == "    path: skill_types.*.weights"
+    assert lines == [
+        f"    {f['evidence']['skill_type']}, line {f['line']}: {f['message']}" for f in found
+    ]
 
 
 def test_json_has_exactly_the_keys_of_the_interface() -> None:
@@ -111,6 +140,7 @@ def test_all_checks_can_be_explained_at_once() -> None:
         (("--explain", "clif"), "did you mean 'cliff'?"),
         (("workflow@1.0.0", "--select", "cliff,clif"), "--select: found 'clif'"),
         (("workflow@1.0.0", "--ignore", ""), "--ignore: found ''"),
+        (("workflow@1.0.0", "--json", "--sarif"), "expected one of --json, --markdown, --sarif"),
     ],
 )
 def test_wrong_use_has_the_exit_status_two(arguments: tuple[str, ...], said: str) -> None:

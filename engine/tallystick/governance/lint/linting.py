@@ -25,14 +25,20 @@ class Report:
     """The findings of the linter, in the order of the file.
 
     Attributes:
-        findings: those that the rule set does not silence.
-        silenced: those that it silences, with its reasons.
+        rule_set: its ``name@version``; of one that does not load, what it was referred to by.
+        findings: those that the rule set does not silence; beside another report, the new ones.
+        silenced: those that it silences, with its reasons; beside another, the newly silenced.
         loaded: whether it loads; of one that does not, only that is known.
+        against: the rule set that it is compared with, if with any.
+        gone: what is found in that one and no longer in this.
     """
 
+    rule_set: str
     findings: tuple[Diagnostic, ...]
     silenced: tuple[Suppressed, ...] = ()
     loaded: bool = True
+    against: str | None = None
+    gone: tuple[Diagnostic, ...] = ()
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -45,6 +51,28 @@ class Report:
             findings=tuple(f for f in self.findings if _is_asked(f, selected, ignored)),
             silenced=tuple(s for s in self.silenced if _is_asked(s.finding, selected, ignored)),
         )
+
+    def since(self, old: Report) -> Report:
+        """Only what is new beside the findings in another rule set, and what is gone.
+
+        A finding is the same if its code, severity, path and message are: other figures are
+        another finding. What is only silenced now is not gone, but newly silenced.
+        """
+        told = {_identity(f) for f in old.findings}
+        excused = {_identity(s.finding) for s in old.silenced}
+        here = {_identity(f) for f in self.every}
+        return attrs.evolve(
+            self,
+            findings=tuple(f for f in self.findings if _identity(f) not in told),
+            silenced=tuple(s for s in self.silenced if _identity(s.finding) not in excused),
+            against=old.rule_set,
+            gone=tuple(f for f in old.every if _identity(f) not in here),
+        )
+
+    @property
+    def every(self) -> tuple[Diagnostic, ...]:
+        """What is found, silenced or not."""
+        return (*self.findings, *(each.finding for each in self.silenced))
 
 
 def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Diagnostic, ...]:
@@ -68,11 +96,12 @@ def report(reference: str | Path, registry: Registry | None = None) -> Report:
     except RuleSetError as error:
         if not find(str(reference), known).is_readable:
             raise
-        return Report(_in_order(list(unloaded(error.problems))), loaded=False)
+        return Report(str(reference), _in_order(list(unloaded(error.problems))), loaded=False)
     try:
         scorer = bind(loaded, known)
     except RuleSetError as error:
-        return Report(_in_order(list(unbound(loaded, known, error))), loaded=False)
+        found = _in_order(list(unbound(loaded, known, error)))
+        return Report(loaded.rule_set.reference, found, loaded=False)
     return report_of(scorer)
 
 
@@ -83,7 +112,12 @@ def report_of(scorer: Scorer) -> Report:
     found = [_placed(c, each, loaded) for c in CHECKS.values() for each in c.find(scorer)]
     found += [_placed(c, each, loaded) for c, each in mistakes(silences, CHECKS, found)]
     reported, silenced = apart(_in_order(found), silences)
-    return Report(tuple(reported), tuple(silenced))
+    return Report(scorer.rule_set.reference, tuple(reported), tuple(silenced))
+
+
+def _identity(finding: Diagnostic) -> tuple[str, ...]:
+    """What a finding says, wherever in its file."""
+    return finding.code, finding.severity, finding.path, finding.message
 
 
 def _is_asked(

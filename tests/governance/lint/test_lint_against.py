@@ -1,0 +1,234 @@
+"""`rules lint --against OLD`, for people, for machines and for hosts of code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import run
+from jsonschema import Draft202012Validator
+from linted import SOUND, changed, shipped
+
+from tallystick.governance.lint.catalog import CHECKS
+
+SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nreason = "kept | as it is"\n'
+OLD = "workflow@1.0.0"
+NO_CAP = ("share = 0.15", "share = 0")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "rules.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def linted(*arguments: str | Path) -> Any:  # noqa: ANN401  # any JSON value
+    return run("rules", "lint", *arguments, "--json").json()
+
+
+def identities(found: list[dict[str, str]]) -> set[tuple[str, str, str]]:
+    return {(each["code"], each["path"], each["message"]) for each in found}
+
+
+def test_a_rule_set_beside_itself_has_nothing_new_and_nothing_gone(tmp_path: Path) -> None:
+    path = written(tmp_path, f"# a line more\n{shipped(OLD)}")
+    assert run("rules", "lint", path, "--against", OLD).out == (
+        f"new since {OLD}: nothing; 0 gone\n"
+    )
+
+
+def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(shipped("workflow@1.1.0"), NO_CAP))
+    old, new = (identities(linted(each)["findings"]) for each in (OLD, path))
+    found = linted(path, "--against", OLD)
+    assert found["against"] == OLD
+    assert identities(found["findings"]) == new - old != set()
+    assert identities(found["gone"]) == old - new != set()
+    text = run("rules", "lint", path, "--against", OLD).out
+    assert f"\ngone since {OLD}:\n" in text
+    assert "error cap-infeasible" in text
+
+
+def test_other_figures_are_another_finding(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(shipped(OLD), ("share = 0.15", "share = 0.16")))
+    found = linted(path, "--against", OLD)
+    assert [each["code"] for each in found["findings"]] == ["cap-infeasible"]
+    assert [each["code"] for each in found["gone"]] == ["cap-infeasible"]
+
+
+def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
+    bad = written(tmp_path, changed(shipped(OLD), NO_CAP))
+    assert run("rules", "lint", bad).status == 1
+    assert run("rules", "lint", bad, "--against", bad).status == 0
+    assert run("rules", "lint", bad, "--against", OLD).status == 1
+
+
+def test_what_is_silenced_now_is_not_gone(tmp_path: Path) -> None:
+    path = written(tmp_path, shipped(OLD) + SILENCE)
+    found = linted(path, "--against", OLD)
+    assert found["findings"] == found["gone"] == []
+    assert {each["code"] for each in found["silenced"]} == {"cliff"}
+    assert linted(path, "--against", path)["silenced"] == []
+    again = linted(OLD, "--against", path)
+    assert {each["code"] for each in again["findings"]} == {"cliff"}
+    assert again["gone"] == []
+
+
+def test_codes_are_selected_on_both_sides(tmp_path: Path) -> None:
+    path = written(tmp_path, SOUND)
+    found = linted(path, "--against", OLD, "--select", "free-points")
+    assert {each["code"] for each in found["gone"]} == {"free-points"}
+
+
+def test_the_old_one_has_to_load(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(SOUND, ("success = 0.6", "success = 0.7")))
+    found = run("rules", "lint", OLD, "--against", path)
+    assert (found.status, found.out) == (2, "")
+    assert "found a sum of 1.1" in found.err
+    assert run("rules", "lint", path, "--against", OLD).status == 1
+
+
+def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
+    path = written(tmp_path, changed(shipped("workflow@1.1.0"), NO_CAP) + SILENCE)
+    lines = run("rules", "lint", path, "--against", OLD, "--markdown").out.splitlines()
+    assert lines[0] == f"# Lint of workflow@1.1.0, against {OLD}"
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## New",
+        f"## Gone since {OLD}",
+        "## Silenced",
+    ]
+    assert any(line.startswith("| error | `cap-infeasible` |") for line in lines)
+    assert "| `cliff` | `axes.cost` | kept \\| as it is |" in lines
+    rows = [line.replace("\\|", "") for line in lines if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {4, 5}
+
+
+def test_markdown_without_findings_says_so(tmp_path: Path) -> None:
+    found = run("rules", "lint", written(tmp_path, SOUND), "--markdown").out
+    assert found == "# Lint of sound@1.0.0\n\nnothing found.\n"
+
+
+def closed(**properties: object) -> dict[str, object]:
+    """An object of exactly these properties; those that may be missing end in ``_``."""
+    known = {name.removesuffix("_"): schema for name, schema in properties.items()}
+    required = [name for name in properties if not name.endswith("_")]
+    return {
+        "type": "object",
+        "properties": known,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def several(schema: object) -> dict[str, object]:
+    return {"type": "array", "items": schema}
+
+
+TEXT = closed(text={"type": "string", "minLength": 1})
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+LOCATION = closed(
+    physicalLocation=closed(
+        artifactLocation=closed(uri={"type": "string", "pattern": "^[!-~]+$"}),
+        region_=closed(startLine={"type": "integer", "minimum": 1}),
+    ),
+    logicalLocations_=several(closed(fullyQualifiedName={"type": "string"})),
+)
+RESULT = closed(
+    ruleId={"enum": list(CHECKS)},
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=LEVEL,
+    message=TEXT,
+    locations=several(LOCATION),
+    partialFingerprints={"type": "object", "additionalProperties": {"type": "string"}},
+    baselineState_={"enum": ["new", "unchanged", "updated", "absent"]},
+    suppressions_=several(
+        closed(
+            kind={"enum": ["inSource", "external"]},
+            status={"enum": ["accepted", "underReview", "rejected"]},
+            justification={"type": "string"},
+        )
+    ),
+    properties={"type": "object"},
+)
+RULE = closed(
+    id={"enum": list(CHECKS)},
+    shortDescription=TEXT,
+    fullDescription=TEXT,
+    help=TEXT,
+    defaultConfiguration=closed(level=LEVEL),
+)
+DRIVER = closed(name={"type": "string"}, version={"type": "string"}, rules=several(RULE))
+LOG = closed(
+    **{"$schema": {"type": "string", "pattern": "^https://.*/sarif-schema-2.1.0.json$"}},
+    version={"const": "2.1.0"},
+    runs={
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 1,
+        "items": closed(
+            tool=closed(driver=DRIVER),
+            columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+            results=several(RESULT),
+        ),
+    },
+)
+"""What SARIF 2.1.0 allows of the objects that are used: it closes all of them."""
+
+
+@pytest.mark.parametrize("options", [(), ("--against", OLD)])
+@pytest.mark.parametrize("kind", ["shipped", "silenced", "broken"])
+def test_sarif_has_every_finding_in_the_shape_of_the_standard(
+    tmp_path: Path, kind: str, options: tuple[str, ...]
+) -> None:
+    text = {
+        "shipped": shipped("skills@1.0.0"),
+        "silenced": changed(shipped("workflow@1.1.0"), NO_CAP) + SILENCE,
+        "broken": "[rule_set]\nname = 3\n",
+    }[kind]
+    path = written(tmp_path, text)
+    found = run("rules", "lint", path, *options, "--sarif")
+    log = found.json()
+    Draft202012Validator(LOG).validate(log)
+    said = linted(path, *options)
+    (log_run,) = log["runs"]
+    rules, results = log_run["tool"]["driver"]["rules"], log_run["results"]
+    every = [*said["findings"], *said["silenced"], *said.get("gone", [])]
+    assert len(results) == len(every) > 0
+    for each, finding in zip(results, every, strict=True):
+        assert rules[each["ruleIndex"]]["id"] == each["ruleId"] == finding["code"]
+        assert each["message"]["text"] == finding["message"]
+        place = each["locations"][0]["physicalLocation"]
+        assert place.get("region", {"startLine": 0})["startLine"] == finding["line"]
+        justified = [s["justification"] for s in each.get("suppressions", [])]
+        assert justified == ([finding["reason"]] if "reason" in finding else [])
+    states = [each.get("baselineState") for each in results]
+    gone = len(said.get("gone", []))
+    state = "new" if options else None
+    assert states == [state] * (len(every) - gone) + ["absent"] * gone
+    assert len({str(each["partialFingerprints"]) for each in results}) > len(every) // 2
+    assert found.status == run("rules", "lint", path, *options).status
+
+
+def test_sarif_names_files_below_the_working_directory_as_a_repository_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    path = written(folder, shipped(OLD))
+    for here, expected in [
+        (tmp_path, "a%20folder/rules.toml"),
+        (folder, "rules.toml"),
+        (Path("/"), str(path).removeprefix("/").replace(" ", "%20")),
+    ]:
+        monkeypatch.chdir(here)
+        (log,) = run("rules", "lint", path, "--sarif").json()["runs"]
+        uris = {
+            each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            for each in log["results"]
+        }
+        assert uris == {expected}
+    monkeypatch.chdir(folder)
+    (log,) = run("rules", "lint", OLD, "--sarif").json()["runs"]
+    uri = log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri.startswith("file:///")
