@@ -7,11 +7,13 @@ find are each a `Diagnostic`. A reject is not: it is one line of many, and its c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import attrs
 
 Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the worst."""
 
 DOES_NOT_LOAD = "does-not-load"
 """The code of every problem for which a rule set does not load."""

@@ -10,7 +10,7 @@ import attrs
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.linting import lint
+from tallystick.governance.lint.linting import report
 from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import prove
 
@@ -105,8 +105,8 @@ PROMISES = (
 
 @cache
 def findings(reference: str) -> tuple[Diagnostic, ...]:
-    """What the linter finds."""
-    return lint(reference)
+    """What the linter finds, silenced or not."""
+    return report(reference).every
 
 
 @cache

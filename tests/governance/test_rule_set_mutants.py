@@ -11,8 +11,10 @@ from governance.mutant import Mutant, text_of
 from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED
 
 import tallystick
+from tallystick.diagnostics import Diagnostic
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report, report
+from tallystick.governance.lint.suppressions import apart
 from tallystick.governance.prove.proving import prove
 from tallystick.rules.findings import dotted
 
@@ -40,7 +42,8 @@ def said(found: Report) -> Found:
 
 @cache
 def said_of_shipped(reference: str) -> Found:
-    return said(report(reference))
+    found = report(reference)
+    return said(attrs.evolve(found, findings=found.every))
 
 
 def new_in(mutant: Mutant, folder: Path) -> Found:
@@ -59,10 +62,20 @@ def refuted(mutant: Mutant, folder: Path, only: str | None = None) -> Found:
 
 
 def found_by_check(code: str, path: Path) -> Found:
-    """What one check finds in a rule set that loads."""
-    check = CHECKS[code]
-    found = check.find(tallystick.load(str(path)))
-    return {(code, dotted(each.path), each.severity or check.severity) for each in found}
+    """What one check finds in a rule set that loads, and that the rule set does not silence."""
+    check, scorer = CHECKS[code], tallystick.load(str(path))
+    found = [
+        Diagnostic(
+            code=code,
+            path=dotted(each.path),
+            severity=each.severity or check.severity,
+            message=each.message,
+            remedy=check.remedy,
+        )
+        for each in check.find(scorer)
+    ]
+    reported, _ = apart(found, scorer.rule_set.lint.silence, CHECKS)
+    return {(each.code, each.path, each.severity) for each in reported}
 
 
 @named(NOTICED)

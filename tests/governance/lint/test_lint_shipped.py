@@ -12,14 +12,17 @@ from linted import RULES
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.linting import lint
+from tallystick.governance.lint.linting import lint, report
+from tallystick.plugins.registry import installed
+from tallystick.rules.loading import shipped
 
 BOTH = ("1.0.0", "1.1.0")
 
 
 @cache
 def findings(reference: str) -> tuple[Diagnostic, ...]:
-    return lint(reference)
+    """What is found, silenced or not."""
+    return tuple(sorted(report(reference).every, key=lambda each: each.line))
 
 
 def of(reference: str, code: str) -> list[Diagnostic]:
@@ -40,6 +43,12 @@ def test_findings_stand_in_the_order_of_the_file_at_the_lines_of_their_keys(refe
         lines = (RULES.parent / each.file).read_text(encoding="utf-8").splitlines()
         key = each.path.rpartition(".")[2].partition("[")[0]
         assert key in lines[each.line - 1], each
+
+
+@pytest.mark.parametrize("reference", [n for n in shipped(installed()) if "@1.0.0" not in n])
+def test_what_is_accepted_is_silenced_with_a_reason(reference: str) -> None:
+    assert lint(reference) == ()
+    assert all(len(each.reason.split()) > 4 for each in report(reference).silenced)
 
 
 @pytest.mark.parametrize("version", BOTH)

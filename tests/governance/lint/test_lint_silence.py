@@ -51,6 +51,25 @@ def test_a_path_that_only_begins_alike_is_another_place() -> None:
     assert ("silence-unneeded", "lint.silence[0]") in told(quiet)
 
 
+def test_a_star_stands_for_any_one_name() -> None:
+    text = shipped("skills@1.0.0")
+    quiet = text + silence("gate-never-binds", "skill_types.*.gates[0]")
+    assert {code for code, _ in told(text)} - {code for code, _ in told(quiet)} == {
+        "gate-never-binds"
+    }
+    for path in ("*", "skill_types.*", "skill_types.*_knowledge", "*.gates"):
+        found = told(text + silence("gate-never-binds", path))
+        left = {p for code, p in found if code == "gate-never-binds"}
+        assert len(left) == {"*": 0, "skill_types.*": 0, "skill_types.*_knowledge": 5}.get(path, 6)
+
+
+def test_what_is_more_severe_than_usual_is_told_all_the_same() -> None:
+    text = changed(shipped("workflow@1.0.0"), ("share = 0.15", "share = 0"))
+    text += silence("cap-infeasible", "aggregation.cap.share")
+    assert ("cap-infeasible", "aggregation.cap.share") in told(text)
+    assert [each.severity for each in report_on(text).findings if "cap" in each.code] == ["error"]
+
+
 def test_a_silence_of_an_unknown_code_and_one_of_nothing_are_told() -> None:
     assert told(SOUND + silence("cliffs") + silence("cliff")) == [
         ("silence-unknown", "lint.silence[0].code"),

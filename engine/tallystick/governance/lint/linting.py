@@ -111,7 +111,7 @@ def report_of(scorer: Scorer) -> Report:
     loaded = scorer.loaded
     found = [_placed(c, each, loaded) for c in CHECKS.values() for each in c.find(scorer)]
     found += [_placed(c, each, loaded) for c, each in mistakes(silences, CHECKS, found)]
-    reported, silenced = apart(_in_order(found), silences)
+    reported, silenced = apart(_in_order(found), silences, CHECKS)
     return Report(scorer.rule_set.reference, tuple(reported), tuple(silenced))
 
 

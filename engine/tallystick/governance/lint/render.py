@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic
+from tallystick.diagnostics import SEVERITIES, Diagnostic
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report
 from tallystick.governance.lint.suppressions import Suppressed
@@ -91,14 +91,14 @@ def as_text(found: Report, *, verbose: bool = False) -> str:
     lines = list(_text_of(found.findings, verbose=verbose))
     if found.gone:
         gone = _text_of(found.gone, verbose=verbose)
-        lines += ["", f"gone since {found.against}:", *gone, ""]
+        lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
     return "\n".join([*lines, summary(found)])
 
 
 def summary(found: Report) -> str:
     """How much was found, in a line."""
     counted = Counter(finding.severity for finding in found.findings)
-    counts = [numbered(counted[s], s) for s in ("error", "warning", "note") if counted[s]]
+    counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"

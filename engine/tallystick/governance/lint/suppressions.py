@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic
+from tallystick.diagnostics import SEVERITIES, Diagnostic
 from tallystick.governance.lint.check import Check, nothing
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
 from tallystick.rules.toml import KeyPath
 
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
-_BELOW = (".", "[")
-"""What follows a path where another goes on below it."""
+_BELOW = r"(?=[.\[]|$)"
+"""A path ends there, or another goes on below it."""
+_STAR, _NAME = re.escape("*"), r"(?:\"[^\"]*\"|[^.\[\"]+)"
+"""Any one name of a path."""
 
 
 @attrs.frozen
@@ -26,14 +30,17 @@ class Suppressed:
 
 
 def apart(
-    findings: Iterable[Diagnostic], silences: Sequence[Silence]
+    findings: Iterable[Diagnostic], silences: Sequence[Silence], known: Mapping[str, Check]
 ) -> tuple[list[Diagnostic], list[Suppressed]]:
-    """The findings that are reported, and those that are silenced."""
+    """The findings that are reported, and those that are silenced.
+
+    What is more severe than its check usually is says more than what was excused: it is reported.
+    """
     reported: list[Diagnostic] = []
     silenced: list[Suppressed] = []
     for finding in findings:
         reason = next((s.reason for s in silences if _covers(s, finding)), None)
-        if reason is None:
+        if reason is None or _is_worse(finding, known[finding.code]):
             reported.append(finding)
         else:
             silenced.append(Suppressed(finding, reason))
@@ -59,11 +66,17 @@ def mistakes(
 
 
 def _covers(silence: Silence, finding: Diagnostic) -> bool:
-    if silence.code != finding.code:
-        return False
-    rest = finding.path.removeprefix(silence.path)
-    below = rest != finding.path and rest.startswith(_BELOW)
-    return not silence.path or finding.path == silence.path or below
+    return silence.code == finding.code and _place(silence.path).match(finding.path) is not None
+
+
+def _is_worse(finding: Diagnostic, check: Check) -> bool:
+    return SEVERITIES.index(finding.severity) < SEVERITIES.index(check.severity)
+
+
+@cache
+def _place(path: str) -> re.Pattern[str]:
+    """What a path stands for: itself and what is below it, and with ``*`` every name there."""
+    return re.compile(f"{re.escape(path).replace(_STAR, _NAME)}{_BELOW}" if path else "")
 
 
 _SILENCE_UNKNOWN = Check(
