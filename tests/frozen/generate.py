@@ -232,6 +232,28 @@ def diagnostics(value: Json) -> Json:
     return without(value, HUMAN)
 
 
+def of_scores(value: Json) -> Json:
+    """A difference without what the linter is to accept, which the rule sets 1.1 have gained."""
+    plain = diagnostics(value)
+    changes = [each for each in plain["changes"] if not each["path"].startswith("lint.")]
+    return {
+        **plain,
+        "sections": [each for each in plain["sections"] if each != "lint"],
+        "changes": changes,
+    }
+
+
+def found_by_lint(value: Json) -> Json:
+    """Every finding in its order, whether the rule set silences it or not."""
+    plain = diagnostics(value)
+    silenced = [{k: v for k, v in each.items() if k != "reason"} for each in plain["silenced"]]
+    every = [*plain["findings"], *silenced]
+    return {
+        "findings": sorted(every, key=lambda each: (each["line"], each["path"], each["code"])),
+        "silenced": [],
+    }
+
+
 def proofs(value: Json) -> Json:
     return without(value, HUMAN + SOLVER)
 
@@ -460,12 +482,12 @@ def rule_sets(corpus: Corpus) -> None:
         corpus.say(f"rules-show-text-{rules}", "rules", "show", rules)
         corpus.say(f"rules-digest-{rules}", "rules", "digest", rules)
         corpus.tell(f"rules-check-{rules}", "rules", "check", rules)
-        corpus.tell(f"lint-{rules}", "rules", "lint", rules, split=diagnostics)
+        corpus.tell(f"lint-{rules}", "rules", "lint", rules, split=found_by_lint)
         corpus.say(f"lint-text-{rules}", "rules", "lint", rules)
         corpus.tell(f"prove-{rules}", "rules", "prove", rules, "--seconds", "600", split=proofs)
     for name in ("skills", "workflow"):
         pair = (f"{name}@1.0.0", f"{name}@1.1.0")
-        corpus.tell(f"diff-{name}", "rules", "diff", *pair, split=diagnostics)
+        corpus.tell(f"diff-{name}", "rules", "diff", *pair, split=of_scores)
         corpus.say(f"diff-text-{name}", "rules", "diff", *pair)
         corpus.say(f"diff-markdown-{name}", "rules", "diff", *pair, "--markdown", "--check")
     original = (corpus.tree / "rules" / "skills" / "1.0.0.toml").read_text(encoding="utf-8")

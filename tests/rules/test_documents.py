@@ -428,7 +428,9 @@ SOURCE = re.compile(r"# .*(scoring\.txt|reputation\.txt|workflow\.txt|\bterms\b|
 
 def after_header(text: str) -> list[str]:
     """What is computed with: what the linter is to accept comes last, and says why itself."""
-    return text[text.index("\n[axes.") + 1 :].partition("- lint\n")[0].splitlines()
+    lines = text[text.index("\n[axes.") + 1 :].splitlines()
+    end = next((n for n, line in enumerate(lines) if line.endswith("- lint")), len(lines))
+    return lines[:end]
 
 
 @pytest.mark.parametrize("reference", REFERENCES)

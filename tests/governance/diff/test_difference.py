@@ -344,7 +344,7 @@ def test_what_the_linter_leaves_out_needs_a_patch(
     found = difference(
         tallystick.load("workflow@1.1.0"), changed("workflow@1.1.0", ("[axes.success]", silence))
     )
-    assert [c.path for c in found.changes] == ["lint.silence[0].code", "lint.silence[0].reason"]
+    assert [c.path for c in found.changes] == ["lint.silence.cliff at any place"]
     assert found.needed is Level.PATCH
 
 

@@ -100,7 +100,10 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
     document = dict(unstructure(rule_set))
     header = document.pop("rule_set")
     said = {key: value for key, value in header.items() if key not in ("name", "version")}
-    return {"rule_set": said, **document}
+    # a silence is told by what it is about, not by its place in the list
+    silence = {f"{s.code} at {s.path or 'any place'}": s.reason for s in rule_set.lint.silence}
+    told = {"lint": {"silence": silence}} if silence else {}
+    return {"rule_set": said, **document, **told}
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
