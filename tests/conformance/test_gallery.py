@@ -18,10 +18,10 @@ from third_party.blend_examples import EXAMPLES
 from third_party.blend_releases import PROJECT
 
 import tallystick
-from tallystick.conformance.formulas import check_releases
 from tallystick.conformance.loading import Subject, check_import, side_effects
 from tallystick.conformance.process import check
 from tallystick.conformance.records import check_facts, check_schemas
+from tallystick.conformance.releases import check_releases
 from tallystick.conformance.report import CODES
 from tallystick.conformance.rule_sets import check_rule_sets
 from tallystick.diagnostics import Diagnostic

@@ -30,7 +30,45 @@ def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) ->
         "recorded acme/load@1",
         f"acme passes: {len(NAMES)} checks, 2 formulas, 1 skill type",
     ]
-    assert json.loads(file.read_text()) == true
+    said = json.loads(file.read_text())
+    assert said["formulas"] == true["formulas"]
+    assert said["recorded"].keys() == true["formulas"].keys()
+    assert {each["version"] for each in said["recorded"].values()} == {"1.2.3"}
+
+
+def test_what_was_never_published_is_recorded_again_and_a_change_is_shown(tmp_path: Path) -> None:
+    folder = broken(tmp_path, released={})
+    file = folder / "acme_parcels" / "released.json"
+    assert run("plugins", "check", folder, "--record").status == 0
+    formulas = folder / "acme_parcels" / "formulas.py"
+    text = formulas.read_text()
+    formulas.write_text(text.replace("(most == 0, 0)", "(most == 0, 1)"))
+
+    # as it was published, and then as it was not
+    (folder / "pyproject.toml").write_text(
+        (folder / "pyproject.toml").read_text().replace("1.2.3", "1.3.0")
+    )
+    before = file.read_bytes()
+    found = run("plugins", "check", folder, "--reset-unreleased")
+    assert found.status == 1
+    assert file.read_bytes() == before
+    code, _digests, title, *lines = found.out.splitlines()[:6]
+    assert code == "formula-changed: acme/load@1"
+    assert title == "    difference:"
+    assert [line[8] for line in lines[:2]] == ["-", "+"]
+    assert "0" in lines[0]
+    assert "1" in lines[1]
+    assert found.out.splitlines()[-1] == "nothing was recorded: fix the findings first"
+
+    (folder / "pyproject.toml").write_text(
+        (folder / "pyproject.toml").read_text().replace("1.3.0", "1.2.3")
+    )
+    assert run("plugins", "check", folder, "--record").status == 1
+    assert file.read_bytes() == before
+    found = run("plugins", "check", folder, "--reset-unreleased")
+    assert found.status == 0
+    assert found.out.splitlines()[0] == "recorded acme/load@1"
+    assert run("plugins", "check", folder).status == 0
 
 
 def test_what_is_found_is_printed_for_machines_and_nothing_is_recorded(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 import tallystick
 from tallystick.conformance.project import files_of, project, refuse_taken
+from tallystick.conformance.releases import as_recorded
 from tallystick.errors import PluginError
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
 from tallystick.testing.history import history_of
@@ -115,7 +116,7 @@ def test_the_project_says_what_it_needs_and_offers(
     package = names[0].replace("-", "_")
     assert said["name"] == names[0]
     assert said["dependencies"] == ["tallystick"]
-    assert said["optional-dependencies"] == {"test": ["pytest", "hypothesis"]}
+    assert said["optional-dependencies"] == {"test": ["hypothesis", "mypy", "pytest", "ruff"]}
     assert said["entry-points"] == {GROUP: {names[0]: f"{package}.plugin"}}
     assert {f"{package}/__init__.py", f"{package}/py.typed"} <= files.keys()
 
@@ -128,6 +129,22 @@ def test_the_continuous_integration_does_what_the_readme_says(files: Mapping[str
         "tallystick plugins check .",
     ]
     assert "tallystick plugins check .\n" in files["README.md"]
+
+
+def test_the_extra_for_tests_has_everything_that_the_readme_runs(files: Mapping[str, str]) -> None:
+    project = tomllib.loads(files["pyproject.toml"])
+    extra = set(project["project"]["optional-dependencies"]["test"])
+    blocks = re.findall(r"^```sh\n(.*?)^```", files["README.md"], re.MULTILINE | re.DOTALL)
+    lines = [each for block in blocks for each in block.splitlines()]
+    commands = {each.split()[0] for line in lines for each in line.split(" && ")}
+    of_base = {*project["project"]["dependencies"], "pip", "python", "."}
+    assert commands - of_base == extra - {"hypothesis"}
+    tools = set(project["tool"]) - {"hatch"}
+    assert tools
+    assert tools <= extra
+    code = "".join(text for name, text in files.items() if name.startswith("tests/"))
+    imported = set(re.findall(r"^(?:from|import) (hypothesis|pytest)\b", code, re.MULTILINE))
+    assert imported <= extra
 
 
 def test_every_file_that_the_readme_names_is_there(files: Mapping[str, str]) -> None:
@@ -148,8 +165,12 @@ def test_a_project_loads_and_scores_as_it_is(
 
     released = json.loads((package / "released.json").read_text())
     offered = plugins.plugins[name].formulas
-    assert released == {"formulas": {formula.name: formula.digest for formula in offered}}
+    assert released["formulas"] == {formula.name: formula.digest for formula in offered}
     assert list(released["formulas"]) == sorted(released["formulas"])
+    assert released["recorded"] == {
+        formula.name: {"version": "0.1.0", "text": [*as_recorded(formula).text]}
+        for formula in offered
+    }
 
     scorer = tallystick.load(f"{name}@1.0.0", registry=plugins)
     results = [scorer.score(line) for line in (package / "examples.jsonl").read_text().splitlines()]

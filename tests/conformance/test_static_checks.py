@@ -14,13 +14,17 @@ from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
 from tallystick.conformance.checks import run
 from tallystick.conformance.formulas import (
     check_parameters,
-    check_releases,
     check_text,
-    record_releases,
-    released_in,
 )
 from tallystick.conformance.loading import Subject
 from tallystick.conformance.records import check_facts, check_schemas
+from tallystick.conformance.releases import (
+    Recorded,
+    check_releases,
+    record_releases,
+    released_in,
+    reset_releases,
+)
 from tallystick.conformance.report import CODES
 from tallystick.conformance.rule_sets import check_proofs, check_rule_sets
 from tallystick.diagnostics import Diagnostic
@@ -397,7 +401,19 @@ def test_a_formula_that_is_new_or_gone_is_found(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"formulas": []}', '{"formulas": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"formulas": []}',
+        '{"formulas": {"a": 1}}',
+        '{"recorded": []}',
+        '{"recorded": {"a": 1}}',
+        '{"recorded": {"a": {"text": [1]}}}',
+        '{"recorded": {"a": {"version": 1}}}',
+    ],
+)
 def test_a_record_of_releases_that_cannot_be_read_is_found(tmp_path: Path, text: str) -> None:
     folder = broken(tmp_path)
     (folder / "acme_parcels" / "released.json").write_text(text)
@@ -406,15 +422,48 @@ def test_a_record_of_releases_that_cannot_be_read_is_found(tmp_path: Path, text:
 
 
 def test_recording_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
-    kept = {"b/b@1": "sha256:0b", "a/a@1": "sha256:0a"}
+    digests = {"a/a@1": "sha256:0a", "b/b@1": "sha256:0b"}
     file = tmp_path / "released.json"
     file.write_text('{"about": "kept", "formulas": {"b/b@1": "sha256:0b"}}')
-    assert record_releases(tmp_path, {"b/b@1": "sha256:ff", "a/a@1": "sha256:0a"}) == ("a/a@1",)
-    assert released_in(file) == kept
+    new = {"b/b@1": Recorded("sha256:ff"), "a/a@1": Recorded("sha256:0a", ("A = 1",))}
+    assert record_releases(tmp_path, new, "1.2.3") == ("a/a@1",)
+    assert released_in(file) == {
+        "a/a@1": Recorded("sha256:0a", ("A = 1",), "1.2.3"),
+        "b/b@1": Recorded("sha256:0b"),
+    }
     assert list(released_in(file)) == ["a/a@1", "b/b@1"]
     assert '"about": "kept"' in file.read_text()
     before = file.read_bytes()
-    assert record_releases(tmp_path, kept) == ()
+    same = {name: Recorded(digest) for name, digest in digests.items()}
+    assert record_releases(tmp_path, same, "1.2.4") == ()
+    assert file.read_bytes() == before
+
+
+def test_recording_adds_the_text_of_what_stays_and_no_version(tmp_path: Path) -> None:
+    (tmp_path / "released.json").write_text('{"formulas": {"a/a@1": "sha256:0a"}}')
+    assert record_releases(tmp_path, {"a/a@1": Recorded("sha256:0a", ("A = 1",))}, "1.2.3") == ()
+    found = released_in(tmp_path / "released.json")
+    assert found == {"a/a@1": Recorded("sha256:0a", ("A = 1",))}
+
+
+def test_only_what_was_recorded_under_this_version_is_recorded_again(tmp_path: Path) -> None:
+    file = tmp_path / "released.json"
+    old = {name: Recorded("sha256:0a", ("A = 1",)) for name in ("a/old@1", "a/kept@1")}
+    record_releases(tmp_path, old, "1.0.0")
+    unseen = {name: Recorded("sha256:0b", ("B = 1",)) for name in ("a/new@1", "a/gone@1")}
+    record_releases(tmp_path, old | unseen, "1.1.0")
+    other = Recorded("sha256:0c", ("C = 1",))
+    now = dict.fromkeys(("a/new@1", "a/old@1", "a/more@1"), other)
+    done = reset_releases(tmp_path, now, "1.1.0")
+    assert done == (("a/more@1", "a/new@1"), ("a/gone@1",))
+    assert released_in(file) == {
+        "a/kept@1": attrs.evolve(old["a/kept@1"], version="1.0.0"),
+        "a/more@1": attrs.evolve(other, version="1.1.0"),
+        "a/new@1": attrs.evolve(other, version="1.1.0"),
+        "a/old@1": attrs.evolve(old["a/old@1"], version="1.0.0"),
+    }
+    before = file.read_bytes()
+    assert reset_releases(tmp_path, {}, "") == ((), ())
     assert file.read_bytes() == before
 
 

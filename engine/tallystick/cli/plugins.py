@@ -151,10 +151,17 @@ def _refuse_place(folder: Path) -> None:
     epilog=examples(
         "tallystick plugins check acme-translation",
         "tallystick plugins check . --record",
+        "tallystick plugins check . --reset-unreleased",
     ),
 )
 @click.argument("target", metavar="PATH-OR-NAME")
 @click.option("--record", is_flag=True, help="Add new formulas to released.json, if all is well.")
+@click.option(
+    "--reset-unreleased",
+    "reset",
+    is_flag=True,
+    help="Record again what was recorded under the version that the project still has.",
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -163,18 +170,20 @@ def _refuse_place(folder: Path) -> None:
     help="How long it may take.",
 )
 @as_json
-def check_command(target: str, record: bool, seconds: float, as_json: bool) -> None:
+def check_command(target: str, record: bool, reset: bool, seconds: float, as_json: bool) -> None:
     """Check an installed plugin, or the project in a folder, in a process of its own.
 
-    The exit status is 1 if something was found, and 2 if there is no such plugin.
+    --record keeps every line of released.json that is there. --reset-unreleased also replaces or
+    removes those of formulas that no published version of the project has. The exit status is 1 if
+    something was found, and 2 if there is no such plugin.
     """
     from tallystick.conformance.process import check  # noqa: PLC0415  # heavy
 
-    report = check(target, seconds=seconds, record=record)
+    report = check(target, seconds=seconds, record=record, reset=reset)
     if as_json:
         print_json(report.to_dict())
     else:
-        click.echo("\n".join(lines(report, record=record)))
+        click.echo("\n".join(lines(report, record=record or reset)))
     sys.exit(0 if report.passed else 1)
 
 
@@ -187,6 +196,8 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
         yield ""
     for name in report.recorded:
         yield f"recorded {name}"
+    for name in report.removed:
+        yield f"removed {name}"
     count = len(report.findings)
     if count:
         yield f"{report.plugin} fails: {numbered(count, 'finding')}"

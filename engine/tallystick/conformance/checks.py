@@ -12,7 +12,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +26,7 @@ from tallystick.conformance import (
     formulas,
     opaque,
     records,
+    releases,
     rule_sets,
 )
 from tallystick.conformance.loading import Subject, check_import, load_subject
@@ -47,7 +48,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("proofs", rule_sets.check_proofs),
     ("parameters", formulas.check_parameters),
     ("text", formulas.check_text),
-    ("releases", formulas.check_releases),
+    ("releases", releases.check_releases),
     (EXAMPLES, records.check_examples),
     ("agreement", backend_equivalence.check),
     ("batches", batches.check),
@@ -131,6 +132,7 @@ class _Answer:
             about={
                 "folder": str(subject.folder),
                 "formulas": _digests(subject),
+                "texts": _texts(subject),
                 "skill_types": len(plugin.skill_types),
             }
         )
@@ -163,6 +165,15 @@ class _Answer:
 
 def _digests(subject: Subject) -> Mapping[str, str]:
     return {formula.name: formula.digest for formula in subject.plugin.formulas}
+
+
+def _texts(subject: Subject) -> Mapping[str, Sequence[str]]:
+    """What each formula says; one that cannot be shown is told by its check."""
+    found = {}
+    for formula in subject.plugin.formulas:
+        with suppress(Exception):
+            found[formula.name] = releases.as_recorded(formula).text
+    return found
 
 
 def _generated(subject: Subject) -> Mapping[str, str]:

@@ -1,44 +1,31 @@
-"""The formulas of a plugin: at the edges of their parameters, as text, and as they were released.
+"""The formulas of a plugin: at the edges of their parameters, and as text.
 
 A rule set proves a formula with the values that it gives. Whoever writes the next one may give any
 value in the declared ranges, so each corner of them must be safe too. What an emission, or a factor
 over the base weight, comes to depends on the rule set, and is left to it.
-
-``released.json`` lies beside the module of a plugin::
-
-    {"formulas": {"name@1": "sha256:…"}}
-
-It has the digest of every formula that was released, in name order. No line of it changes or goes.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
-from pathlib import Path
 
-from tallystick.canonical import PREFIX
 from tallystick.conformance.claim import UNIT_VALUES, Claim, prove
 from tallystick.conformance.counterexample import judged
 from tallystick.conformance.loading import Subject, used_formulas
 from tallystick.conformance.records import domains_of, facts_of
-from tallystick.conformance.report import finding, finding_in
+from tallystick.conformance.report import finding
 from tallystick.conformance.rule_sets import readable
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, PluginError
+from tallystick.errors import FormulaError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import lines, render
 from tallystick.formula.tree import Node
-from tallystick.io.atomic import atomic_files
 from tallystick.plugins.skill_type import SkillType
 
-RELEASED = "released.json"
-"""The file with the digest of each formula that was released."""
 CORNERS = 16
 """So many corners of the ranges are tried, and their middle."""
-_FORMULAS = "formulas"
 _READS_UNITS = ("axis", "composite", "threshold")
 
 Values = Mapping[str, Fraction]
@@ -145,83 +132,3 @@ def _unreadable(name: str, tree: Node, sign: str | None = None) -> Iterator[Diag
     if odd is not None:
         message = f"found characters that cannot be shown in {odd!r}, expected plain text"
         yield finding("text-unreadable", name, message)
-
-
-def check_releases(subject: Subject) -> Iterator[Diagnostic]:
-    """Every formula is recorded, and none that was recorded has changed or is gone."""
-    file = subject.folder / RELEASED
-    try:
-        released = released_in(file)
-    except PluginError as error:
-        yield finding_in("record-unreadable", file, str(error))
-        return
-    found = {formula.name: formula.digest for formula in subject.plugin.formulas}
-    for name, digest in found.items():
-        if name not in released:
-            message = f"found no digest of it in {RELEASED}, expected {digest}"
-            yield finding("formula-unrecorded", name, message)
-        elif released[name] != digest:
-            message = f"found {digest}, expected {released[name]}, as {RELEASED} says"
-            yield finding("formula-changed", name, message)
-    for name in sorted(released.keys() - found.keys()):
-        yield finding(
-            "formula-gone", name, f"found no such formula, expected it, as {RELEASED} says"
-        )
-
-
-def released_in(file: Path) -> Mapping[str, str]:
-    """The digest of each released formula by its name; none where there is no file.
-
-    Raises:
-        PluginError: the file cannot be read.
-    """
-    return _formulas(_read(file), file)
-
-
-def record_releases(folder: Path, digests: Mapping[str, str]) -> tuple[str, ...]:
-    """Add the formulas that are new; those that are there stay as they are.
-
-    Args:
-        folder: where the module of the plugin is.
-        digests: of every formula of the plugin, by name.
-
-    Returns:
-        The names that were added.
-
-    Raises:
-        PluginError: the file is there but cannot be read.
-        OutputError: it cannot be written.
-    """
-    file = folder / RELEASED
-    document = dict(_read(file))
-    released = _formulas(document, file)
-    every = {**digests, **released}
-    added = tuple(sorted(every.keys() - released.keys()))
-    if added:
-        document[_FORMULAS] = dict(sorted(every.items()))
-        with atomic_files(file) as (new,):
-            new.write((json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
-    return added
-
-
-def _read(file: Path) -> Mapping[str, object]:
-    try:
-        document = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise PluginError(f"{file}: cannot be read: {error}") from error
-    if not isinstance(document, dict):
-        raise PluginError(f"{file}: found {type(document).__name__}, expected a JSON object")
-    return document
-
-
-def _formulas(document: Mapping[str, object], file: Path) -> dict[str, str]:
-    found = document.get(_FORMULAS, {})
-    if not isinstance(found, dict) or not all(_is_digest(value) for value in found.values()):
-        raise PluginError(f'{file}: found no digests by name under "{_FORMULAS}", expected them')
-    return found
-
-
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and value.startswith(PREFIX)

@@ -17,7 +17,12 @@ from typing import Any
 import attrs
 
 from tallystick.conformance.checks import OPAQUE
-from tallystick.conformance.formulas import record_releases
+from tallystick.conformance.releases import (
+    Recorded,
+    record_releases,
+    reset_releases,
+    unreleased_in,
+)
 from tallystick.conformance.report import LOADING, Checked, Report, finding
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
@@ -33,7 +38,8 @@ _OTHER: Mapping[str, str] = {
     "TALLYSTICK_KIT": "again",
 }
 """The environments of two processes: another order of sets, time zone and user, one name more."""
-_UNRECORDED = "formula-unrecorded"
+_UNRECORDED, _OTHERWISE = "formula-unrecorded", ("formula-changed", "formula-gone")
+"""What recording mends, and what recording again mends of formulas that were not released."""
 
 Line = Mapping[str, Any]
 
@@ -57,7 +63,9 @@ class _Ended:
         return next((line[key] for line in self.lines if key in line), None)
 
 
-def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Report:
+def check(
+    target: str, *, seconds: float = SECONDS, record: bool = False, reset: bool = False
+) -> Report:
     """What the checks say of a plugin.
 
     Args:
@@ -65,6 +73,8 @@ def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Rep
         seconds: how long it may take altogether.
         record: whether to add new formulas to ``released.json``; done only if nothing else is
             found.
+        reset: whether to record formulas again, too, that were recorded under the version that the
+            project still has; likewise.
 
     Raises:
         PluginError: there is no such plugin.
@@ -75,7 +85,10 @@ def check(target: str, *, seconds: float = SECONDS, record: bool = False) -> Rep
     report = _report(found, first, seconds)
     if first.said("values") is not None:
         report = _compared(report, found, first, seconds, end)
-    return _recorded(report, first.said("about")) if record else report
+    about = first.said("about")
+    if about is None or not (record or reset):
+        return report
+    return _recorded(report, about, reset=reset)
 
 
 def _run(
@@ -220,10 +233,25 @@ def _and(checked: Checked, found: Diagnostic) -> Checked:
     return attrs.evolve(checked, findings=(*checked.findings, found))
 
 
-def _recorded(report: Report, about: Mapping[str, Any] | None) -> Report:
-    """The report after new formulas were recorded, if nothing but that was missing."""
-    if about is None or any(found.code != _UNRECORDED for found in report.findings):
+def _recorded(report: Report, about: Mapping[str, Any], *, reset: bool) -> Report:
+    """The report after formulas were recorded, if nothing but that was missing."""
+    folder, version = Path(about["folder"]), report.version
+    if any(found.code == "record-unreadable" for found in report.findings):
         return report
-    added = record_releases(Path(about["folder"]), about["formulas"])
+    free = unreleased_in(folder, version) if reset else frozenset()
+    if not all(
+        found.code == _UNRECORDED or (found.code in _OTHERWISE and found.path in free)
+        for found in report.findings
+    ):
+        return report
+    texts = about["texts"]
+    formulas = {
+        name: Recorded(digest, tuple(texts.get(name, ())))
+        for name, digest in about["formulas"].items()
+    }
+    if reset:
+        added, removed = reset_releases(folder, formulas, version)
+    else:
+        added, removed = record_releases(folder, formulas, version), ()
     checked = [attrs.evolve(each, findings=()) for each in report.checked]
-    return attrs.evolve(report, checked=tuple(checked), recorded=added)
+    return attrs.evolve(report, checked=tuple(checked), recorded=added, removed=removed)

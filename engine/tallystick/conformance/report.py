@@ -33,7 +33,8 @@ class Report:
         formulas: how many it offers.
         skill_types: how many it offers.
         checked: the checks that were begun, in order; the last one may not have ended.
-        recorded: the formulas that were added to released.json.
+        recorded: the formulas that were added to released.json, or recorded again.
+        removed: the formulas that were taken away from it.
     """
 
     plugin: str
@@ -42,6 +43,7 @@ class Report:
     skill_types: int = 0
     checked: tuple[Checked, ...] = ()
     recorded: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
@@ -74,10 +76,17 @@ class Report:
 
 
 def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
-    """A finding as a block of text; of an example that is longer, only its length."""
+    """A finding as a block of text; of an example that is longer, only its length.
+
+    Lines of text, such as those of a formula, stand below each other.
+    """
     yield f"{found.code}: {found.where}"
     yield f"    {found.message}"
     for name, value in found.evidence.items():
+        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            yield f"    {name}:"
+            yield from (f"        {each}" for each in value)
+            continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         shown = longest is None or len(text) <= longest
         yield f"    {name}: {text if shown else f'{len(text)} characters, which --json shows'}"
@@ -227,7 +236,8 @@ _RELEASES = (
     Code(
         "formula-changed",
         "a formula is another one than was released under its name",
-        "give the changed formula a new version, and keep the released one as it was",
+        "give the changed formula a new version, and keep the released one as it was"
+        "; if it was never published: tallystick plugins check … --reset-unreleased",
     ),
     Code(
         "formula-unstable",
@@ -242,7 +252,8 @@ _RELEASES = (
     Code(
         "formula-gone",
         "a formula that was released is no longer there",
-        "put it back: rule sets that name it must keep scoring as they did",
+        "put it back: rule sets that name it must keep scoring as they did"
+        "; if it was never published: tallystick plugins check … --reset-unreleased",
     ),
     Code(
         "record-unreadable",
