@@ -100,3 +100,9 @@ def accept(arguments: list[str]) -> None:
         if isinstance(command, click.Group):
             context = click.Context(command, parent=context, info_name=name)
     command.make_context(command.name, rest, parent=context)
+
+
+def test_no_two_options_of_a_command_have_one_name() -> None:
+    for path, command in COMMANDS.items():
+        names = [name for param in command.params for name in (*param.opts, *param.secondary_opts)]
+        assert len(names) == len(set(names)), path

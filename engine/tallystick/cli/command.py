@@ -55,6 +55,7 @@ def complete(command: click.Command) -> click.Command:
         for each in command.commands.values():
             complete(each)
     elif not any(option.name == "log_json" for option in command.params):
-        # a command is one object however often it is asked for
-        command.params += log.options()
+        # a command is one object however often it is asked for; its own options count more
+        own = {name for param in command.params for name in param.opts}
+        command.params += [each for each in log.options() if own.isdisjoint(each.opts)]
     return command

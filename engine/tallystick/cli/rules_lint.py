@@ -34,7 +34,7 @@ _WIDTH = 100
 @click.option("--ignore", metavar="CODE,…", help="Leave out what these checks find.")
 @click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
 @click.option("--against", metavar="OLD", help="Report only what is new beside OLD, or gone.")
-@click.option("--verbose", is_flag=True, help="Print the evidence of every single finding.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the evidence of every single finding.")
 @click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
 @click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0 for a host of code.")
 def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
