@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
     from tallystick.rules.schema import Declared
-    from tallystick.rules.sections import Band, Epochs, Groups, Reputation, ThresholdTracking
+    from tallystick.rules.sections import Band, Epochs, Groups, Reputation, Step, ThresholdTracking
     from tallystick.rules.toml import KeyPath
 
 TRACKED = "baseline"
@@ -32,6 +32,7 @@ EMISSION_TERMS = ("quality", "base_weight", "tier_multiplier")
 """What an emission formula can read beside its factors."""
 FACTOR_TERMS = ("base_weight",)
 """What a factor formula can read."""
+_LAST_STEP: Step = "persist"
 
 
 def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) -> Iterator[Finding]:
@@ -233,6 +234,9 @@ def _check_epochs(epochs: Epochs, rule_set: RuleSet, declared: Declared) -> Iter
             if value:
                 expected = f'no {key} in the mode "published": the baseline never moves'
                 yield mistake(("epochs", "baseline", key), shown(value), expected)
+    if _LAST_STEP not in epochs.steps[-1:]:
+        expected = f"steps that end with {_LAST_STEP}: what comes after it would not be kept"
+        yield mistake(("epochs", "steps"), one_of(epochs.steps), expected)
     for name, tracking in epochs.thresholds.items():
         path = ("epochs", "thresholds", name)
         yield from _check_tracking(path, tracking)

@@ -1,0 +1,172 @@
+"""What can be observed of a rule set: whether it loads, its scores, and what a state makes of it.
+
+`observations` gives one thing after the other, the cheap ones first, so that who compares two rule
+sets can stop at the first difference.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import attrs
+from generators import record as generated
+from state.subnet import Record, event, missed, record, written
+
+import tallystick
+from tallystick import views
+from tallystick.errors import RuleSetError, StateError
+from tallystick.state.epoch import epoch_of
+from tallystick.state.visibility import check_public, seen_by
+
+Told = Iterator[tuple[str, Any]]
+
+PYTHON, RAG, MCP = "executable_python", "rag_knowledge", "mcp_server"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(hours=24)
+MINERS = tuple(f"hk-{number}" for number in range(12))
+REPORTED = (
+    *("rerun_pass", "rerun_fail", "digest_mismatch", "validity_violation", "probe_fail"),
+    *("parse_failure", "early_arrival", "missed_deadline", "collusion_flag"),
+)
+FLAGGED = ("hk-0", "hk-0", "hk-1", "hk-1", "hk-1", "hk-2", "hk-2", "hk-2", "hk-2")
+CONSENSUS = (0.0, 0.35, 0.395, 0.4, 0.45, 0.65, 0.695, 0.7, 0.75, 1.0)
+
+_EVIDENCE = {
+    *("probe_verified", "trace_hashes_consistent", "sandbox_digest_correct", "findings_cited"),
+}
+
+
+def observations(path: Path, folder: Path, *, state_first: bool = False) -> Told:
+    """What is observed of a rule-set file, each with its name; the folder is for stores."""
+    try:
+        scorer = tallystick.load(str(path))
+    except RuleSetError as error:
+        yield "problems", str(error.problems)
+        return
+    yield "reference", scorer.rule_set.reference
+    scores, state = _rows(scorer), _state(path, folder, "workflow" in scorer.types)
+    for told in (state, scores) if state_first else (scores, state):
+        yield from told
+
+
+def _rows(scorer: tallystick.Scorer) -> Told:
+    for skill_type in scorer.types:
+        found = scorer.score_many(lines_of(skill_type))
+        yield f"rows of {skill_type}", [attrs.asdict(each) for each in found]
+    yield "events of consensus", [scorer.consensus_event(str(each)) for each in CONSENSUS]
+
+
+def _state(path: Path, folder: Path, of_workflows: bool) -> Told:
+    store = folder / "state.db"
+    for file in folder.glob("state.db*"):
+        file.unlink()
+    with tallystick.Ledger.create(str(store), str(path)) as ledger:
+        yield from (workflow_state if of_workflows else skills_state)(ledger, folder)
+
+
+@cache
+def lines_of(skill_type: str) -> tuple[bytes, ...]:
+    """Seeded records of a type, in the first epochs and around the thirtieth."""
+    random = Random(f"switches of {skill_type}")
+    found = [generated(random, skill_type) for _ in range(24)]
+    for place, whole in enumerate(found):
+        whole["epoch"] = (0, 1, 28, 29, 30, 31)[place % 6]
+    if skill_type != "workflow":
+        # no evidence closes the gate
+        found[0]["checks"] |= dict.fromkeys(found[0]["checks"].keys() & _EVIDENCE, False)
+    return tuple(json.dumps(each).encode() for each in found)
+
+
+def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
+    """Two epochs of a small network, and everything that can be asked of it."""
+    for uid, hotkey in enumerate(MINERS):
+        ledger.register(hotkey, uid, (PYTHON, RAG) if uid < 3 else (PYTHON,))
+    yield "an early group", views.group(ledger.select_group(PYTHON, 0, "seed"))
+    flags = [event(f"f{n}", "collusion_flag", "t", hotkey) for n, hotkey in enumerate(FLAGGED)]
+    later = [*flags, *(each for number in range(1, 4) for each in _round(number))]
+    for name, lines, at in (("first", _round(0), START), ("later", later, START + DAY / 2)):
+        closed, _ = ledger.close_round(written(folder / f"{name}.jsonl", lines), at=at)
+        yield f"the {name} rounds", [(each.epoch, each.scores) for each in closed]
+    yield from _asked(ledger)
+    ledger.close_epoch()
+    yield from _asked(ledger)
+    ledger.close_round(written(folder / "last.jsonl", _last()), at=START + DAY)
+    ledger.close_epoch()
+    yield from _asked(ledger)
+    yield "an epoch of a block", epoch_of(12_345, ledger.rules)
+
+
+def _asked(ledger: tallystick.Ledger) -> Told:
+    with ledger.queries() as queries:
+        for hotkey in MINERS:
+            profile = queries.profile(hotkey, START + DAY)
+            seen = seen_by(hotkey, hotkey, ledger.rules)
+            yield f"{hotkey} of itself", views.profile(profile, seen)
+        yield "thresholds", queries.state.thresholds
+        yield "board", [attrs.astuple(each) for each in queries.board(PYTHON)]
+        yield "weights", attrs.astuple(queries.weights())
+    try:
+        yield "public", check_public("leaderboards", ledger.rules)
+    except StateError as error:
+        yield "public", str(error)
+    for skill_type, number in ((PYTHON, 5), (PYTHON, 6), (RAG, 5)):
+        group = ledger.select_group(skill_type, number, "seed")
+        yield f"group {number} of {skill_type}", views.group(group)
+
+
+def _round(number: int) -> Iterator[Record]:
+    """A round of the first epoch: auditors again and again, every event, every band."""
+    for place, hotkey in enumerate(MINERS):
+        auditor = place in {7, 8} or (place == 9 and number > 1) or (place == 10 and number > 0)
+        about: dict[str, Any] = {"role": "auditor" if auditor else "primary", "round": number}
+        latency = 30_000 + 2_000 * place + 700 * number
+        agreed = CONSENSUS[(place + 3 * number) % len(CONSENSUS)]
+        task = f"t{number}"
+        yield record(task, hotkey, **about, consensus=agreed, latency_ms=latency)
+        if number == place % 4:
+            told = [REPORTED[place % len(REPORTED)]]
+            yield record("e", hotkey, **about, consensus=None, events=told, latency_ms=latency)
+        if place < 4:
+            yield record(task, hotkey, **about, validator="val-2", latency_ms=latency)
+        if place > 4:
+            yield record("w", hotkey, **about, latency_ms=latency)
+        if place < 2:
+            yield record("r", hotkey, RAG, **about, latency_ms=90_000, consensus=0.3)
+        if place == 4:
+            yield missed("m", hotkey, round=number)
+    yield from (record(f"best{n}", "hk-5", round=number, consensus=None) for n in range(2))
+
+
+def _last() -> Iterator[Record]:
+    """A round of the second epoch: three primaries, an auditor, and who missed all."""
+    for place, hotkey in enumerate(MINERS[3:7]):
+        role = "auditor" if place == 3 else "primary"
+        about: dict[str, Any] = {"role": role, "round": 4, "epoch": 1}
+        yield record("t4", hotkey, **about, latency_ms=31_000 + 9_000 * place)
+    yield missed("t4", "hk-8", round=4, epoch=1)
+
+
+def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
+    """A window of some tasks, for miners of whom one did little and one next to nothing."""
+    random = Random("switches of a window")
+    lines = []
+    for uid, hotkey in enumerate(MINERS):
+        ledger.register(hotkey, uid, ["workflow"])
+        for task in range(3 if uid else 12):
+            whole = generated(random, "workflow")
+            whole |= {"task_id": f"t{task}", "round": task, "epoch": 0, "validator": "val-1"}
+            whole["miner"] = {"uid": uid, "hotkey": hotkey}
+            whole["task"] |= {"max_budget_tao": 2, "max_latency_seconds": 60}
+            if hotkey == MINERS[-1]:
+                whole["checks"] |= {"output_quality": 0.05, "hard_failures": 2}
+            lines.append(whole)
+    ledger.import_events(written(folder / "lines.jsonl", lines))
+    with ledger.queries() as queries:
+        yield "weights", attrs.astuple(queries.weights())
+        yield "weights while immune", attrs.astuple(queries.weights(MINERS[:4]))
