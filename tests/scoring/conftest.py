@@ -4,7 +4,10 @@ import pytest
 
 import tallystick
 
-RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
+RULE_SETS = (
+    *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
+    *("workflow@1.0.0", "workflow@1.1.0", "workflow@1.2.0"),
+)
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def base(skill_type: str, *, task: Row, submission: Row, checks: Row) -> Record:
     }
 
 
-def finding(index: int, category: str, **extra: str) -> Row:
+def finding(index: int, category: str, **extra: str | None) -> Row:
     """A finding of the category."""
     return {
         "id": f"f{index}",
@@ -175,6 +175,8 @@ def _workflow(row: Row) -> Record:
         "timeouts": row.get("timeouts", 0),
         "hard_failures": row.get("hard", 0),
     }
+    if "aborted" in row:
+        checks["budget_aborted"] = row["aborted"]
     limits = {
         "max_budget_tao": float(row["budget"]),
         "max_latency_seconds": float(row["maxs"]),

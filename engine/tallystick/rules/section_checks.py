@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
     from tallystick.rules.schema import Declared
-    from tallystick.rules.sections import Band, Epochs, Groups, Reputation, Step, ThresholdTracking
+    from tallystick.rules.sections import (
+        Aggregation,
+        Band,
+        Epochs,
+        Groups,
+        Reputation,
+        Step,
+        ThresholdTracking,
+    )
     from tallystick.rules.toml import KeyPath
 
 TRACKED = "baseline"
@@ -47,6 +55,8 @@ def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) ->
         yield from _check_epochs(rule_set.epochs, rule_set, declared)
     if rule_set.groups is not None:
         yield from _check_groups(rule_set.groups)
+    if rule_set.aggregation is not None:
+        yield from _check_window_options(rule_set.aggregation)
     yield from _check_needs(rule_set, declared)
     yield from _check_windows(rule_set, declared)
 
@@ -287,6 +297,17 @@ def _check_needs(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
         if present and needed not in declared.sections:
             expected = f"the section [{needed}], which [{section}] works with"
             yield mistake(tuple(section.split(".")), "", expected)
+
+
+def _check_window_options(aggregation: Aggregation) -> Iterator[Finding]:
+    """Options of the average over a window do nothing without one."""
+    options = aggregation.options
+    if options is None or aggregation.window is not None:
+        return
+    for name, option in (("warm_up", options.warm_up), ("zero_average", options.zero_average)):
+        if option is not None and option.enabled:
+            path = ("aggregation", "options", name, "enabled")
+            yield mistake(path, shown(True), "false, or the table [aggregation.window]")
 
 
 def _check_windows(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
