@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
-    from tallystick.state.ledger import ClosedEpoch, ClosedRound
+    from tallystick.state.ledger import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.model import Miner
-    from tallystick.state.queries import Profile, Weights
+    from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
     from tallystick.state.rules import StateRules
     from tallystick.state.transfer import Exported
@@ -43,6 +43,88 @@ def miner(found: Miner) -> View:
     }
 
 
+def miners(epoch: int, found: Iterable[Miner], reason: str = "") -> View:
+    """Miners of a state; the reason is why there are none."""
+    rows = [{**miner(each), "flags": each.flags} for each in found]
+    return explained({"epoch": epoch, "miners": rows}, "miners", reason)
+
+
+def synced(found: Synced) -> View:
+    """What a list of miners changed."""
+    names = ("registered", "moved", "changed", "retired")
+    return {
+        **{name: list(getattr(found, name)) for name in names},
+        "unchanged": found.unchanged,
+    }
+
+
+def info(where: str, rules: StateRules, found: StateInfo) -> View:
+    """A state at a glance."""
+    return {
+        "state": where,
+        "rule_set": rules.rule_set.reference,
+        "digest": rules.digest,
+        "epoch": found.epoch,
+        "snapshot": found.snapshot,
+        "miners": found.miners,
+        "slots": found.slots,
+        "last_round": found.records_round,
+        "closed_rounds": found.closed_rounds,
+        "open_events": found.open_events,
+        "entries": found.entries,
+        "hash": found.hash,
+    }
+
+
+def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> View:
+    """A round with records; with its scores, where they are given."""
+    view = {
+        "round": found.round,
+        "epoch": found.epoch,
+        "closed": found.closed,
+        "at": found.at,
+        "records": found.records,
+        "miners": found.miners,
+    }
+    return view if scores is None else {**view, "scores": decimals(scores)}
+
+
+def round_infos(found: Iterable[RoundInfo]) -> View:
+    """The rounds of a state."""
+    return explained({"rounds": [round_info(each) for each in found]}, "rounds", NO_ROUNDS)
+
+
+def epoch_info(found: EpochInfo, *, whole: bool = False) -> View:
+    """An epoch; if asked for whole, with what the state was when it began."""
+    view: View = {
+        "epoch": found.epoch,
+        "open": found.is_open,
+        "at": found.at,
+        "events": found.events,
+        "snapshot": found.snapshot.digest,
+    }
+    if whole:
+        state = found.snapshot.state
+        view["previous"] = found.snapshot.previous
+        view["thresholds"] = {name: decimals(each) for name, each in state.thresholds.items()}
+        view["reputation"] = {
+            hotkey: decimals(dict(sorted(each.reputation.items())))
+            for hotkey, each in sorted(state.miners.items())
+        }
+    return view
+
+
+NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
+"""Why a state has no rounds."""
+NO_MINERS = "no miner is registered: register some with tallystick miner register or miner sync"
+"""Why a state has no miners."""
+
+
+def explained(view: View, key: str, reason: str) -> View:
+    """A view that says why a list of it is empty."""
+    return view if view[key] else {**view, "reason": reason}
+
+
 def cleared(hotkey: str, flags: int) -> View:
     """How many collusion flags of a miner were cleared."""
     return {"hotkey": hotkey, "cleared": flags}
@@ -60,9 +142,12 @@ def profile(found: Profile, seen: Collection[str]) -> View:
     return {**view, "epoch": found.epoch}
 
 
-def leaderboard(skill_type: str, epoch: int, standings: Iterable[Standing]) -> View:
-    """The leaderboard of a skill type."""
-    return {"skill_type": skill_type, "epoch": epoch, "board": [_standing(s) for s in standings]}
+def leaderboard(
+    skill_type: str, epoch: int, standings: Iterable[Standing], reason: str = ""
+) -> View:
+    """The leaderboard of a skill type; the reason is why it is empty."""
+    board = [_standing(each) for each in standings]
+    return explained({"skill_type": skill_type, "epoch": epoch, "board": board}, "board", reason)
 
 
 def _standing(found: Standing) -> View:
@@ -105,16 +190,17 @@ def epoch(found: ClosedEpoch) -> View:
     return {**said, "snapshot": found.snapshot.digest}
 
 
-def group(found: Group) -> View:
-    """The group of a dispatch."""
+def group(found: Group, reason: str = "") -> View:
+    """The group of a dispatch; the reason is why it has no primaries."""
     members = {"primaries": list(found.primaries), "auditors": list(found.auditors)}
-    return {**members, "consensus": found.consensus}
+    return explained({**members, "consensus": found.consensus}, "primaries", reason)
 
 
 def weights(found: Weights) -> View:
     """The weights that a validator sets."""
     shares = [to_text(nano) for nano in found.weights]
-    return {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
+    view = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
+    return explained(view, "uids", found.reason)
 
 
 def error(found: TallystickError) -> View:

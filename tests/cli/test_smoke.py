@@ -44,6 +44,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),
     (("epoch", "close", *STATE), 0),
+    (("round", "list", *STATE), 0),
+    (("round", "show", "0", *STATE), 0),
+    (("epoch", "list", *STATE), 0),
+    (("epoch", "show", "0", *STATE), 0),
+    (("miner", "list", *STATE), 0),
+    (("miner", "sync", "miners.csv", *STATE), 0),
+    (("state", "info", *STATE), 0),
     (("state", "show", HOTKEYS[0], *STATE), 0),
     (("state", "board", "mcp_server", *STATE), 0),
     (("state", "digest", *STATE), 0),
@@ -56,6 +63,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     records = map(json.loads, SKILLS.read_bytes().splitlines()[:6])
     written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
+    Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     for step, expected in STEPS:
         found = run(*step)
         assert found.status == expected, (step, found)

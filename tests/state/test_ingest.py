@@ -24,6 +24,7 @@ from tallystick.io.chunks import LineChunk, RowChunk
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import empties
 from tallystick.resources import schema_path
+from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
 from tallystick.state.ingest import EventBatch, EventDecoder, events_of
@@ -83,7 +84,7 @@ def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
 
 def whole(path: Path, scorer: tallystick.Scorer) -> EventBatch:
     events, rejects = list[tuple[int, StateEvent]](), list[Reject]()
-    for batch in events_of(path, scorer):
+    for batch in events_of(source_of(path), scorer):
         events += batch.events
         rejects += batch.rejects
     return EventBatch(events, rejects)
@@ -563,7 +564,7 @@ def test_a_file_that_cannot_be_read_is_told(
     if name.startswith("empty"):
         (tmp_path / name).touch()
     with pytest.raises(tallystick.TallystickError, match=name):
-        list(events_of(tmp_path / name, scorer))
+        list(events_of(source_of(tmp_path / name), scorer))
 
 
 # ---------------------------------------------------------------------------------- the schema

@@ -10,14 +10,70 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from tallystick.state.queries import EpochInfo
+
 
 @click.group(cls=CommandGroup)
 def epoch() -> None:
-    """Epochs of a state: close."""
+    """Epochs of a state: list, show, close."""
+
+
+@epoch.command(
+    "list",
+    epilog=examples(
+        "tallystick epoch list --state subnet.db",
+    ),
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N epochs.")
+@state_option
+@as_json
+def list_command(last: int | None, where: str, as_json: bool) -> None:
+    """The epochs that have begun: when they were closed, their events and snapshots."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.epochs()[-(last or 0) :]
+    if as_json:
+        print_json({"epochs": [views.epoch_info(each) for each in found]})
+    else:
+        click.echo("\n".join(map(_line, found)))
+
+
+@epoch.command(
+    "show",
+    epilog=examples(
+        "tallystick epoch show 41 --state subnet.db",
+    ),
+)
+@click.argument("number", metavar="EPOCH", type=number_type)
+@state_option
+@as_json
+def show_command(number: int, where: str, as_json: bool) -> None:
+    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.epoch(number)
+    if as_json:
+        print_json(views.epoch_info(found, whole=True))
+        return
+    state = found.snapshot.state
+    click.echo(f"{_line(found)}\nit began with {numbered(len(state.miners), 'miner')}")
+    for name, thresholds in state.thresholds.items():
+        values = ", ".join(f"{each} {to_text(nano)}" for each, nano in thresholds.items())
+        click.echo(f"  {name}: {values}")
+
+
+def _line(found: EpochInfo) -> str:
+    closed = "open" if found.is_open else f"closed {found.at or ''}".rstrip()
+    events = numbered(found.events, "event")
+    return f"epoch {found.epoch}: {closed}, {events}, snapshot {found.snapshot.digest}"
 
 
 @epoch.command(

@@ -37,10 +37,13 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger:
-        group = ledger.select_group(skill_type, number, seed, epoch)
+        group, reason = ledger.select_group(skill_type, number, seed, epoch), ""
+        if not group.primaries:
+            with ledger.queries() as queries:
+                reason = queries.no_candidates(skill_type)
     if as_json:
-        print_json(views.group(group))
+        print_json(views.group(group, reason))
     else:
-        click.echo(f"primaries  {', '.join(group.primaries) or 'none'}")
+        click.echo(f"primaries  {', '.join(group.primaries) or f'none: {reason}'}")
         click.echo(f"auditors   {', '.join(group.auditors) or 'none'}")
         click.echo(f"consensus  {'on' if group.consensus else 'off'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,15 +11,60 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
+from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
+
+    from tallystick.state.model import Miner
 
 
 @click.group(cls=CommandGroup)
 def miner() -> None:
-    """Miners of a state: register, clear."""
+    """Miners of a state: list, register, sync, clear."""
+
+
+@miner.command(
+    "list",
+    epilog=examples(
+        "tallystick miner list --state subnet.db",
+        "tallystick miner list --type mcp_server --state subnet.db --json",
+    ),
+)
+@click.option("--type", "skill_type", metavar="TYPE", help="Only those that declare it.")
+@state_option
+@as_json
+def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
+    """The miners of a state, by their slots: types, reputations and collusion flags.
+
+    Those without a slot come last. It is the operator's view, which is whole.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        epoch, found = queries.state.epoch, queries.miners()
+        reason = "" if found else views.NO_MINERS
+        if skill_type is not None:
+            ledger.rules.check_type(skill_type)
+            found = [each for each in found if skill_type in each.types]
+            reason = "" if found else queries.no_candidates(skill_type)
+    if as_json:
+        print_json(views.miners(epoch, found, reason))
+    else:
+        lines = [line for each in found for line in _lines(each)]
+        click.echo("\n".join([f"epoch {epoch}", *(lines or [f"no miners: {reason}"])]))
+
+
+def _lines(found: Miner) -> Iterator[str]:
+    slot = "–" if found.uid is None else found.uid
+    flags = f", {numbered(found.flags, 'flag')}" if found.flags else ""
+    yield f"{slot:>5}  {found.hotkey}{flags}"
+    width = max(map(len, found.reputation), default=0)
+    for name, nano in sorted(found.reputation.items()):
+        left = "" if name in found.types else "  no longer declared"
+        yield f"{'':7}{name:{width}}  {to_text(nano)}{left}"
 
 
 @miner.command(
@@ -48,6 +94,38 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
         print_json(views.miner(found))
     else:
         click.echo(f"{hotkey}: uid {uid}, declares {', '.join(found.types)}")
+
+
+@miner.command(
+    "sync",
+    epilog=examples(
+        "tallystick miner sync miners.csv --state subnet.db",
+        "tallystick miner sync - --state subnet.db < miners.jsonl",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@as_json
+def sync_command(file: Path, where: str, as_json: bool) -> None:
+    """Give every slot to the miner that FILE lists: register, move and retire, all at once.
+
+    FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
+    same keys. It has all miners of the subnet: who is not in it holds no slot any more, and keeps
+    its reputations. If a line is bad nothing changes and the exit status is 1.
+    """
+    from tallystick.cli.progress import working  # noqa: PLC0415  # as below
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, working("registering"):
+        found = ledger.sync_miners(file)
+    if as_json:
+        print_json(views.synced(found))
+        return
+    for name in ("registered", "moved", "changed", "retired"):
+        hotkeys = getattr(found, name)
+        if hotkeys:
+            click.echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(hotkeys)}")
+    click.echo(f"unchanged   {found.unchanged:>3}")
 
 
 @miner.command(

@@ -12,16 +12,69 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick.state.ledger import ClosedRound
+    from tallystick.state.queries import RoundInfo
 
 
 @click.group("round", cls=CommandGroup)
 def round_group() -> None:
-    """Rounds of a state: close."""
+    """Rounds of a state: list, show, close."""
+
+
+@round_group.command(
+    "list",
+    epilog=examples(
+        "tallystick round list --state subnet.db",
+        "tallystick round list --last 20 --state subnet.db",
+    ),
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rounds.")
+@state_option
+@as_json
+def list_command(last: int | None, where: str, as_json: bool) -> None:
+    """The rounds with records: their epochs, when they were closed, how many records they have."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.rounds()[-(last or 0) :]
+    if as_json:
+        print_json(views.round_infos(found))
+    else:
+        lines = [_line(each) for each in found] or [f"no rounds: {views.NO_ROUNDS}"]
+        click.echo("\n".join(lines))
+
+
+@round_group.command(
+    "show",
+    epilog=examples(
+        "tallystick round show 7 --state subnet.db",
+    ),
+)
+@click.argument("number", metavar="ROUND", type=number_type)
+@state_option
+@as_json
+def show_command(number: int, where: str, as_json: bool) -> None:
+    """The ROUND with the score of every miner in it, of all that is recorded so far."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found, scores = queries.round(number), queries.round_scores(number)
+    if as_json:
+        print_json(views.round_info(found, scores))
+    else:
+        rows = [f"  {to_text(nano)}  {hotkey}" for hotkey, nano in scores.items()]
+        click.echo("\n".join([_line(found), *(rows or ["  no scores: nothing of it was scored"])]))
+
+
+def _line(found: RoundInfo) -> str:
+    closed = f"closed {found.at or ''}".rstrip() if found.closed else "not closed"
+    counts = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"
+    return f"round {found.round}, pinned to epoch {found.epoch}: {counts}, {closed}"
 
 
 @round_group.command(

@@ -51,6 +51,24 @@ def init_command(reference: str, where: str, as_json: bool) -> None:
         click.echo(f"{shown}: a state under {under}; epoch 0 is open")
 
 
+@state.command("info", epilog=examples("tallystick state info --state subnet.db"))
+@state_option
+@as_json
+def info_command(where: str, as_json: bool) -> None:
+    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.info()
+    view = views.info(ledger.store.shown, ledger.rules, found)
+    if as_json:
+        print_json(view)
+    else:
+        width = max(map(len, view))
+        rows = ((name, "none" if value is None else value) for name, value in view.items())
+        click.echo("\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
+
+
 @state.command(
     "show",
     epilog=examples(
@@ -126,10 +144,12 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         if viewer is not None:
             check_public("leaderboards", ledger.rules)
         epoch, board = queries.state.epoch, queries.board(skill_type)
+        reason = "" if board else queries.no_candidates(skill_type)
     if as_json:
-        print_json(views.leaderboard(skill_type, epoch, board))
+        print_json(views.leaderboard(skill_type, epoch, board, reason))
     else:
         lines = [f"{each.rank:>4}  {to_text(each.reputation)}  {each.hotkey}" for each in board]
+        lines = lines or [f"nobody can be selected: {reason}"]
         click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
 
 

@@ -31,6 +31,8 @@ def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
         found = queries.weights(immune)
     if as_json:
         print_json(views.weights(found))
+    elif not found.uids:
+        click.echo(f"no weights: {found.reason}")
     else:
         shares = map(to_text, found.weights)
         rows = zip(found.uids, shares, found.uint16, strict=True)

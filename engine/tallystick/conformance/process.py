@@ -26,6 +26,7 @@ from tallystick.conformance.releases import (
 from tallystick.conformance.report import LOADING, Checked, Report, finding
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
+from tallystick.io.paths import PathLike, path_text
 
 SECONDS = 300.0
 """How long a check may take by the clock, so that what hangs comes to an end. The largest of the
@@ -63,9 +64,13 @@ class _Ended:
         return next((line[key] for line in self.lines if key in line), None)
 
 
+<<<<<<< HEAD
 def check(
     target: str, *, seconds: float = SECONDS, record: bool = False, reset: bool = False
 ) -> Report:
+=======
+def check(target: PathLike, *, seconds: float = SECONDS, record: bool = False) -> Report:
+>>>>>>> 2e0f804 (List and sync miners, show rounds and epochs, say why an answer is empty; take any path, and records of a program)
     """What the checks say of a plugin.
 
     Args:
@@ -80,7 +85,8 @@ def check(
         PluginError: there is no such plugin.
         OutputError: ``released.json`` cannot be written.
     """
-    found, end = find(target), time.monotonic() + seconds
+    name = path_text(target, "a plugin, by name or folder")
+    found, end = find(name), time.monotonic() + seconds
     first = _run(found, _FIRST, end)
     report = _report(found, first, seconds)
     if first.said("values") is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import attrs
 
@@ -11,6 +10,7 @@ from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.diff.change import Change, changes, formula_changes
 from tallystick.governance.diff.policy import Level, gone, level_of, raised, successor
 from tallystick.io.atomic import atomic_files
+from tallystick.io.paths import PathLike, path_of
 from tallystick.rules.edit import Value, edited_text, edits, read_value
 from tallystick.rules.loading import shipped
 from tallystick.rules.reading import LoadedRuleSet, read_text
@@ -37,13 +37,13 @@ class Revision:
     changes: tuple[Change, ...]
     needed: Level
 
-    def write(self, path: Path) -> None:
+    def write(self, path: PathLike) -> None:
         """Write the file, whole or not at all.
 
         Raises:
             OutputError: it cannot be written.
         """
-        with atomic_files(path) as (file,):
+        with atomic_files(path_of(path, "a file to write")) as (file,):
             file.write(self.loaded.text.encode())
 
 

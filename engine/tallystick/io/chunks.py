@@ -110,6 +110,18 @@ class LineChunk:
         return self.lines
 
 
+@attrs.frozen
+class ItemChunk:
+    """Consecutive records of a program: mappings and lines."""
+
+    records: list[Mapping[str, Any] | bytes]
+    first: int
+
+    def items(self) -> list[Mapping[str, Any] | bytes]:
+        """The records."""
+        return self.records
+
+
 @attrs.frozen(eq=False)
 class RowChunk:
     """Consecutive rows of a Parquet file themselves."""

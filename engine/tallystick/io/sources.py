@@ -8,14 +8,15 @@ records is refused, because what is left out in silence is missed by nobody.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
-from tallystick.io.chunks import Chunk, ChunkReader, RowChunk, is_seekable
+from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
 from tallystick.io.lines import LineReader, opened
 from tallystick.io.streams import STANDARD
 
@@ -140,6 +141,38 @@ class ParquetSource:
                 read = self.next - self._first
                 self.bytes_read = self.size * read // parquet.metadata.num_rows
                 yield batch, first
+
+
+class ItemSource:
+    """Records that a program has: mappings or lines, read once."""
+
+    def __init__(self, items: Iterable[Mapping[str, Any] | str | bytes], first: int = 1) -> None:
+        """Read nothing yet; ``first`` is the number of the first record."""
+        self._items, self._first = items, first
+        self.next = first
+        self.size = self.bytes_read = 0
+        self.digest = ""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The records."""
+        remaining = iter(self._items)
+        while page := [_item(each) for each in islice(remaining, ROWS)]:
+            chunk = ItemChunk(page, self.next)
+            self.next += len(page)
+            yield chunk
+        if self.next == self._first:
+            raise InputError("found no records, expected at least one")
+
+    def places(self) -> Iterator[Chunk]:
+        """The records themselves."""
+        return iter(self)
+
+
+def _item(value: Mapping[str, Any] | str | bytes) -> Mapping[str, Any] | bytes:
+    """A record as chunks have it; a line of text ends before its line end."""
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogatepass")
+    return value.removesuffix(b"\n") if isinstance(value, bytes) else value
 
 
 class FolderSource:

@@ -22,6 +22,7 @@ import attrs
 from tallystick.canonical import PREFIX
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
+from tallystick.io.paths import PathLike, path_text
 from tallystick.rules.findings import nearest, one_of
 from tallystick.rules.formula_references import refused
 from tallystick.rules.reading import LoadedRuleSet, read
@@ -61,10 +62,11 @@ class Resolved:
         return self.path.exists() and not self.path.is_dir() and os.access(self.path, os.R_OK)
 
 
-def load(reference: str, registry: Registry) -> LoadedRuleSet:
+def load(reference: PathLike, registry: Registry) -> LoadedRuleSet:
     """The rule set that a reference means; the top of this module lists the kinds.
 
     Raises:
+        InputError: the reference is neither text nor a path.
         RuleSetError: the reference means no file, or more than one; the file does not load; or it
             has another name than its place says, or another digest than the pin.
     """
@@ -78,12 +80,17 @@ def load(reference: str, registry: Registry) -> LoadedRuleSet:
     return loaded
 
 
-def find(reference: str, registry: Registry) -> Resolved:
+def find(reference: PathLike, registry: Registry) -> Resolved:
     """The file that a reference means; only a digest makes it read files.
 
     Raises:
+        InputError: the reference is neither text nor a path.
         RuleSetError: the reference means no file, or more than one.
     """
+    is_path = isinstance(reference, os.PathLike)
+    reference = path_text(reference, "a rule set, by name@version, path or digest")
+    if is_path:
+        return Resolved(_path(reference))
     target, at, digits = reference.rpartition(f"@{PREFIX}")
     if not at and reference.startswith(PREFIX):
         digest = _digest(reference, reference.removeprefix(PREFIX))

@@ -107,7 +107,7 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
     places = [path for path in paths if path not in (None, STANDARD)]
     streams = standard_output(), standard_error(), nowhere()
     with atomic_files(*places) as files:
-        found = dict(zip(places, files, strict=True))
+        found: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
         pairs = zip(paths, streams, strict=True)
         output, rejects, receipt = (found.get(path, stream) for path, stream in pairs)
         yield RunFiles(output, rejects, receipt, progress)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.errors import RecordError, TallystickError
+from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.decoding import MissedDeadline
@@ -55,15 +55,16 @@ class Tier:
     multiplier: Decimal
 
 
-def load(reference: str, *, registry: Registry | None = None) -> Scorer:
+def load(reference: PathLike, *, registry: Registry | None = None) -> Scorer:
     """Load, check and bind a rule set.
 
     Args:
         reference: ``name@version``, a path, or a ``sha256:`` digest; the first two can be pinned
-            as ``…@sha256:…``.
+            as ``…@sha256:…``. An ``os.PathLike`` is always a path.
         registry: the plugins to use; by default the installed ones.
 
     Raises:
+        InputError: the reference is neither text nor a path.
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
     """
     found = registry or installed()
@@ -154,12 +155,12 @@ class Scorer(BoundRules):
 
     def score_file(  # noqa: PLR0913  # what a run needs
         self,
-        source: str | Path,
-        output: str | Path,
+        source: PathLike,
+        output: PathLike,
         *,
         format_name: str | None = None,
-        rejects: str | Path | None = None,
-        receipt: str | Path | None = None,
+        rejects: PathLike | None = None,
+        receipt: PathLike | None = None,
         progress: Progress | None = None,
         executor: Executor | None = None,
     ) -> Receipt:
@@ -186,11 +187,11 @@ class Scorer(BoundRules):
 
         return score_file(
             self,
-            Path(source),
-            Path(output),
+            path_of(source, "a file or a folder of records"),
+            path_of(output, "a file for results"),
             format_name=format_name,
-            rejects=None if rejects is None else Path(rejects),
-            receipt=None if receipt is None else Path(receipt),
+            rejects=None if rejects is None else path_of(rejects),
+            receipt=None if receipt is None else path_of(receipt),
             progress=progress,
             executor=executor,
         )

@@ -23,7 +23,7 @@ from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
-from tallystick.state.miners import FLAG, as_of, clear, flag, register
+from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
 from tallystick.state.rules import GENESIS, StateRules
 from tallystick.state.store.transaction import LogHead, Transaction
@@ -76,6 +76,17 @@ class EventLog:
         if after != self.state:
             miner = after.miners[hotkey]
             self._write("miner", {"hotkey": hotkey, "types": list(miner.types), "uid": uid})
+            self.state = after
+
+    def retire(self, hotkey: str) -> None:
+        """Take the slot of a miner that has left the subnet, if it has one.
+
+        Raises:
+            StateError: there is no such miner.
+        """
+        after = retire(self.state, hotkey)
+        if after != self.state:
+            self._write("retire", {"hotkey": hotkey})
             self.state = after
 
     def clear(self, hotkey: str, at: str | None) -> None:

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -23,18 +22,19 @@ import msgspec
 
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import RefusedError
-from tallystick.io.chunks import Chunk
+from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
-from tallystick.records.decoding import MISSED, Decoded, Decoder, MissedDeadline
+from tallystick.io.sources import Source
+from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.sources import source_of
 from tallystick.state.event import StateEvent
 from tallystick.state.event_log import EventLog
 from tallystick.state.miners import has_declared
@@ -127,14 +127,23 @@ class Admitted:
     refused: tuple[Reject, ...]
 
 
-def ingest(log: EventLog, source: Path, scorer: Scorer, rounds: Rounds | None = None) -> Ingested:
-    """Record the events of a file that are not known yet.
+def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
+    log: EventLog,
+    source: Source,
+    scorer: Scorer,
+    name: str,
+    rounds: Rounds | None = None,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Record the events of a source that are not known yet.
 
     Args:
         log: where they go.
-        source: records and late events, JSONL, or records as Parquet.
+        source: records and late events.
         scorer: the rule set with the snapshots of the state.
-        rounds: given, the rounds that the file closes.
+        name: the source in errors.
+        rounds: given, the rounds that the source closes.
+        progress: told how much of the source was read.
 
     Raises:
         InputError: the file cannot be read.
@@ -142,6 +151,8 @@ def ingest(log: EventLog, source: Path, scorer: Scorer, rounds: Rounds | None = 
     """
     refused, events, duplicates = list[Reject](), 0, 0
     for batch in events_of(source, scorer):
+        if progress is not None:
+            progress(source.bytes_read, source.size)
         others = {} if rounds is None else rounds.refusals(batch.events)
         lines = [each for each in batch.events if each[0] not in others]
         known = log.transaction.known([event for _, event in lines])
@@ -152,7 +163,7 @@ def ingest(log: EventLog, source: Path, scorer: Scorer, rounds: Rounds | None = 
         if not refused:
             log.record(admitted.events)
     if refused:
-        raise RefusedError(str(source), sorted(refused, key=lambda each: each.line))
+        raise RefusedError(name, sorted(refused, key=lambda each: each.line))
     return Ingested(events, duplicates)
 
 
@@ -218,17 +229,17 @@ class EventBatch:
     rejects: list[Reject]
 
 
-def events_of(source: Path, scorer: Scorer) -> Iterator[EventBatch]:
-    """The events of a file, batch after batch, with bounded memory.
+def events_of(source: Source, scorer: Scorer) -> Iterator[EventBatch]:
+    """The events of a source, batch after batch, with bounded memory.
 
     Args:
-        source: records and late events, one JSON object a line; or Parquet, of records alone.
+        source: records and late events.
         scorer: the rule set, with the snapshots that epochs pin.
 
     Raises:
         InputError: the file cannot be read, or has no records.
     """
-    return map(EventDecoder(scorer).events, source_of(source))
+    return map(EventDecoder(scorer).events, source)
 
 
 class EventDecoder:
@@ -248,17 +259,21 @@ class EventDecoder:
             InputError: it cannot be read, or holds facts alone.
         """
         items, decoder = chunk.items(), self.scorer.decoder
+        # a table has the columns of records alone
+        of_table = isinstance(chunk, RowChunk)
         decoded: dict[int, Decoded] = {}
         late, rejects = list[Line](), list[Reject]()
         for number, item in enumerate(items, chunk.first):
-            if not isinstance(item, bytes):
-                decoded[number] = decoder.convert(item, number)
-            elif not _is_event(item):
-                decoded[number] = decoder.decode(item, number)
-            elif isinstance(event := self._late.decode(item, number), Reject):
-                rejects.append(event)
+            is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
+            of_item = self._late if is_late else decoder
+            take: Any = of_item.decode if is_line else of_item.convert
+            found = take(item, number)
+            if not is_late:
+                decoded[number] = found
+            elif isinstance(found, Reject):
+                rejects.append(found)
             else:
-                late.append((number, _late_event(event)))
+                late.append((number, _late_event(found)))
         results = self.scorer.score_decoded(decoded.items(), items, chunk.first)
         events = sorted([*self._scored(results, decoded), *late], key=itemgetter(0))
         return EventBatch(events, sorted([*results.rejects, *rejects], key=lambda each: each.line))
@@ -350,8 +365,11 @@ class _Probe(msgspec.Struct, gc=False):
 _probe = msgspec.json.Decoder(_Probe).decode
 
 
-def _is_event(line: bytes) -> bool:
-    """Whether a line is an object with the key ``event``; what is no JSON is no event either."""
+def _is_event(line: Item) -> bool:
+    """Whether an item is an object with the key ``event``; what is no JSON is no event either."""
+    if not isinstance(line, bytes):
+        # what a program gives may be anything
+        return isinstance(line, dict) and "event" in line
     # a key can be spelled with escapes
     if (b'"event"' not in line and b"\\u" not in line) or len(line) > MAX_LINE_BYTES:
         return False

@@ -7,16 +7,18 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event_log import EventLog
 from tallystick.state.miners import miner_of
@@ -26,13 +28,18 @@ from tallystick.state.store.store import Store
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
-    from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.receipt import Progress
+    from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner, Snapshot
+    from tallystick.state.slots import Slot
     from tallystick.state.store.transaction import Transaction
 
 _LOG = logging.getLogger(__name__)
+
+PLACE = "the place of a store, a path or a URL"
+"""What a ledger is opened by."""
 
 
 @attrs.frozen
@@ -48,6 +55,25 @@ class ClosedRound:
     round: int
     epoch: int
     scores: dict[str, int]
+
+
+@attrs.frozen
+class Synced:
+    """What a list of miners and their slots changed.
+
+    Attributes:
+        registered: hotkeys that came, or came back.
+        moved: hotkeys that hold another slot than before.
+        changed: hotkeys that declare other types, in the slot that they had.
+        retired: hotkeys that hold no slot any more.
+        unchanged: how many others the list has.
+    """
+
+    registered: tuple[str, ...]
+    moved: tuple[str, ...]
+    changed: tuple[str, ...]
+    retired: tuple[str, ...]
+    unchanged: int
 
 
 @attrs.frozen
@@ -73,7 +99,9 @@ class Ledger:
         self.store, self.rules = store, rules
 
     @classmethod
-    def create(cls, where: str, reference: str, *, registry: Registry | None = None) -> Self:
+    def create(
+        cls, where: PathLike, reference: PathLike, *, registry: Registry | None = None
+    ) -> Self:
         """Begin a state under a rule set.
 
         Args:
@@ -82,28 +110,31 @@ class Ledger:
             registry: the plugins; by default the installed ones.
 
         Raises:
+            InputError: the place is neither text nor a path.
             RuleSetError: the rule set does not load.
             StoreError: there is something at that place already, or it cannot be written.
         """
         from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
 
+        place = path_text(where, PLACE)
         scorer = load(reference, registry=registry)
         rules = state_rules_of(scorer)
-        with Store.create(where) as (store, transaction):
+        with Store.create(place) as (store, transaction):
             log = EventLog(transaction, rules)
             log.begin()
             log.finish()
         return cls(store, rules)
 
     @classmethod
-    def open(cls, where: str, *, registry: Registry | None = None) -> Self:
+    def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
         """Open a state.
 
         Raises:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
+            InputError: the place is neither text nor a path.
             StoreError: there is no store of ours, or it cannot be used.
         """
-        store = Store.open(where)
+        store = Store.open(path_text(where, PLACE))
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
         rules = genesis_rules(genesis, store.shown, registry)
@@ -141,6 +172,32 @@ class Ledger:
             log.register(hotkey, uid, types)
         return log.state.miners[hotkey]
 
+    def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
+        """Give every slot to whom a list says: register, move and retire, in one transaction.
+
+        Args:
+            source: a file with a line for each slot that is taken, as CSV or JSONL, or the same as
+                mappings; see `slots`.
+
+        Raises:
+            InputError: the file cannot be read, or has no miners.
+            RefusedError: a line is bad; nothing has changed.
+        """
+        from tallystick.state.slots import slots_of  # noqa: PLC0415  # a query needs none
+
+        given = _path_or_items(source, "a file of miners, or an iterable of mappings")
+        name = str(given) if isinstance(given, Path) else "miners"
+        slots = slots_of(given, self.rules, name)
+        with self._writing() as log:
+            before = log.state.miners
+            present = {slot.hotkey for slot in slots}
+            gone = [h for h, each in before.items() if each.uid is not None and h not in present]
+            for hotkey in sorted(gone):
+                log.retire(hotkey)
+            for slot in slots:
+                log.register(slot.hotkey, slot.uid, slot.types)
+        return _synced(before, slots, sorted(gone))
+
     def clear(self, hotkey: str, at: datetime | None = None) -> int:
         """Clear the collusion flags of a miner; gives how many it had.
 
@@ -152,35 +209,47 @@ class Ledger:
             log.clear(hotkey, _timestamp(at))
         return flags
 
-    def import_events(self, source: Path) -> Ingested:
-        """Record the records and late events of a file, whichever round they are of.
+    def import_events(
+        self, source: PathLike | Iterable[RecordLike], *, progress: Progress | None = None
+    ) -> Ingested:
+        """Record records and late events, whichever round they are of.
+
+        Args:
+            source: a file of them, or mappings or lines.
+            progress: told how many bytes of how many are read.
 
         Raises:
-            InputError: the file cannot be read.
+            InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad; nothing is recorded.
         """
         with self._writing() as log:
-            return self._ingest(log, source)
+            return self._ingest(log, source, progress=progress)
 
     def close_round(
-        self, source: Path, number: int | None = None, at: datetime | None = None
+        self,
+        source: PathLike | Iterable[RecordLike],
+        number: int | None = None,
+        at: datetime | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
-        """Record the records of a file and give the scores of their rounds.
+        """Record records and give the scores of their rounds.
 
         Args:
-            source: the records.
+            source: a file of records, or mappings or lines.
             number: the round that they all are of; by default each closes its own.
             at: when, with an offset.
+            progress: told how many bytes of how many are read.
 
         Raises:
-            InputError: the file cannot be read.
+            InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad, or of another round; nothing is recorded.
         """
         from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
 
         pinned = Rounds(number)
         with self._writing() as log:
-            recorded = self._ingest(log, source, pinned)
+            recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, _timestamp(at))
             queries = StateQueries(log.transaction, self.rules)
@@ -265,11 +334,48 @@ class Ledger:
         told = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
         _LOG.info("wrote to the log of the state", extra=told)
 
-    def _ingest(self, log: EventLog, source: Path, rounds: Rounds | None = None) -> Ingested:
-        from tallystick.state.ingest import ingest  # noqa: PLC0415  # loads NumPy
+    def _ingest(
+        self,
+        log: EventLog,
+        source: PathLike | Iterable[RecordLike],
+        rounds: Rounds | None = None,
+        progress: Progress | None = None,
+    ) -> Ingested:
+        from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
+        from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
+        from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
 
-        snapshots = _StoredSnapshots(log.transaction)
-        return ingest(log, source, self.scorer.with_snapshots(snapshots), rounds)
+        scorer = self.scorer.with_snapshots(_StoredSnapshots(log.transaction))
+        given = _path_or_items(source, "a file of records, or an iterable of records")
+        if isinstance(given, Path):
+            return ingest(log, source_of(given), scorer, str(given), rounds, progress)
+        return ingest(log, ItemSource(given), scorer, "records", rounds)
+
+
+def _path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN401  # as given
+    """A path, or the items of an iterable; one record, which is a mapping, is neither.
+
+    Raises:
+        InputError: it is something else.
+    """
+    is_path = isinstance(source, str | os.PathLike | Mapping | bytes)
+    return path_of(source, what) if is_path or not isinstance(source, Iterable) else source
+
+
+def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
+    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
+    for slot in slots:
+        old = before.get(slot.hotkey)
+        if old is None or old.uid is None:
+            kind = "registered"
+        elif old.uid != slot.uid:
+            kind = "moved"
+        else:
+            kind = "" if old.types == slot.types else "changed"
+        found[kind].append(slot.hotkey)
+    unchanged = len(found.pop(""))
+    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
+    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
 class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):

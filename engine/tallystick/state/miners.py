@@ -48,6 +48,16 @@ def register(state: State, rules: StateRules, hotkey: str, uid: int, types: Iter
     return attrs.evolve(state, miners={**others, hotkey: miner})
 
 
+def retire(state: State, hotkey: str) -> State:
+    """The state with a miner that has no slot any more; it keeps its reputations and its types.
+
+    Raises:
+        StateError: there is no such miner.
+    """
+    miner = attrs.evolve(miner_of(state, hotkey), uid=None)
+    return attrs.evolve(state, miners={**state.miners, hotkey: miner})
+
+
 def clear(state: State, hotkey: str) -> State:
     """The state with a miner's collusion flags cleared, which ends its ejection (E35).
 

@@ -41,7 +41,7 @@ class Miner:
 
     Attributes:
         hotkey: who it is.
-        uid: its slot; None once another hotkey took the slot over.
+        uid: its slot; None once another hotkey took the slot over, or it left the subnet.
         types: the skill types that it declares, sorted.
         reputation: by skill type, in nano; also of types that it no longer declares, so that a
             type that is dropped and declared again does not start anew.

@@ -6,6 +6,7 @@ here tells of a task of anyone (reputation.txt, Visibility).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cached_property
@@ -18,7 +19,8 @@ from tallystick.errors import StateError, StoreError
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.miners import miner_of, pinned_reputation
-from tallystick.state.model import Snapshot, State, unstructure
+from tallystick.state.model import Miner, Snapshot, State, unstructure
+from tallystick.state.reasons import no_candidates, no_weights
 from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules
 from tallystick.state.store.transaction import LogHead, Transaction
@@ -53,11 +55,80 @@ class Weights:
         uids: their slots.
         weights: their shares, in nano.
         uint16: the shares as Bittensor takes them.
+        reason: why nobody has one; empty when somebody has.
     """
 
     uids: tuple[int, ...]
     weights: tuple[int, ...]
     uint16: tuple[int, ...]
+    reason: str = ""
+
+
+@attrs.frozen
+class StateInfo:
+    """A state at a glance.
+
+    Attributes:
+        epoch: the open epoch.
+        snapshot: the digest of the snapshot that it began with.
+        miners: how many hotkeys are known.
+        slots: how many of them hold a slot.
+        records_round: the last round with records; None when there is none.
+        closed_rounds: how many rounds are closed.
+        open_events: how many events are recorded in the open epoch.
+        entries: how many entries the log has.
+        hash: of the last entry.
+    """
+
+    epoch: int
+    snapshot: str
+    miners: int
+    slots: int
+    records_round: int | None
+    closed_rounds: int
+    open_events: int
+    entries: int
+    hash: str
+
+
+@attrs.frozen
+class RoundInfo:
+    """A round with records.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to.
+        closed: whether it was closed; records can come by an import alone.
+        at: when, as it was said; None when nobody said.
+        records: how many records there are.
+        miners: of how many miners.
+    """
+
+    round: int
+    epoch: int
+    closed: bool
+    at: str | None
+    records: int
+    miners: int
+
+
+@attrs.frozen
+class EpochInfo:
+    """An epoch that has begun.
+
+    Attributes:
+        epoch: its number.
+        is_open: whether it is the open one.
+        at: when it was closed, as it was said; None when nobody said, or it is open.
+        events: how many events were recorded while it was open.
+        snapshot: the state that it began with.
+    """
+
+    epoch: int
+    is_open: bool
+    at: str | None
+    events: int
+    snapshot: Snapshot
 
 
 class StateQueries:
@@ -161,7 +232,85 @@ class StateQueries:
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
         weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._rules).items()}
         uids, values = to_uint16(weights)
-        return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values))
+        reason = "" if uids else no_weights(self.state, self._rules, self._last_round())
+        return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
+
+    def no_candidates(self, skill_type: str) -> str:
+        """Why no group of a type, and no leaderboard, has anyone."""
+        return no_candidates(self.state, skill_type, self._rules)
+
+    def info(self) -> StateInfo:
+        """The state at a glance."""
+        head, recorded = self.head, self._transaction.recorded_rounds()
+        miners = head.state.miners.values()
+        return StateInfo(
+            epoch=head.epoch,
+            snapshot=self._snapshot(head.epoch).digest,
+            miners=len(miners),
+            slots=sum(each.uid is not None for each in miners),
+            records_round=recorded[-1][0] if recorded else None,
+            closed_rounds=len(self._transaction.rounds()),
+            open_events=self._transaction.counted_events().get(head.epoch, 0),
+            entries=head.entries,
+            hash=head.hash,
+        )
+
+    def miners(self) -> list[Miner]:
+        """The miners: those with a slot by their slots, then the others by hotkey."""
+        found = self.state.miners.values()
+        return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
+
+    def rounds(self) -> list[RoundInfo]:
+        """The rounds with records, in their order."""
+        closed = self._transaction.rounds()
+        return [
+            RoundInfo(
+                number,
+                StateEvent.from_line(line).epoch,
+                number in closed,
+                closed.get(number),
+                records,
+                miners,
+            )
+            for number, records, miners, line in self._transaction.recorded_rounds()
+        ]
+
+    def round(self, number: int) -> RoundInfo:
+        """One round.
+
+        Raises:
+            StateError: it has no records.
+        """
+        found = self.rounds()
+        for each in found:
+            if each.round == number:
+                return each
+        known = f"some from {found[0].round} to {found[-1].round}" if found else "none has so far"
+        raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+
+    def epochs(self) -> list[EpochInfo]:
+        """The epochs that have begun, in their order."""
+        times = {}
+        for body in self._transaction.bodies_of_kind("epoch"):
+            said = json.loads(body)
+            times[said["epoch"]] = said["at"]
+        counts, current = self._transaction.counted_events(), self.state.epoch
+        return [
+            EpochInfo(n, n == current, times.get(n), counts.get(n, 0), self._snapshot(n))
+            for n in range(current + 1)
+        ]
+
+    def epoch(self, number: int) -> EpochInfo:
+        """One epoch.
+
+        Raises:
+            StateError: it has not begun.
+        """
+        if not 0 <= number <= self.state.epoch:
+            raise StateError(
+                f"found the epoch {number}, expected 0 to {self.state.epoch}, the open one"
+            )
+        return self.epochs()[number]
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
         if self._rules.rule_set.groups is None:
@@ -175,8 +324,11 @@ class StateQueries:
         return window_score(list(newest)[::-1], self._rules, immune=immune)
 
     def _last_scores(self) -> dict[str, int]:
-        closed = self._transaction.rounds()
-        return self.round_scores(max(closed)) if closed else {}
+        last = self._last_round()
+        return {} if last is None else self.round_scores(last)
+
+    def _last_round(self) -> int | None:
+        return max(self._transaction.rounds(), default=None)
 
     def _reputation_of(self, event: StateEvent) -> int:
         pinned = self.pinned(event.epoch)

@@ -113,6 +113,8 @@ def _apply_one(log: EventLog, kind: str, body: dict[str, Any]) -> None:
             log.begin()
         case "miner":
             log.register(body["hotkey"], body["uid"], body["types"])
+        case "retire":
+            log.retire(body["hotkey"])
         case "clear":
             log.clear(body["hotkey"], body["at"])
         case "round":

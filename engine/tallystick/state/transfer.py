@@ -16,10 +16,11 @@ import attrs
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files
 from tallystick.io.lines import opened
+from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
+from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
 from tallystick.state.rules import genesis_rules
 from tallystick.state.store.store import Store
@@ -46,13 +47,14 @@ class Exported:
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
-def export_state(ledger: Ledger, path: Path) -> Exported:
+def export_state(ledger: Ledger, path: PathLike) -> Exported:
     """Write the log of a state to a file.
 
     Raises:
         OutputError: the file cannot be written, or is of the store itself.
         StoreError: the store cannot be read.
     """
+    path = path_of(path, "a file for the state")
     if ledger.store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
     with ledger.store.reading() as transaction, atomic_files(path) as (file,):
@@ -72,7 +74,7 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(path: Path, where: str, *, registry: Registry | None = None) -> Exported:
+def import_state(path: PathLike, where: PathLike, *, registry: Registry | None = None) -> Exported:
     """Begin a store with the state of a file.
 
     Args:
@@ -84,8 +86,9 @@ def import_state(path: Path, where: str, *, registry: Registry | None = None) ->
         InputError: the file cannot be read, is no whole state, or was changed.
         StoreError: there is something at that place already.
     """
+    path, place = path_of(path, "a file with a state"), path_text(where, PLACE)
     try:
-        return _imported(path, where, registry)
+        return _imported(path, place, registry)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 

@@ -169,5 +169,5 @@ def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     with pytest.raises(InputError, match="facts alone, expected records"):
         extract_file(facts, tmp_path / "again.parquet", installed())
     with pytest.raises(InputError, match="facts alone, expected records"):
-        next(iter(events_of(facts, scorers["skills@1.0.0"])))
+        next(iter(events_of(source_of(facts), scorers["skills@1.0.0"])))
     assert not (tmp_path / "again.parquet").exists()

@@ -15,6 +15,7 @@ from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.proposal import Proposal, proposal_of
 from tallystick.governance.backtest.sweep import Point, Sweep, points
+from tallystick.io.paths import PathLike
 from tallystick.numbers.text import numbered
 from tallystick.rules.edit import current, edited, edits
 from tallystick.rules.loading import load
@@ -53,7 +54,7 @@ class Candidate:
 
 
 def candidates_of(
-    references: Sequence[str], sweeps: Sequence[Sweep], registry: Registry
+    references: Sequence[PathLike], sweeps: Sequence[Sweep], registry: Registry
 ) -> tuple[Candidate, ...]:
     """The candidates, the baseline first, then the other references, then the sweeps.
 

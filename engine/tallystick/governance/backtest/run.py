@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import attrs
 
@@ -20,6 +19,7 @@ from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
 from tallystick.governance.backtest.rounds import RoundStretches, period_of
+from tallystick.io.paths import PathLike, path_of
 from tallystick.scoring.executors.executor import Executor, InProcess
 
 Progress = Callable[[int], None]
@@ -28,9 +28,9 @@ _BOOTSTRAP = Bootstrap()
 
 
 def backtest(  # noqa: PLR0913  # what a back-test is made of
-    history: Path,
+    history: PathLike,
     candidates: Sequence[Candidate],
-    folder: Path,
+    folder: PathLike,
     *,
     with_state: bool = False,
     command: str = "",
@@ -58,9 +58,10 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         StateError: the epochs are to be replayed and a rule set has none.
         EngineError: the workers cannot be used.
     """
-    reader = reader_of(history, candidates)
+    place = path_of(folder, "a folder for results")
+    reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
     executor = executor or InProcess()
-    with building(folder, [each.name for each in candidates]) as build:
+    with building(place, [each.name for each in candidates]) as build:
         outcome = outcome_of(
             reader,
             candidates,

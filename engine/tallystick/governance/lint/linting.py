@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 import attrs
 
@@ -13,6 +12,7 @@ from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.load_errors import unbound, unloaded
 from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
+from tallystick.io.paths import PathLike
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
@@ -75,7 +75,7 @@ class Report:
         return (*self.findings, *(each.finding for each in self.silenced))
 
 
-def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Diagnostic, ...]:
+def lint(reference: PathLike, registry: Registry | None = None) -> tuple[Diagnostic, ...]:
     """The findings that a rule set does not silence, in the order of the file.
 
     Args:
@@ -88,13 +88,13 @@ def lint(reference: str | Path, registry: Registry | None = None) -> tuple[Diagn
     return report(reference, registry).findings
 
 
-def report(reference: str | Path, registry: Registry | None = None) -> Report:
+def report(reference: PathLike, registry: Registry | None = None) -> Report:
     """As ``lint``, with what is silenced."""
     known = registry or installed()
     try:
-        loaded = load(str(reference), known)
+        loaded = load(reference, known)
     except RuleSetError as error:
-        if not find(str(reference), known).is_readable:
+        if not find(reference, known).is_readable:
             raise
         return Report(str(reference), _in_order(list(unloaded(error.problems))), loaded=False)
     try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import attrs
 
 from tallystick.errors import EngineError, OutputError
 from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
+from tallystick.io.paths import PathLike, path_of
 from tallystick.io.streams import STANDARD
 from tallystick.plugins.registry import Registry, installed
 from tallystick.scoring.executors.executor import Executor, InProcess
@@ -137,11 +137,11 @@ class ExtractionSpec:
 
 
 def extract_file(  # noqa: PLR0913  # what a run needs
-    source: Path,
-    output: Path,
+    source: PathLike,
+    output: PathLike,
     registry: Registry,
     *,
-    rejects: Path | None = None,
+    rejects: PathLike | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
     chunk: int = CHUNK,
@@ -162,10 +162,12 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
+    source, output = path_of(source, "a file or a folder of records"), path_of(output)
     if output == STANDARD:
         raise OutputError(f"{output}: found the standard output, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
-    paths, counts = run_paths(source, output, rejects), FactCounts()
+    beside = None if rejects is None else path_of(rejects)
+    paths, counts = run_paths(source, output, beside), FactCounts()
     reader = source_of(source)
     function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
     with run_files(paths, progress) as files:

@@ -181,6 +181,33 @@ class Transaction:
         """The time of every round, None where it is not known, in the order of rounds."""
         return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
 
+    def recorded_rounds(self) -> list[tuple[int, int, int, str]]:
+        """Of every round with records: its number, how many, of how many miners, the first's line.
+
+        In the order of rounds.
+        """
+        rows = self.connection.rows(
+            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(seq) FROM tallystick_signals "
+            "WHERE is_record = ? GROUP BY round ORDER BY round",
+            (True,),
+        )
+        lines = dict[int, str]()
+        for start in range(0, len(rows), _NUMBERS):
+            page = [row[3] for row in rows[start : start + _NUMBERS]]
+            query = f"SELECT seq, body FROM tallystick_log WHERE seq IN ({_marks(page)})"  # noqa: S608
+            lines.update(self.connection.rows(query, page))
+        return [(number, count, miners, lines[seq]) for number, count, miners, seq in rows]
+
+    def counted_events(self) -> dict[int, int]:
+        """By epoch, how many events were recorded while it was open; others have none."""
+        query = "SELECT counted_in, COUNT(*) FROM tallystick_signals GROUP BY counted_in"
+        return dict(self.connection.rows(query))
+
+    def bodies_of_kind(self, kind: str) -> Iterator[str]:
+        """The bodies of the entries of a kind, in the order of the log; it is read whole."""
+        query = "SELECT body FROM tallystick_log WHERE kind = ? ORDER BY seq"
+        return (body for (body,) in self.connection.rows(query, (kind,)))
+
     def put_head(self, head: LogHead) -> None:
         """Say where the log has led, in place of what was said before."""
         state = canonical_bytes(unstructure(head.state)).decode()

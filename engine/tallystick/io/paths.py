@@ -1,0 +1,44 @@
+"""Paths as callers give them: text, or anything that stands for a path."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tallystick.errors import InputError
+
+PathLike = str | os.PathLike[str]
+"""A path of a file or a folder."""
+
+
+def path_of(value: PathLike, what: str = "a path") -> Path:
+    """A path that a caller gave.
+
+    Args:
+        value: text or an ``os.PathLike``.
+        what: what it should be, for the error.
+
+    Raises:
+        InputError: it is something else.
+    """
+    return Path(path_text(value, what))
+
+
+def path_text(value: PathLike, what: str = "a path") -> str:
+    """The text of a path that a caller gave, or of an URL.
+
+    Raises:
+        InputError: it is neither text nor an ``os.PathLike`` of text.
+    """
+    found: object = value
+    if isinstance(value, os.PathLike):
+        found = os.fspath(value)
+    if not isinstance(found, str):
+        raise InputError(
+            f"found {_named(found)}, expected {what}: text, or an os.PathLike such as pathlib.Path"
+        )
+    return found
+
+
+def _named(value: object) -> str:
+    return "None" if value is None else f"a Python {type(value).__name__}"

@@ -1,0 +1,55 @@
+"""Why an answer is empty: who is missing, and what would help."""
+
+from __future__ import annotations
+
+from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.numbers.text import numbered
+from tallystick.state.groups import is_ejected
+from tallystick.state.model import Miner, State
+from tallystick.state.rules import StateRules
+
+_REGISTER = "register miners with tallystick miner register or miner sync"
+
+
+def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
+    """Why no miner can be selected for a type."""
+    declared = [each for each in state.miners.values() if skill_type in each.types]
+    if not declared:
+        return f"no miner declares {skill_type}: {_REGISTER}"
+    left = {
+        "without a slot": [each for each in declared if each.uid is None],
+        "ejected by collusion flags": [e for e in declared if e.uid is not None and _out(rules, e)],
+    }
+    others = len(declared) - sum(map(len, left.values()))
+    parts = [f"{len(found)} {why}" for why, found in left.items() if found]
+    if others:
+        minimum = to_text(from_decimal(rules.groups.minimum_reputation))
+        parts.append(f"{others} below the minimum reputation {minimum}")
+    return f"{numbered(len(declared), 'miner')} of {skill_type}: {', '.join(parts)}"
+
+
+def _out(rules: StateRules, miner: Miner) -> bool:
+    return is_ejected(rules, miner)
+
+
+def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
+    """Why no miner has a weight.
+
+    Args:
+        state: the live state.
+        rules: its rules.
+        last_round: the last closed round; None when none is.
+    """
+    if not state.miners:
+        return f"no miner is registered: {_REGISTER}"
+    if all(each.uid is None for each in state.miners.values()):
+        return f"no miner holds a slot: {_REGISTER}"
+    aggregation = rules.rule_set.aggregation
+    if aggregation is not None and aggregation.window is not None:
+        return (
+            "no miner with a slot has a score above 0 in its window: close rounds with tallystick "
+            "round close"
+        )
+    if last_round is None:
+        return "no round is closed yet: close one with tallystick round close"
+    return f"no miner with a slot has a score above 0 in round {last_round}, the last closed one"

@@ -1,0 +1,177 @@
+"""Lists of miners and their slots, as a subnet has them: read whole, or refused line by line.
+
+A list is CSV with the header ``uid,hotkey,types``, the types separated by spaces; or JSONL with the
+same keys (``schemas/miner-1.schema.json``).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from tallystick.errors import InputError, RecordError, RefusedError
+from tallystick.io.lines import opened
+from tallystick.records.messages import NOTHING, shown
+from tallystick.records.rejects import Reject
+from tallystick.records.strict_json import check, parse
+from tallystick.records.validator import RecordValidator
+from tallystick.resources import schema_path
+from tallystick.state.rules import StateRules
+
+COLUMNS = ("uid", "hotkey", "types")
+"""The columns of CSV, in any order."""
+CODES: Mapping[str, str] = MappingProxyType(
+    {"duplicate-miner": "another line of the list has the same hotkey or the same uid"}
+)
+"""What is wrong with a line of a list besides the codes of records."""
+
+_BYTE_ORDER_MARK = "\ufeff"
+_MOST_DIGITS = 9
+
+
+@attrs.frozen
+class Slot:
+    """A miner in its slot.
+
+    Attributes:
+        uid: the slot.
+        hotkey: who holds it.
+        types: the skill types that it declares.
+    """
+
+    uid: int
+    hotkey: str
+    types: tuple[str, ...]
+
+
+Row = tuple[int, Any]
+"""The number of a line, and its value; an error in place of one that has none."""
+
+
+def slots_of(
+    source: Path | Iterable[Mapping[str, Any]], rules: StateRules, name: str
+) -> tuple[Slot, ...]:
+    """The slots of a list, by uid.
+
+    Args:
+        source: a file, or the lines as mappings.
+        rules: what the declared types must be of.
+        name: the source in errors.
+
+    Raises:
+        InputError: the file cannot be read, or has no miners.
+        RefusedError: lines are bad; all of them are told.
+    """
+    rows = _rows(source) if isinstance(source, Path) else _mappings(source)
+    found, refused = dict[int, Slot](), list[Reject]()
+    hotkeys, uids = dict[str, int](), dict[int, int]()
+    for line, row in rows:
+        try:
+            slot = _slot(row, rules)
+            _check_apart(slot, line, hotkeys, uids)
+        except RecordError as error:
+            refused.append(Reject.of(error, line))
+        else:
+            found[line] = slot
+    if refused:
+        raise RefusedError(name, refused)
+    if not found:
+        raise InputError(f"{name}: found no miners, expected one a line")
+    return tuple(sorted(found.values(), key=lambda slot: slot.uid))
+
+
+def _slot(row: Any, rules: StateRules) -> Slot:  # noqa: ANN401  # any JSON value
+    if isinstance(row, RecordError):
+        raise row
+    check(row)
+    if not isinstance(row, dict):
+        raise RecordError("not-an-object", "", shown(row), "a JSON object")
+    _validator().validate(row)
+    known = rules.rule_set.skill_types
+    for place, each in enumerate(row["types"]):
+        if each not in known:
+            expected = f"one of {', '.join(sorted(known))}"
+            raise RecordError("unknown-skill-type", f"types[{place}]", shown(each), expected)
+    return Slot(int(row["uid"]), row["hotkey"], tuple(sorted(set(row["types"]))))
+
+
+def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int, int]) -> None:
+    """Refuse who has two slots, and a slot of two."""
+    before = hotkeys.setdefault(slot.hotkey, line)
+    if before != line:
+        expected = f"one slot for each hotkey: line {before} has it too"
+        raise RecordError("duplicate-miner", "hotkey", shown(slot.hotkey), expected)
+    before = uids.setdefault(slot.uid, line)
+    if before != line:
+        expected = f"one hotkey for each slot: line {before} has it too"
+        raise RecordError("duplicate-miner", "uid", str(slot.uid), expected)
+
+
+@cache
+def _validator() -> RecordValidator:
+    return RecordValidator(json.loads(schema_path("miner-1").read_bytes()))
+
+
+def _mappings(source: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    return enumerate(source, 1)
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    with opened(path) as file:
+        try:
+            data = file.read()
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
+        ) from error
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    return _json_lines(text) if text.lstrip().startswith("{") else _csv(path, text)
+
+
+def _json_lines(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            yield number, parse(line.encode())
+        except RecordError as error:
+            yield number, error
+
+
+def _csv(path: Path, text: str) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    header = [name.strip() for name in next(reader, [])]
+    if sorted(header) != sorted(COLUMNS):
+        raise InputError(
+            f"{path}: found the header {','.join(header)[:80]!r}, expected {','.join(COLUMNS)}, or "
+            "one JSON object a line"
+        )
+    try:
+        for cells in reader:
+            if cells:
+                yield reader.line_num, _cells(header, cells)
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+
+
+def _cells(header: list[str], cells: list[str]) -> dict[str, Any] | RecordError:
+    """A row of CSV as the object that it stands for."""
+    if len(cells) != len(header):
+        found, expected = str(len(cells)), f"{len(header)} cells: {','.join(header)}"
+        return RecordError("missing-field", "", f"{found} cells" if cells else NOTHING, expected)
+    row: dict[str, Any] = dict(zip(header, map(str.strip, cells), strict=True))
+    digits = row["uid"]
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    row["uid"] = int(digits) if is_number else digits
+    row["types"] = row["types"].split()
+    return row
