@@ -64,13 +64,9 @@ class _Ended:
         return next((line[key] for line in self.lines if key in line), None)
 
 
-<<<<<<< HEAD
 def check(
-    target: str, *, seconds: float = SECONDS, record: bool = False, reset: bool = False
+    target: PathLike, *, seconds: float = SECONDS, record: bool = False, reset: bool = False
 ) -> Report:
-=======
-def check(target: PathLike, *, seconds: float = SECONDS, record: bool = False) -> Report:
->>>>>>> 2e0f804 (List and sync miners, show rounds and epochs, say why an answer is empty; take any path, and records of a program)
     """What the checks say of a plugin.
 
     Args:
