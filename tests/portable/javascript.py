@@ -9,6 +9,7 @@ from typing import Any
 
 from needs import tool
 
+from tallystick.canonical import canonical_bytes
 from tallystick.plugins.registry import installed
 from tallystick.rules.digest import canonical_form
 from tallystick.rules.loading import shipped
@@ -24,7 +25,7 @@ Json = Any
 def shown(reference: str) -> Json:
     """What ``tallystick rules show REFERENCE --json`` prints."""
     scorer = load(reference)
-    form = canonical_form(scorer.rule_set, scorer.registry)
+    form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
     return {"digest": scorer.digest, "canonical": form, **trees_of(scorer)}
 
 

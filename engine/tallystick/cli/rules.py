@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def show_command(reference: str, as_json: bool) -> None:
     With --json its canonical form, which the digest covers, and the trees of its formulas and
     requirements, from which any language can score.
     """
+    from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
     from tallystick.cli.rule_text import text_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
@@ -95,7 +97,7 @@ def show_command(reference: str, as_json: bool) -> None:
 
     scorer = load(reference)
     if as_json:
-        form = canonical_form(scorer.rule_set, scorer.registry)
+        form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         trees = trees_of(scorer)
         print_json({"digest": scorer.digest, "canonical": form, **trees})
     else:

@@ -164,6 +164,7 @@ def _hashes() -> Iterator[Record]:
         ("sha256:ab", "sha256:ab"),
         ("ab", "ab"),
         (":ab", ":ab"),
+        (":ab:c", ":ab:c"),
         ("a:", "a:"),
         ("a:b:c", "A:B:C"),
         ("é:a", "É:a"),

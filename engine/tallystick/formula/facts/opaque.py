@@ -59,7 +59,7 @@ class Opaque(FactReader):
     """A Python function of the record."""
 
     name = "opaque"
-    nothing = None  # whatever the code makes of it
+    if_absent = None  # whatever the code makes of it
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """The range that it declares."""

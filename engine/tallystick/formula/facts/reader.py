@@ -113,13 +113,13 @@ class FactReader(ABC):
         of_one_value: whether a fact follows from one value of the record, or from the two that it
             compares.
         unit: what the integer of a fact counts: ``count``, ``nano``, ``truth`` or ``position``.
-        nothing: the integer of nothing, unless a fact has one of its own.
+        if_absent: the integer where there is nothing, unless a fact has one of its own.
     """
 
     name: ClassVar[str]
     of_one_value: ClassVar[bool] = False
     unit: ClassVar[str] = "count"
-    nothing: ClassVar[int | None] = 0
+    if_absent: ClassVar[int | None] = 0
 
     @abstractmethod
     def domain(self, fact: Node, schema: Schema) -> Domain:
@@ -150,7 +150,7 @@ class FactReader(ABC):
     def absent(self, fact: Node) -> int | None:
         """The integer of a fact where the record has nothing; None if it always has something."""
         del fact
-        return self.nothing
+        return self.if_absent
 
     def described(self, fact: Node) -> dict[str, Any]:
         """What another implementation has to know of a fact, as JSON values."""

@@ -250,7 +250,7 @@ class Choice(FactReader):
     name = "choice"
     of_one_value = True
     unit = "position"
-    nothing = None  # it is always there
+    if_absent = None  # it is always there
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """A position; the schema has the same options, and requires one."""

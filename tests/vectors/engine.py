@@ -1,0 +1,224 @@
+"""What the engine answers to the vectors of whole records, epochs and digests, by public names."""
+
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import tallystick
+from tallystick.canonical import canonical_bytes, digest
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.tree import Node, bind
+from tallystick.io.chunks import LineChunk
+from tallystick.numbers.means import arithmetic_mean, geometric_mean
+from tallystick.numbers.nano import from_double, from_text, publish, to_text
+from tallystick.numbers.statistics import median
+from tallystick.numbers.weights import Weights
+from tallystick.records.decoding import MissedDeadline
+from tallystick.state.chain import GENESIS_HASH, chained
+from tallystick.state.epoch import close_epoch
+from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.groups import auditor_pool, select_group
+from tallystick.state.ingest import EventDecoder, record_digest
+from tallystick.state.model import Miner, Snapshot, State, structure, unstructure
+from tallystick.state.reputation import consensus_event
+from tallystick.state.round_scores import TaskResult, round_score
+from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.weights import to_uint16, weights_of
+from tallystick.state.windows import window_score
+
+Json = Any
+
+
+@cache
+def scorer(name: str) -> tallystick.Scorer:
+    """The scorer of a rule set."""
+    return tallystick.load(name)
+
+
+@cache
+def rules(name: str) -> StateRules:
+    """The rules of a state under a rule set."""
+    return state_rules_of(scorer(name))
+
+
+@cache
+def decoder(name: str) -> EventDecoder:
+    """What makes events of lines under a rule set."""
+    return EventDecoder(scorer(name))
+
+
+def answer(op: str, rule_set: str | None, given: Json, expected: Json) -> Json:
+    """What the engine says; ``expected`` only tells which rule sets a line is asked under."""
+    if op == "row":
+        return {name: _row(name, given) for name in expected}
+    return _OPERATIONS[op](rule_set, given)
+
+
+def _row(rule_set: str, line: str) -> Json:
+    try:
+        result = scorer(rule_set).score(line.encode())
+    except tallystick.RecordError as error:
+        return {"error": error.code}
+    return result.to_json().replace('{"record":0,', '{"record":1,', 1)
+
+
+def _event(rule_set: str, line: str) -> Json:
+    batch = decoder(rule_set).events(LineChunk([line.encode()], 1))
+    return {"error": batch.rejects[0].code} if batch.rejects else batch.events[0][1].to_line()
+
+
+def _record_digest(_: object, line: str) -> Json:
+    name = "workflow@1.0.0" if json.loads(line)["skill_type"] == "workflow" else "skills@1.0.0"
+    decoded = scorer(name).decoder.decode(line.encode(), 1)
+    return record_digest(decoded.record if isinstance(decoded, MissedDeadline) else decoded)
+
+
+def _weighted(mean: Callable[..., int]) -> Callable[[object, Json], Json]:
+    def of(_: object, given: Json) -> Json:
+        weights = Weights.of([Decimal(weight) for weight in given["weights"]])
+        return to_text(mean([from_text(value) for value in given["values"]], weights))
+
+    return of
+
+
+def _composite(rule_set: str, given: Json) -> Json:
+    return f"{scorer(rule_set).composite(given['type'], given['axes']):f}"
+
+
+def _emission(rule_set: str, terms: Json) -> Json:
+    tree = scorer(rule_set).registry.formulas[scorer(rule_set).rule_set.emission.formula].tree
+    return to_text(publish(evaluate(tree, {}, {n: from_text(_full(t)) for n, t in terms.items()})))
+
+
+def _tree(_: object, given: Json) -> Json:
+    values = {name: Fraction(value) for name, value in given["parameters"].items()}
+    return to_text(
+        publish(evaluate(bind(_node(given["tree"]), values), {}, _nanos(given["published"])))
+    )
+
+
+def _node(form: Json) -> Node:
+    op, data, args = form
+    return Node(op, tuple(map(_node, args)), tuple(data))
+
+
+def _full(text: str) -> str:
+    return f"{Decimal(text).quantize(Decimal('1e-9')):f}"
+
+
+def _thresholds(rule_set: str, baseline: str) -> Json:
+    tiers = next(iter(rules(rule_set).tiers.values()))
+    found = tiers.thresholds({"baseline": from_text(baseline)})
+    return {name: to_text(nano) for name, nano in found.items()}
+
+
+def _close(rule_set: str, given: Json) -> Json:
+    state = structure(given["state"], State)
+    events = [StateEvent.from_line(canonical_bytes(each).decode()) for each in given["events"]]
+    pinned = {int(epoch): structure(each, State) for epoch, each in given["pinned"].items()}
+    after = unstructure(close_epoch(state, events, rules(rule_set), pinned))
+    asked = given["state"]["thresholds"]
+    kept = {name: after["thresholds"][name] for name in asked}
+    return {"miners": after["miners"], "thresholds": kept}
+
+
+def _group(rule_set: str, given: Json) -> Json:
+    name, number = given["type"], int(given["round"])
+    miners = {
+        each["hotkey"]: Miner(
+            each["hotkey"],
+            uid if each["slot"] else None,
+            (name,) if each["declared"] else (),
+            {name: from_text(each["reputation"])},
+            each["flags"],
+        )
+        for uid, each in enumerate(given["candidates"])
+    }
+    state = State(0, miners, {})
+    streaks = {each["hotkey"]: each["streak"] for each in given["candidates"]}
+    asked = {"round": number, "auditor_streaks": streaks}
+    found = select_group(state, name, rules(rule_set), seed=given["seed"], **asked)
+    return {
+        "primaries": list(found.primaries),
+        "auditor_pool": list(auditor_pool(state, name, rules(rule_set), **asked)),
+        "auditors": list(found.auditors),
+        "consensus": found.consensus,
+    }
+
+
+def _round(rule_set: str, tasks: Json) -> Json:
+    weights = rules(rule_set).base_weights
+    results = [
+        TaskResult(
+            from_text(t["emission"]), weights[t["type"]], from_text(t["reputation"]), t["missed"]
+        )
+        for t in tasks
+    ]
+    return to_text(round_score(results, rules(rule_set).rule_set.aggregation.round))
+
+
+def _window(rule_set: str, tasks: Json) -> Json:
+    scores = [[from_text(each) for each in task] for task in tasks]
+    return to_text(window_score(scores, rules(rule_set)))
+
+
+def _nanos(found: Mapping[str, str]) -> dict[str, int]:
+    return {name: from_text(text) for name, text in found.items()}
+
+
+def _weights(rule_set: str, scores: Json) -> Json:
+    found = weights_of(_nanos(scores), rules(rule_set))
+    return {name: to_text(nano) for name, nano in found.items()}
+
+
+def _uint16(_: object, pairs: Json) -> Json:
+    found = to_uint16({uid: from_text(weight) for uid, weight in pairs})
+    return [list(pair) for pair in zip(*found, strict=True)]
+
+
+def _snapshot(_: object, given: Json) -> Json:
+    state = structure(given["state"], State)
+    return Snapshot(state, given["rules"], given["previous"], given["events_digest"]).digest
+
+
+def _state(_: object, given: Json) -> Json:
+    state = unstructure(structure(given["state"], State))
+    covered = {"snapshot": given["snapshot"], "evidence": given["events_digest"], "state": state}
+    return digest(covered)
+
+
+def _log(_: object, entries: Json) -> Json:
+    found, before = [], GENESIS_HASH
+    for number, entry in enumerate(entries, 1):
+        body = canonical_bytes(entry["body"]).decode()
+        before = chained(before, number, entry["kind"], body).hash
+        found.append(before)
+    return found
+
+
+_OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
+    "state_event": _event,
+    "record_digest": _record_digest,
+    "nano": lambda _, text: to_text(from_double(json.loads(text))),
+    "geometric_mean": _weighted(geometric_mean),
+    "arithmetic_mean": _weighted(arithmetic_mean),
+    "median": lambda _, values: to_text(median([from_text(value) for value in values])),
+    "composite": _composite,
+    "emission_of": _emission,
+    "tree": _tree,
+    "thresholds": _thresholds,
+    "close_epoch": _close,
+    "group": _group,
+    "consensus_event": lambda name, value: consensus_event(rules(name), from_text(value)),
+    "round": _round,
+    "window": _window,
+    "weights": _weights,
+    "uint16": _uint16,
+    "events_digest": lambda _, lines: events_digest(lines),
+    "snapshot_digest": _snapshot,
+    "state_digest": _state,
+    "log": _log,
+}
