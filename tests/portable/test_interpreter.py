@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_it_is_small() -> None:
 
 def test_it_asks_for_nothing_but_node() -> None:
     for path in HERE.glob("*.js"):
-        asked = [part.split('"')[1] for part in path.read_text().split("require(")[1:]]
+        asked = re.findall(r'require\("([^"]+)"\)', path.read_text(encoding="utf-8"))
         assert all(name.startswith(("node:", "./")) for name in asked), path
 
 

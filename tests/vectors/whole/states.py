@@ -98,7 +98,7 @@ def _clamped(rule_set: str) -> tuple[Json, Json]:
 
 
 def _smoothed(rule_set: str) -> Iterator[tuple[Json, Json]]:
-    """Few and many best results over a low baseline; a median of a half nano is not rounded alone."""
+    """Few and many results over a low baseline; a median of a half nano is not rounded alone."""
     name = _TYPES[0]
     high = [900_000_003, 900_000_002, 900_000_001, 900_000_000]
     many = [
