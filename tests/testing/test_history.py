@@ -13,6 +13,8 @@ from records.making import FILES
 
 import tallystick
 from tallystick.errors import SchemaError
+from tallystick.formula.formula import Requirement
+from tallystick.formula.tree import const
 from tallystick.plugins.author import Generator, SkillType
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder
@@ -182,6 +184,28 @@ def test_a_type_without_a_generator_gets_records_of_its_schema(skill_type: str) 
     assert not [each for each in (decoder.decode(line, 1) for line in made) if type(each) is Reject]
     assert len(set(made)) == 300
     assert sum(b"missed_deadline" in line for line in made) > 3
+
+
+@pytest.mark.parametrize("skill_type", TYPES)
+def test_a_type_without_a_generator_gets_records_that_meet_its_requirements(
+    skill_type: str,
+) -> None:
+    bare = attrs.evolve(TYPES[skill_type], generator=None)
+    rules = "workflow@1.0.0" if skill_type == "workflow" else "skills@1.0.0"
+    scorer = tallystick.load(rules)
+    assert bare.requirements
+    made = list(history_of(3, [bare], **SIZES).lines(200))
+    results = list(scorer.score_many(made))
+    assert not [each for each in results if isinstance(each, tallystick.Reject)]
+    assert sum(b"missed_deadline" not in line for line in made) > 100
+    assert made == list(history_of(3, [bare], **SIZES).lines(200))
+
+
+def test_a_requirement_that_no_record_of_the_schema_meets_is_named() -> None:
+    never = Requirement("never", const(1) == const(2), "task", "nothing")
+    bare = attrs.evolve(TYPES["workflow"], generator=None, requirements=(never,))
+    with pytest.raises(SchemaError, match=r"no task of the skill type 'workflow' .* \(never\)"):
+        history_of(1, [bare], **SIZES)
 
 
 def test_a_schema_that_allows_no_missed_deadline_gets_none(tmp_path: Path) -> None:

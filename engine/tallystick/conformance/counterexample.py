@@ -25,7 +25,8 @@ from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.generator import Draw
 from tallystick.records.schema import load_schema
-from tallystick.testing.samples import FactReader, of_type
+from tallystick.testing.record_checker import FactReader
+from tallystick.testing.samples import of_type
 
 _PICKS = 12
 """So many choices of the given values are tried with each record, the corners first."""

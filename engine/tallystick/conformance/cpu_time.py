@@ -25,7 +25,8 @@ import attrs
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.testing.boundary_values import Boundary, grown
-from tallystick.testing.samples import JSON, RecordChecker, largest, line, plain
+from tallystick.testing.record_checker import RecordChecker
+from tallystick.testing.samples import JSON, largest, line, plain
 
 Function = Callable[[Mapping[str, Any]], object]
 

@@ -33,7 +33,8 @@ from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick.testing.samples import JSON, RecordChecker, line, of_type, plain
+from tallystick.testing.record_checker import RecordChecker
+from tallystick.testing.samples import JSON, line, of_type, plain
 
 _SLOW = "opaque-slow"
 _LONGEST = 200

@@ -30,7 +30,8 @@ from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, load_schema, resolve, skill_type_of
 from tallystick.scoring.binding import narrow
-from tallystick.testing.samples import SEED, RecordChecker, generated
+from tallystick.testing.record_checker import RecordChecker
+from tallystick.testing.samples import SEED, generated
 
 _SHARED = "#/$defs/record-1."
 _BRANCHES = ("anyOf", "oneOf", "allOf")

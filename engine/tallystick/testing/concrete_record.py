@@ -18,7 +18,8 @@ from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
 from tallystick.testing.random_records import RandomRecords
 from tallystick.testing.random_values import DEPTH, value_maker
-from tallystick.testing.samples import JSON, FactReader, examples_of
+from tallystick.testing.record_checker import FactReader
+from tallystick.testing.samples import JSON, examples_of
 
 _DRAWS = 20
 """How many records are made from a schema to start from."""

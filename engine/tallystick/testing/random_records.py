@@ -1,23 +1,25 @@
 """Random records of a skill type, made from its schema alone: every one is valid under it.
 
 Values follow the schema, and what was made is validated: where the schema has a keyword that
-the values do not follow, another record is tried.
+the values do not follow, another record is tried. `generator_of` meets requirements likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import jsonschema_rs
 
 from tallystick.errors import SchemaError
+from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw, Generator
 from tallystick.records.decoding import MISSED
 from tallystick.records.schema import Schema, skill_type_of
 from tallystick.testing.random_values import DEPTH, Make, value_maker
+from tallystick.testing.record_checker import RecordChecker
 
 _TRIES = 200
 _MISSED_OF_100 = 5
@@ -76,17 +78,66 @@ class RandomRecords:
         return f"record of the skill type {skill_type_of(self.schema)!r}"
 
 
-def generator_of(schema: Schema) -> Generator:
+def generator_of(schema: Schema, requirements: Sequence[Requirement] = ()) -> Generator:
     """The generator of a type that has none: each part is made from its schema.
 
-    What a condition asks of several parts together is not followed, and no requirement is.
+    With requirements, a part is drawn again until the parts before it, with some behind it, make a
+    valid record that meets them all. Without any, what a condition of the schema asks of several
+    parts together is not followed.
+
+    Args:
+        schema: the self-contained schema of the type.
+        requirements: what a record must meet; of fields besides the parts, as they are in a record
+            that has none that may be left out.
     """
-    task, submission, checks = (_part(schema, name) for name in ("task", *ANSWER))
+    makers = {name: _part(schema, name) for name in ("task", *ANSWER)}
+    if requirements:
+        drawn = _Drawn(schema, makers, RecordChecker(schema, tuple(requirements)))
+        return Generator(task=drawn.next, submission=drawn.next, checks=drawn.next)
+    task, submission, checks = makers.values()
     return Generator(
         task=task,
         submission=lambda draw, _task: submission(draw),
         checks=lambda draw, _task, _submission: checks(draw),
     )
+
+
+@attrs.frozen(eq=False)
+class _Drawn:
+    """The parts of records that meet requirements, one after the other.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+        makers: by name, what makes each part, in their order.
+        checker: tells whether a whole record will do.
+    """
+
+    schema: Schema
+    makers: Mapping[str, Callable[[Draw], Any]]
+    checker: RecordChecker
+
+    def next(self, draw: Draw, *given: Any) -> Any:  # noqa: ANN401  # JSON values
+        """The part behind those that are given."""
+        names = list(self.makers)
+        for _ in range(_TRIES):
+            rest = [self.makers[name](draw) for name in names[len(given) :]]
+            parts = dict(zip(names, (*given, *rest), strict=True))
+            if self.checker.unmet({**self._head(draw), **parts}) == []:
+                return rest[0]
+        asked = ", ".join(each.name for each in self.checker.requirements)
+        raise SchemaError(
+            f"found no {names[len(given)]} of the skill type {skill_type_of(self.schema)!r} in "
+            f"{_TRIES} with which a record meets its requirements ({asked}), expected one: give "
+            "the skill type a generator"
+        )
+
+    def _head(self, draw: Draw) -> dict[str, Any]:
+        """Everything else that a record must have."""
+        known = self.schema.get("properties", {})
+        names = [name for name in self.schema.get("required", ()) if name not in self.makers]
+        return {
+            name: value_maker(self.schema, known.get(name, {}))(draw, 0, DEPTH) for name in names
+        }
 
 
 def _part(schema: Schema, name: str) -> Callable[[Draw], Any]:

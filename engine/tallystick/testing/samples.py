@@ -16,25 +16,20 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import attrs
 import msgspec
 
-from tallystick.errors import RecordError, SchemaError
-from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import is_opaque, reader_of
+from tallystick.errors import SchemaError
+from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import ANSWER, steps
 from tallystick.formula.tree import Node, leaves
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.skill_type import SkillType
-from tallystick.records.decoding import Decoder, MissedDeadline
-from tallystick.records.extraction import FactsOf, compile_extraction
-from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, load_schema, skill_type_of
-from tallystick.records.struct_builder import Record
 from tallystick.testing.boundary_values import FULL, Boundary, built, changed
 from tallystick.testing.history import history_of
 from tallystick.testing.random_records import RandomRecords
+from tallystick.testing.record_checker import RecordChecker
 
 JSON = dict[str, Any]
 """A record as a mapping of JSON values."""
@@ -50,82 +45,6 @@ _EDGES = (0, 0, 0, 8)
 _OF_A_NETWORK = 24
 _TURNS = 16
 _BASES = 6
-
-
-@attrs.frozen(eq=False)
-class FactReader:
-    """Takes facts of records that are JSON values, as the engine takes them.
-
-    Attributes:
-        schema: the self-contained schema of the type.
-        facts: what is read, each once.
-    """
-
-    schema: Schema
-    facts: tuple[Node, ...]
-    _decoder: Decoder = attrs.field(init=False)
-    _facts_of: FactsOf = attrs.field(init=False)
-
-    @_decoder.default
-    def _make_decoder(self) -> Decoder:
-        return Decoder({skill_type_of(self.schema): self.schema})
-
-    @_facts_of.default
-    def _compile(self) -> FactsOf:
-        return compile_extraction(self.facts, self.schema)
-
-    def decoded(self, record: Mapping[str, Any]) -> Record | None:
-        """The record as formulas get it; None if it is not valid, or has no submission."""
-        found = self._decoder.convert(record, 1)
-        return None if isinstance(found, Reject | MissedDeadline) else found
-
-    def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
-        """The integers of the facts, by digest; None if the record has none.
-
-        Raises:
-            RecordError: a fact that is code fails.
-        """
-        found = self.decoded(record)
-        if found is None:
-            return None
-        values = self._facts_of(found)
-        return {fact.digest: value for fact, value in zip(self.facts, values, strict=True)}
-
-
-@attrs.frozen(eq=False)
-class RecordChecker:
-    """Tells whether a record is valid under a schema and meets requirements.
-
-    Attributes:
-        schema: the self-contained schema of the type.
-        requirements: what else must hold.
-    """
-
-    schema: Schema
-    requirements: tuple[Requirement, ...]
-    _reader: FactReader = attrs.field(init=False)
-
-    @_reader.default
-    def _make_reader(self) -> FactReader:
-        every = [f for r in self.requirements for f in leaves(r.condition, "fact")]
-        return FactReader(self.schema, tuple({fact.digest: fact for fact in every}.values()))
-
-    def decoded(self, record: Mapping[str, Any]) -> Record | None:
-        """The record as formulas get it; None if it is not valid, or has no submission."""
-        return self._reader.decoded(record)
-
-    def unmet(self, record: Mapping[str, Any]) -> list[Requirement] | None:
-        """The requirements that a valid record does not meet; None if it is not valid.
-
-        A requirement whose opaque fact fails is not met.
-        """
-        try:
-            facts = self._reader.integers(record)
-        except RecordError:
-            return [r for r in self.requirements if _is_opaque(r)]
-        if facts is None:
-            return None
-        return [r for r in self.requirements if not evaluate(r.condition, facts, {})]
 
 
 def records(
@@ -307,10 +226,6 @@ def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
         return [json.loads(line) for line in generated(skill_type, seed)]
     except Exception:  # noqa: BLE001  # a generator is code of the plugin
         return []
-
-
-def _is_opaque(requirement: Requirement) -> bool:
-    return any(is_opaque(fact) for fact in leaves(requirement.condition, "fact"))
 
 
 def _paths(fact: Node) -> list[str]:

@@ -22,7 +22,7 @@ from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue
 from tallystick.testing.concrete_record import bases
-from tallystick.testing.samples import FactReader
+from tallystick.testing.record_checker import FactReader
 
 _BASES = 3
 """How many records are tried as the start of a counterexample."""

@@ -1,0 +1,99 @@
+"""Whether a record, as JSON values, is valid under a schema and meets requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tallystick.errors import RecordError
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.facts import is_opaque
+from tallystick.formula.formula import Requirement
+from tallystick.formula.tree import Node, leaves
+from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.extraction import FactsOf, compile_extraction
+from tallystick.records.rejects import Reject
+from tallystick.records.schema import Schema, skill_type_of
+from tallystick.records.struct_builder import Record
+
+
+@attrs.frozen(eq=False)
+class FactReader:
+    """Takes facts of records that are JSON values, as the engine takes them.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+        facts: what is read, each once.
+    """
+
+    schema: Schema
+    facts: tuple[Node, ...]
+    _decoder: Decoder = attrs.field(init=False)
+    _facts_of: FactsOf = attrs.field(init=False)
+
+    @_decoder.default
+    def _make_decoder(self) -> Decoder:
+        return Decoder({skill_type_of(self.schema): self.schema})
+
+    @_facts_of.default
+    def _compile(self) -> FactsOf:
+        return compile_extraction(self.facts, self.schema)
+
+    def decoded(self, record: Mapping[str, Any]) -> Record | None:
+        """The record as formulas get it; None if it is not valid, or has no submission."""
+        found = self._decoder.convert(record, 1)
+        return None if isinstance(found, Reject | MissedDeadline) else found
+
+    def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
+        """The integers of the facts, by digest; None if the record has none.
+
+        Raises:
+            RecordError: a fact that is code fails.
+        """
+        found = self.decoded(record)
+        if found is None:
+            return None
+        values = self._facts_of(found)
+        return {fact.digest: value for fact, value in zip(self.facts, values, strict=True)}
+
+
+@attrs.frozen(eq=False)
+class RecordChecker:
+    """Tells whether a record is valid under a schema and meets requirements.
+
+    Attributes:
+        schema: the self-contained schema of the type.
+        requirements: what else must hold.
+    """
+
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    _reader: FactReader = attrs.field(init=False)
+
+    @_reader.default
+    def _make_reader(self) -> FactReader:
+        every = [f for r in self.requirements for f in leaves(r.condition, "fact")]
+        return FactReader(self.schema, tuple({fact.digest: fact for fact in every}.values()))
+
+    def decoded(self, record: Mapping[str, Any]) -> Record | None:
+        """The record as formulas get it; None if it is not valid, or has no submission."""
+        return self._reader.decoded(record)
+
+    def unmet(self, record: Mapping[str, Any]) -> list[Requirement] | None:
+        """The requirements that a valid record does not meet; None if it is not valid.
+
+        A requirement whose opaque fact fails is not met.
+        """
+        try:
+            facts = self._reader.integers(record)
+        except RecordError:
+            return [r for r in self.requirements if _is_opaque(r)]
+        if facts is None:
+            return None
+        return [r for r in self.requirements if not evaluate(r.condition, facts, {})]
+
+
+def _is_opaque(requirement: Requirement) -> bool:
+    return any(is_opaque(fact) for fact in leaves(requirement.condition, "fact"))
