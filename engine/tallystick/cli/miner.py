@@ -100,7 +100,7 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
     "sync",
     epilog=examples(
         "tallystick miner sync miners.csv --state subnet.db",
-        "tallystick miner sync - --state subnet.db < miners.jsonl",
+        "cat miners.jsonl | tallystick miner sync - --state subnet.db",
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path))
