@@ -41,6 +41,8 @@ UNREAD = (
     ("groups", "consensus", "minimum_submissions"),
 )
 """What is read once there is a detection of collusion, and a consensus of the engine's own."""
+KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
+"""What only shows where reputations do not all fall."""
 OF_A_STATE = ("reputation", "epochs", "groups", "aggregation")
 SHIFT = Decimal("0.01")
 SCHEMA: Data = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))
@@ -207,6 +209,12 @@ def scene_of(place: Place, data: Data) -> Edit:
         edits.append(put(("axes", "cost", "formula"), "workflow/cost@2"))
     if place[:2] == ("groups", "recovery"):
         edits.append(put(("groups", "minimum_reputation"), Decimal("0.5")))
+    if place[:2] == ("epochs", "thresholds"):
+        # the median of the epoch would put the floor above what is tracked
+        edits.append(put(("epochs", "baseline"), {"mode": "published"}))
+    if place in KEPT and "keep" in data["reputation"]["damping"]:
+        # as printed, every reputation falls (E26)
+        edits.append(put(("reputation", "damping", "keep"), Decimal(1)))
     if place == ("epochs", "steps"):
         tracked = {"mode": "median_quality", "roles": ["primary"], "empty_epoch": "keep"}
         edits.append(put(("epochs", "baseline"), tracked))
