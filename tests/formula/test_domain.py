@@ -218,6 +218,15 @@ def test_what_is_counted_is_related_by_what_it_counts() -> None:
     }  # fmt: skip
 
 
+def test_what_is_read_of_each_item_is_at_most_as_often_there_as_items_are() -> None:
+    chosen, named = count("l[kind=a]"), count("l[kind=a].name")
+    other, every, read = count("l[kind=b]"), count("l"), count("l[].name")
+    facts = [chosen, named, other, every, read]
+    names = {fact.digest: position for position, fact in enumerate(facts)}
+    found = {(names[small.digest], names[large.digest]) for small, large in relations(facts)}
+    assert found == {(1, 0), (4, 3)}
+
+
 # What once went wrong.
 
 

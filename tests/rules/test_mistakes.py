@@ -319,6 +319,14 @@ EDITS = [
         "0.7 to 0.4",
         "a band that begins below its end",
     ),
+    (
+        r'  "persist",\n',
+        "",
+        "steps = [",
+        "epochs.steps",
+        "aggregate_deltas, update_reputations, recompute_baselines, recompute_thresholds",
+        "steps that end with persist",
+    ),
     (r"new = 0.30", "new = 0.40", "novel]", "epochs.thresholds.novel", "a sum of 1.1", "exactly 1"),
     (r"minimum = 3", "minimum = 6", "minimum =", "novel.minimum", "6", "at most best, 5"),
     (
