@@ -22,7 +22,7 @@ A message says what was found, where, what was expected, and what to do; lower c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,11 +83,27 @@ class RuleSetError(TallystickError):
 
 
 class RecordError(TallystickError):
-    """One record that cannot be scored: a stable code, the path, the value, what was expected."""
+    """One record that cannot be scored: a stable code, the path, the value, what was expected.
 
-    def __init__(self, code: str, path: str, value: str, expected: str) -> None:
+    ``others`` holds what else is wrong with the record, as far as it was looked for.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        path: str,
+        value: str,
+        expected: str,
+        others: Sequence[RecordError] = (),
+    ) -> None:
         self.code, self.path, self.value, self.expected = code, path, value, expected
+        self.others = tuple(others)
         super().__init__(f"{code}: {path or 'the record'}: found {value}, expected {expected}")
+
+    @property
+    def problems(self) -> tuple[RecordError, ...]:
+        """Everything that was found: this, and the others."""
+        return (self, *self.others)
 
 
 class Refusal(Protocol):
@@ -112,6 +128,9 @@ class Refusal(Protocol):
     @property
     def expected(self) -> str:
         """What was expected."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, and who and what the line is of, as JSON values."""
 
 
 class RefusedError(StateError):

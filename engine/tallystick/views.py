@@ -209,11 +209,15 @@ def error(found: TallystickError) -> View:
     if isinstance(found, RuleSetError):
         view["problems"] = [_problem(each) for each in found.problems]
     if isinstance(found, RecordError):
-        view |= {name: getattr(found, name) for name in ("code", "path", "value", "expected")}
+        view |= _told(found)
+        view["problems"] = [_told(each) for each in found.problems]
     if isinstance(found, RefusedError):
-        names = "line", "code", "path", "value", "expected"
-        view["refusals"] = [{n: getattr(each, n) for n in names} for each in found.refusals]
+        view["refusals"] = [each.to_dict() for each in found.refusals]
     return view
+
+
+def _told(found: RecordError) -> View:
+    return {name: getattr(found, name) for name in ("code", "path", "value", "expected")}
 
 
 def _problem(found: Diagnostic) -> View:

@@ -5,6 +5,7 @@ one step may read what an earlier one wrote. A command must end with status 0, o
 that its comment states (``# exit status 1``).
 """
 
+import json
 import os
 import re
 import shutil
@@ -105,13 +106,23 @@ def run_command(command: str, folder: Path) -> None:
 
 
 def test_every_command_and_every_program_of_the_readme_runs(checkout: Path) -> None:
+    """What they make is in a folder of its own, and the tour of a state ends in weights."""
     session: dict[str, object] = {}
+    before = {path.name for path in checkout.iterdir()}
     for language, text in blocks(README):
         if language == "python":
             exec(compile(text, "README.md", "exec"), session)  # noqa: S102  # as a reader types it
             continue
         for command in filter(is_run, commands(text)):
             run_command(command, checkout)
+    assert {path.name for path in checkout.iterdir()} - before == {"tour"}
+    command = f"{sys.executable} -m tallystick weights --state tour/subnet.db --json"
+    found = subprocess.run(command.split(), cwd=checkout, capture_output=True, check=True)
+    assert len(json.loads(found.stdout)["uids"]) > 3
+
+
+def test_git_ignores_what_the_readme_makes() -> None:
+    assert "tour/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_readme_shows_commands_and_a_program() -> None:

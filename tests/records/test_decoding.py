@@ -421,7 +421,10 @@ class Colour(enum.IntEnum):
         ("submission.risk_score", math.nan, "not-finite"),
         ("submission.risk_score", math.inf, "not-finite"),
         ("submission.risk_score", decimal.Decimal("0.5"), "wrong-type"),
-        ("submission.risk_score", np.float64(0.5), "wrong-type"),
+        ("submission.risk_score", np.float64(math.nan), "not-finite"),
+        ("submission.risk_score", np.longdouble(0.5), "wrong-type"),
+        ("submission.risk_score", np.array(0.5), "wrong-type"),
+        ("checks.probe_verified", np.True_, "wrong-type"),
         ("submission.risk_score", True, "wrong-type"),
         ("submission.risk_score", 10**400, "not-finite"),
         pytest.param("submission.risk_score", 10**5000, "not-finite", id="5001 digits"),
@@ -511,3 +514,32 @@ def test_long_lines_full_of_errors_are_rejected_soon(spoilt: dict) -> None:
     # every error of such a line would take the validator up to half a minute
     found = reject(json.dumps(VALID | spoilt, separators=(",", ":")).encode())
     assert found.code in ("too-many", "unknown-field", "missing-field", "wrong-type")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "plain"),
+    [
+        ("submission.risk_score", np.float64(0.1), 0.1),
+        ("submission.risk_score", np.float32(0.1), float(np.float32(0.1))),
+        ("submission.risk_score", np.float16(0.5), 0.5),
+        ("submission.risk_score", np.int8(1), 1),
+        ("submission.latency_ms", np.int64(1234), 1234),
+        ("submission.latency_ms", np.uint16(1234), 1234),
+        ("submission.latency_ms", np.float64(1234.0), 1234.0),
+        ("miner.uid", np.uint64(7), 7),
+        ("submission.latency_ms", np.int64(-1), -1),
+        ("submission.latency_ms", np.float64(0.5), 0.5),
+    ],
+)
+def test_numbers_of_numpy_are_numbers(path: str, value: object, plain: object) -> None:
+    """What is made of a record, or said of it, is the same."""
+    found = []
+    for each in (value, plain):
+        record = copy.deepcopy(VALID)
+        *outer, last = path.split(".")
+        target = record
+        for name in outer:
+            target = target[name]
+        target[last] = each
+        found.append(DECODER.convert(record, 4))
+    assert found[0] == found[1]

@@ -16,7 +16,7 @@ from tallystick.io.streams import STANDARD
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tallystick.plugins.skill_type import SkillType
 
@@ -50,6 +50,12 @@ def records() -> None:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Where the records go; - is the standard output.",
 )
+@click.option(
+    "--miner-list",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the miners too, as tallystick miner sync takes them.",
+)
 @as_json
 def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     seed: int,
@@ -60,6 +66,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     epochs: int,
     rounds: int,
     output: Path,
+    miner_list: Path | None,
     as_json: bool,
 ) -> None:
     """Make up the records of a network: COUNT lines of about 1.1 kB, the same for the same options.
@@ -79,6 +86,8 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         epochs=epochs,
         rounds=rounds,
     )
+    if miner_list is not None:
+        _write([history.network.to_csv()], miner_list)
     blocks = _blocks(history.lines(count))
     if output == STANDARD:
         _print(blocks)
@@ -112,7 +121,7 @@ def _print(blocks: Iterator[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _write(blocks: Iterator[bytes], output: Path) -> tuple[int, str]:
+def _write(blocks: Iterable[bytes], output: Path) -> tuple[int, str]:
     """Write a file, whole or not at all; its size and its digest."""
     from tallystick.canonical import PREFIX  # noqa: PLC0415  # heavy
     from tallystick.io.atomic import atomic_files  # noqa: PLC0415  # as above

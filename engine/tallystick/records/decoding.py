@@ -19,10 +19,11 @@ import msgspec
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.strict_json import check, parse, whole
+from tallystick.records.strict_json import parse, plain, whole
 from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
 
 if TYPE_CHECKING:
@@ -153,23 +154,23 @@ class Decoder:
         try:
             return self._validated(_parsed(line))
         except RecordError as error:
-            return Reject.of(error, number)
+            return Reject.of(error, number, identity_of(line))
 
     def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
         """What one Python object holds, validated as the line that it would be.
 
         Args:
-            record: a ``dict`` of JSON values as in ``values``; anything else is rejected.
+            record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
             number: the record's number, from 1, for the reject.
         """
         try:
-            check(record)
+            record = plain(record)
             try:
                 return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
             except _REFUSALS:
                 return self._validated(record)
         except RecordError as error:
-            return Reject.of(error, number)
+            return Reject.of(error, number, identity_of(record))
 
     def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):

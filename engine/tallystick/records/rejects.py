@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -42,6 +42,34 @@ CODES: Mapping[str, str] = MappingProxyType(
 """Every code that the engine gives, and what it means; requirements of plugins add their own."""
 
 
+MOST_PROBLEMS = 10
+"""How many problems of one record are told at most."""
+
+
+@attrs.frozen
+class Problem:
+    """One thing that is wrong with a record; the attributes are those of a reject."""
+
+    code: str
+    path: str
+    value: str
+    expected: str
+
+
+@attrs.frozen
+class Identity:
+    """Who and what a record is of, as far as that can be read."""
+
+    task_id: str | None = None
+    miner_uid: int | None = None
+    miner_hotkey: str | None = None
+    validator: str | None = None
+
+
+UNKNOWN = Identity()
+"""Of a record that cannot be read."""
+
+
 @attrs.frozen
 class Reject:
     """One record that is not scored, and why.
@@ -52,6 +80,10 @@ class Reject:
         path: where, such as ``submission.findings[2].tool``; empty for the record as a whole.
         value: what was found: JSON text, cut to 80 characters, or ``nothing``.
         expected: what was expected, as a fragment such as ``a number from 0 to 1``.
+        task_id, miner_uid, miner_hotkey, validator: of the record, each None if it has none that
+            can be read.
+        problems: the first of everything that is wrong, ``MOST_PROBLEMS`` at most; the first of
+            them is this one.
     """
 
     line: int
@@ -59,17 +91,34 @@ class Reject:
     path: str
     value: str
     expected: str
+    task_id: str | None = None
+    miner_uid: int | None = None
+    miner_hotkey: str | None = None
+    validator: str | None = None
+    problems: tuple[Problem, ...] = attrs.field()
+
+    @problems.default
+    def _only_this(self) -> tuple[Problem, ...]:
+        return (Problem(self.code, self.path, self.value, self.expected),)
 
     @classmethod
-    def of(cls, error: RecordError, line: int) -> Reject:
+    def of(cls, error: RecordError, line: int, who: Identity = UNKNOWN) -> Reject:
         """The reject of a record that raised."""
-        return cls(line, error.code, error.path, error.value, error.expected)
+        found = error.problems[:MOST_PROBLEMS]
+        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in found)
+        told = error.code, error.path, error.value, error.expected
+        return cls(line, *told, **attrs.asdict(who), problems=problems)
 
     def to_error(self) -> RecordError:
         """The error of a record that is scored alone."""
-        return RecordError(self.code, self.path, self.value, self.expected)
+        first, *others = (RecordError(p.code, p.path, p.value, p.expected) for p in self.problems)
+        return RecordError(first.code, first.path, first.value, first.expected, others)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reject as JSON values."""
+        return attrs.asdict(self)
 
     def to_json(self) -> bytes:
         """One line of the rejects file: a JSON object in UTF-8, keys in order, no line end."""
-        text = json.dumps(attrs.asdict(self), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
         return text.encode()

@@ -1,14 +1,15 @@
 """JSON values in Python: read strictly from a line, or checked if a program made them.
 
 A value is a ``dict`` with text keys, a ``list``, ``str``, ``int``, ``float``, ``bool`` or ``None``,
-of exactly these classes. Of duplicate keys the last wins. Numbers are finite doubles or whole
-numbers in the range of doubles.
+of exactly these classes; a number of NumPy counts as what it is. Of duplicate keys the last wins.
+Numbers are finite doubles or whole numbers in the range of doubles.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _TOO_DEEP = f"lists and objects nested at most {MAX_DEPTH} deep"
 _MOST_DIGITS = 400
+_DOUBLE = 8
+"""Bytes of a double."""
 
 Path = tuple[str | int, ...]
 
@@ -61,6 +64,40 @@ def check(value: object, path: Path = ()) -> None:
         expected = "a JSON value: dict, list, str, int, float, bool or None"
         raise RecordError("wrong-type", path_text(path), shown(_named(value)), expected)
     checker(value, path)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """A JSON value that a program made, with numbers of NumPy as those of Python.
+
+    Raises:
+        RecordError: as `check`.
+    """
+    try:
+        check(value)
+    except RecordError:
+        found = without_numpy(value)
+        check(found)
+        return found
+    return value
+
+
+def without_numpy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
+    """The same value, where whole numbers and doubles of NumPy are Python's.
+
+    What is nested too deeply is left as it is, and so is a float that no double is.
+    """
+    numpy = sys.modules.get("numpy")
+    # without NumPy nothing can be of it
+    if numpy is None or depth > MAX_DEPTH:
+        return value
+    if type(value) is dict:
+        return {key: without_numpy(item, depth + 1) for key, item in value.items()}
+    if type(value) is list:
+        return [without_numpy(item, depth + 1) for item in value]
+    if isinstance(value, numpy.integer):
+        return int(value)
+    is_double = isinstance(value, numpy.floating) and value.dtype.itemsize <= _DOUBLE
+    return float(value) if is_double else value
 
 
 def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value

@@ -7,6 +7,7 @@ matter.
 from __future__ import annotations
 
 import difflib
+import heapq
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ import jsonschema_rs
 from tallystick.errors import RecordError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.records.messages import NOTHING, expectation, path_text, shown
+from tallystick.records.rejects import MOST_PROBLEMS
 from tallystick.records.schema import Schema
 
 _CODES = {
@@ -59,14 +61,19 @@ class RecordValidator:
         """Accept a record, a JSON value as in ``values``, or say what is wrong with it.
 
         Raises:
-            RecordError: the schema refuses the record. Of all errors it is the first by path; of a
-                record with more than a thousand values, the first that the validator meets.
+            RecordError: the schema refuses the record. Of all errors it is the first by path, with
+                the next ones as its others; of a record with more than a thousand values, the first
+                that the validator meets.
         """
         if self._validator.is_valid(record):
             return
         errors = self._errors(record)
         complaints = (c for error in errors for c in self._read(error, record))
-        raise min(complaints, key=_Complaint.order).as_error()
+        found = heapq.nsmallest(MOST_PROBLEMS, complaints, key=_Complaint.order)
+        # several words of a schema can refuse one value alike
+        problems = {(e.path, e.code): e for e in (each.as_error() for each in reversed(found))}
+        first, *others = list(problems.values())[::-1]
+        raise RecordError(first.code, first.path, first.value, first.expected, others)
 
     def _errors(self, record: Mapping[str, Any]) -> Iterable[Any]:
         if next(itertools.islice(_values(record), _MANY_VALUES, None), _MISSING) is _MISSING:

@@ -9,6 +9,7 @@ from typing import Any
 from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
 from tallystick.records.messages import NOTHING, shown
+from tallystick.records.strict_json import without_numpy
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.bound import BoundType
 
@@ -19,9 +20,8 @@ def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> N
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
-    for requirement, compiled in bound.requirements:
-        if not compiled.holds(facts):
-            raise unmet(requirement, record)
+    found = (r for r, compiled in bound.requirements if not compiled.holds(facts))
+    _refuse([unmet(requirement, record) for requirement in found])
 
 
 def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
@@ -30,9 +30,20 @@ def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: 
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
-    for task in bound.task_requirements:
-        if not task.compiled.holds(task.facts_of(missed)):
-            raise unmet(task.requirement, record)
+    tasks = (t for t in bound.task_requirements if not t.compiled.holds(t.facts_of(missed)))
+    _refuse([unmet(task.requirement, record) for task in tasks])
+
+
+def _refuse(found: list[RecordError]) -> None:
+    """Raise the first of some errors, with the others."""
+    if found:
+        raise joined(found)
+
+
+def joined(found: Sequence[RecordError]) -> RecordError:
+    """The first of some errors of one record, with the others."""
+    first, *others = found
+    return RecordError(first.code, first.path, first.value, first.expected, others)
 
 
 def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
@@ -48,4 +59,4 @@ def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapp
         if not isinstance(value, Mapping) or name not in value:
             return NOTHING
         value = value[name]
-    return shown(value)
+    return shown(without_numpy(value))

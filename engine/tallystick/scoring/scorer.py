@@ -14,7 +14,8 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.decoding import MissedDeadline
-from tallystick.records.rejects import Reject
+from tallystick.records.identity import identity_of
+from tallystick.records.rejects import Identity, Reject
 from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
@@ -133,7 +134,7 @@ class Scorer(BoundRules):
             try:
                 yield self.score(record, line=number)
             except RecordError as error:
-                yield Reject.of(error, number)
+                yield Reject.of(error, number, _identity(record))
 
     def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
         """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
@@ -319,6 +320,12 @@ class Scorer(BoundRules):
         return attrs.evolve(
             snapshot, thresholds={name: thresholds_of(self._bound(name), t) for name, t in given}
         )
+
+
+def _identity(record: RecordLike) -> Identity:
+    """Who a record is of that cannot be scored."""
+    line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
+    return identity_of(line)
 
 
 def _result(

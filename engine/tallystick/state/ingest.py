@@ -104,11 +104,12 @@ class Rounds:
         if not event.is_record:
             return None
         if self.only is not None and event.round != self.only:
-            return Reject(line, "other-round", "round", str(event.round), f"the round {self.only}")
+            wanted = f"the round {self.only}"
+            return _reject(line, event, "other-round", "round", str(event.round), wanted)
         pinned = self.epochs.setdefault(event.round, event.epoch)
         if event.epoch != pinned:
             wanted = f"the epoch {pinned}, as the records of the round {event.round} before it"
-            return Reject(line, "other-epoch", "epoch", str(event.epoch), wanted)
+            return _reject(line, event, "other-epoch", "epoch", str(event.epoch), wanted)
         return None
 
 
@@ -198,22 +199,35 @@ def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Re
     path = "miner.hotkey" if event.is_record else "hotkey"
     if miner is None:
         wanted = "a registered miner: register it with tallystick miner register"
-        return Reject(line, "unknown-miner", path, shown(event.hotkey), wanted)
+        return _reject(line, event, "unknown-miner", path, shown(event.hotkey), wanted)
     if not has_declared(miner, event.skill_type):
         wanted = f"one that {event.hotkey} declared: {', '.join(miner.types)}"
-        return Reject(line, "undeclared-type", "skill_type", shown(event.skill_type), wanted)
+        return _reject(
+            line, event, "undeclared-type", "skill_type", shown(event.skill_type), wanted
+        )
     if rules.rule_set.epochs is not None and event.epoch > state.epoch:
         wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
-        return Reject(line, "future-epoch", "epoch", str(event.epoch), wanted)
+        return _reject(line, event, "future-epoch", "epoch", str(event.epoch), wanted)
     return None
+
+
+def _reject(line: int, event: StateEvent, *told: str) -> Reject:
+    """Why an event is refused: code, path, value, and what was expected."""
+    return Reject(
+        line,
+        *told,
+        task_id=event.task_id,
+        miner_hotkey=event.hotkey,
+        validator=event.validator,
+    )
 
 
 def _conflict(line: int, event: StateEvent) -> Reject:
     if event.is_record:
         wanted = f"the record of {event.validator} that is known, or a new task"
-        return Reject(line, "conflict", "task_id", shown(event.task_id), wanted)
+        return _reject(line, event, "conflict", "task_id", shown(event.task_id), wanted)
     wanted = f"the event of {event.validator} that is known, or a new id"
-    return Reject(line, "conflict", "id", shown(event.id), wanted)
+    return _reject(line, event, "conflict", "id", shown(event.id), wanted)
 
 
 @attrs.frozen

@@ -76,6 +76,14 @@ class Network:
     miners: Mapping[str, tuple[Miner, ...]]
     validators: tuple[str, ...]
 
+    def to_csv(self) -> bytes:
+        """The miners and their slots, as ``tallystick miner sync`` takes them."""
+        found = {miner.uid: miner for miners in self.miners.values() for miner in miners}
+        rows = (
+            f"{m.uid},{m.hotkey},{' '.join(sorted(m.skills))}" for _, m in sorted(found.items())
+        )
+        return "".join(f"{row}\n" for row in ("uid,hotkey,types", *rows)).encode()
+
 
 def network_of(seed: int, types: Sequence[str], miners: int, validators: int) -> Network:
     """The network of a seed; a miner is the same however many others there are."""

@@ -7,6 +7,7 @@ set reads. What a selection requires of records is checked here.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,10 +21,11 @@ from tallystick.formula.facts import count, integer
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
-from tallystick.records.rejects import Reject
+from tallystick.records.identity import identity_of
+from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, Selection
-from tallystick.scoring.requirements import unmet
+from tallystick.scoring.requirements import joined, unmet
 
 _NUMBERS = {
     "round": integer("round"),
@@ -109,12 +111,17 @@ def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[R
                 mine = taken[record.skill_type]
                 mine.values += mine.packed_of(record)
         except RecordError as error:
-            rejects.append(Reject.of(error, number))
+            rejects.append(Reject.of(error, number, _identity(record)))
             continue
         mine.record.append(number)
         if record.events:
             mine.events += record.events
     return rejects
+
+
+def _identity(record: Any) -> Identity:  # noqa: ANN401  # a decoded record
+    miner = record.miner
+    return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
 
 
 class _Plan:
@@ -177,13 +184,16 @@ class _Taken:
         """The records that meet what the selection requires, and the others."""
         rows, rejects = self._rows(), list[Reject]()
         valid, columns = np.ones(len(rows), np.bool_), list(rows.facts.values())
+        unmet_by_line = defaultdict[int, list[RecordError]](list)
         for each in self.plan.selection.requirements:
             broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
             if not each.of_task:
                 broken &= rows.answered
-            for line in rows.record[valid & broken].tolist():
-                rejects.append(Reject.of(unmet(each.requirement, items[line - first]), line))
+            for line in rows.record[broken].tolist():
+                unmet_by_line[line].append(unmet(each.requirement, items[line - first]))
             valid &= ~broken
+        for line, errors in unmet_by_line.items():
+            rejects.append(Reject.of(joined(errors), line, identity_of(items[line - first])))
         return rows.select(valid), rejects
 
     def _rows(self) -> FactRows:

@@ -6,6 +6,7 @@ its skill types is checked here then, and a reject shows the value that the fact
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
@@ -26,7 +27,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoded, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
-from tallystick.records.rejects import Reject
+from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.batch import ResultBatch, ResultPart
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
@@ -37,6 +38,7 @@ from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import Facts
+from tallystick.scoring.requirements import joined
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
 Places = npt.NDArray[np.intp]
@@ -46,7 +48,7 @@ _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
 """What results show of who a record is, beside its type and line."""
-CODED = ("miner_hotkey", "role")
+CODED = ("miner_hotkey", "role", "validator")
 """Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
@@ -88,7 +90,9 @@ class Scoring:
     @cached_property
     def _request(self) -> FactsRequest:
         rules = self.rules
-        return FactsRequest(catalog_of(rules.registry), wanted_by(rules), FIELDS, CODED)
+        return FactsRequest(
+            catalog_of(rules.registry), wanted_by(rules), (*FIELDS, "validator"), CODED
+        )
 
 
 def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
@@ -136,12 +140,26 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
     """Which rows meet what the rule set requires beyond their type, and why others do not."""
     bound = rules.types[rows.skill_type]
-    valid, rejects = np.ones(len(rows), np.bool_), list[Reject]()
+    valid, errors = np.ones(len(rows), np.bool_), defaultdict[int, list[RecordError]](list)
     for broken, reason in _checks(bound, rows, rules.registry):
-        for row in np.flatnonzero(valid & broken).tolist():
-            rejects.append(Reject.of(reason(row), int(rows.record[row])))
+        for row in np.flatnonzero(broken).tolist():
+            errors[row].append(reason(row))
         valid &= ~broken
-    return valid, rejects
+    return valid, [
+        Reject.of(joined(found), int(rows.record[row]), _identity(rows, row))
+        for row, found in errors.items()
+    ]
+
+
+def _identity(rows: FactRows, row: int) -> Identity:
+    """Who a row is of, as far as that was read."""
+    task_id = rows.task_id[row].as_py()
+    return Identity(
+        task_id,
+        None if task_id is None else int(rows.miner_uid[row]),
+        rows.miner_hotkey[row].as_py(),
+        rows.validator[row].as_py(),
+    )
 
 
 class _Reason(Protocol):
@@ -189,8 +207,9 @@ def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
 
 def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Reject]:
     names, value = "one of " + ", ".join(sorted(types)), shown(rows.skill_type)
-    lines = rows.record.tolist()
-    return [Reject(n, "unknown-skill-type", "skill_type", value, names) for n in lines]
+    error = RecordError("unknown-skill-type", "skill_type", value, names)
+    lines = enumerate(rows.record.tolist())
+    return [Reject.of(error, line, _identity(rows, row)) for row, line in lines]
 
 
 @attrs.frozen(eq=False)
