@@ -21,13 +21,13 @@ import attrs
 import msgspec
 
 from tallystick.canonical import PREFIX, canonical_bytes
-from tallystick.errors import RefusedError
+from tallystick.errors import RecordError, RefusedError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Source
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
 from tallystick.records.messages import shown
-from tallystick.records.rejects import Reject
+from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
@@ -211,15 +211,12 @@ def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Re
     return None
 
 
-def _reject(line: int, event: StateEvent, *told: str) -> Reject:
-    """Why an event is refused: code, path, value, and what was expected."""
-    return Reject(
-        line,
-        *told,
-        task_id=event.task_id,
-        miner_hotkey=event.hotkey,
-        validator=event.validator,
-    )
+def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
+    line: int, event: StateEvent, code: str, path: str, value: str, expected: str
+) -> Reject:
+    """Why an event is refused, and whose it is."""
+    who = Identity(event.task_id, None, event.hotkey, event.validator)
+    return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
 def _conflict(line: int, event: StateEvent) -> Reject:

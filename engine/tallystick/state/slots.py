@@ -28,8 +28,9 @@ from tallystick.state.rules import StateRules
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
+_DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
-    {"duplicate-miner": "another line of the list has the same hotkey or the same uid"}
+    {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}
 )
 """What is wrong with a line of a list besides the codes of records."""
 
@@ -108,11 +109,11 @@ def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int,
     before = hotkeys.setdefault(slot.hotkey, line)
     if before != line:
         expected = f"one slot for each hotkey: line {before} has it too"
-        raise RecordError("duplicate-miner", "hotkey", shown(slot.hotkey), expected)
+        raise RecordError(_DUPLICATE, "hotkey", shown(slot.hotkey), expected)
     before = uids.setdefault(slot.uid, line)
     if before != line:
         expected = f"one hotkey for each slot: line {before} has it too"
-        raise RecordError("duplicate-miner", "uid", str(slot.uid), expected)
+        raise RecordError(_DUPLICATE, "uid", str(slot.uid), expected)
 
 
 @cache
