@@ -21,7 +21,7 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
-from tallystick.scoring import compiled, planner, scorer
+from tallystick.scoring import compiled, explanation, planner
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts import extraction
 from tallystick.scoring.value import FormulaValue
@@ -171,19 +171,19 @@ def test_an_explanation_that_fails_is_told(subject: Subject, monkeypatch: Patch)
     def fail(*_given: object) -> None:
         raise FormulaError("planted")
 
-    monkeypatch.setattr(scorer, "explain", fail)
+    monkeypatch.setattr(explanation, "explain", fail)
     (found,) = backend_equivalence.check(subject)
     assert found.code == "text-unreadable"
     assert found.message == "found FormulaError: planted, expected an explanation"
 
 
 def test_an_explanation_of_another_result_is_told(subject: Subject, monkeypatch: Patch) -> None:
-    explain = scorer.explain
+    explain = explanation.explain
 
     def other(*given: Any) -> Explanation:  # noqa: ANN401  # passed on as they are
         found = explain(*given)
         return attrs.evolve(found, result=attrs.evolve(found.result, task_id="another"))
 
-    monkeypatch.setattr(scorer, "explain", other)
+    monkeypatch.setattr(explanation, "explain", other)
     (found,) = backend_equivalence.check(subject)
     assert found.message == "found another result in the explanation, expected that of the record"

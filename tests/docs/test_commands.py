@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
+from manual.options import OF_EVERY_COMMAND
 from manual.page import Page, pages
 
 from tallystick.cli.main import LazyGroup
@@ -26,7 +27,7 @@ def _commands(
 _COMMANDS = dict(_commands(LazyGroup(name="tallystick")))
 
 
-_OF_EVERY_COMMAND = (["--json"], ["-v", "--verbose"], ["--log-json"])
+_OF_EVERY_COMMAND = [list(names) for names in OF_EVERY_COMMAND]
 
 
 def _text_about(command: str) -> str:

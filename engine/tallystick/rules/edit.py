@@ -265,7 +265,7 @@ def _keys(path: str) -> KeyPath:
 
 
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
-    known = [dotted(each) for each in _paths(data, ())]
+    known = [name for each in _paths(data, ()) if (name := dotted(each)) != path]
     weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
     known += [f"axes.{axis}.weight" for axis in sorted(weighed)]
     return TallystickError(
