@@ -21,8 +21,8 @@ PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --unchanged-sources $(PYTES
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo smoke test test-slow test-busy test-lowest lint types docs wheel test-wheel bench \
-	clean
+.PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs wheel test-wheel \
+	bench clean
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -76,6 +76,10 @@ test-wheel: wheel ## Run the tests against the built wheel.
 	cd $(WHEEL_VENV) && bin/python -c 'import sys, tallystick, tallystick_skills, tallystick_workflow; \
 		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_skills, tallystick_workflow))'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
+
+# Chromium itself comes from the distribution: `apt-get install chromium`.
+browser: ## Install axe-core into build/browser, for the tests of pages in Chromium.
+	npm install --prefix build/browser --no-save --no-audit --no-fund --loglevel=error axe-core@4.14.1
 
 docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 
+import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.governance.backtest.bootstrap import Bootstrap, Interval, Uncertainty
+from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
     Change,
@@ -17,9 +20,13 @@ from tallystick.governance.backtest.comparison_model import (
     Identity,
     Miner,
     Outcome,
+    Period,
     StateOutcome,
     TypeOutcome,
 )
+from tallystick.governance.backtest.proposal import Proposal
+from tallystick.governance.diff.change import Change as RuleChange
+from tallystick.governance.diff.change import FormulaChange
 
 NANO = 10**9
 TIERS = ("low", "middle", "high", "top")
@@ -35,7 +42,9 @@ def miners(many: int, chance: random.Random) -> tuple[Miner, ...]:
 
 
 def identity(position: int, *, swept: bool) -> Identity:
-    changes = (Change("axes.policy.weight", f"0.{position:02d}"),) if swept and position else ()
+    changes = (
+        (Change("axes.policy.weight", f"0.{position:03d}", "0.5"),) if swept and position else ()
+    )
     label = f"[{changes[0].path}={changes[0].value}]" if changes else ""
     name = f"rules@1.0.{0 if swept else position}"
     return Identity(name + label, name, f"sha256:{position:064x}", changes)
@@ -119,12 +128,59 @@ def outcome(
             for name in names
         }
         replay = state(position, types, who, chance) if replayed else None
-        found.append(CandidateOutcome(identity(position, swept=swept), types, replay))
+        given = identity(position, swept=swept)
+        found.append(CandidateOutcome(given, types, replay, proposal(given)))
     whole = {name: sum(counts) for name, counts in records.items()}
     history = History(
-        "year.parquet", f"sha256:{'ab' * 32}", sum(whole.values()) + 4, whole, {"bad": 4}
+        "year.parquet",
+        f"sha256:{'ab' * 32}",
+        sum(whole.values()) + 4,
+        whole,
+        {"bad": 4},
+        Period(tuple(epoch << 31 | 30 * epoch + n for epoch in range(3, 15) for n in range(30))),
     )
-    return Outcome(history, who, tuple(found))
+    return Outcome(history, who, tuple(found), {"plain": "made-up 2.1"})
+
+
+def proposal(found: Identity) -> Proposal:
+    """What a candidate changes of the baseline, and why; the baseline changes nothing."""
+    if found.changes:
+        changes = [RuleChange(each.path, "changed", "0.5", each.value) for each in found.changes]
+        return Proposal("Made-up rules", "made-up.txt", tuple(changes))
+    if found.name == "rules@1.0.0":
+        return Proposal("Made-up rules", "made-up.txt")
+    return Proposal(
+        f"Pays care more & {NASTY}",
+        "made-up.txt",
+        (
+            RuleChange("axes.care.slope", "added", None, "0.4"),
+            RuleChange("axes.policy.weight", "changed", "0.5", "0.25"),
+            RuleChange("tiers.levels[top].note", "removed", NASTY, None),
+        ),
+        (FormulaChange("made-up/care@2", "added", (), ("care = 1 − slope · risk",)),),
+    )
+
+
+def uncertain(found: CandidateComparison, seed: int = 1) -> CandidateComparison:
+    """A comparison with intervals around what it says."""
+    chance = random.Random(seed)
+
+    def around(value: int, most: int) -> Interval:
+        return Interval(value - chance.randrange(most), value + chance.randrange(most))
+
+    moved = found.overall.moved or 0
+    known = Uncertainty(
+        Bootstrap(),
+        360,
+        256,
+        around(moved, moved // 2 + 1),
+        around(found.flips, found.flips // 3 + 1),
+        {
+            each.miner.hotkey: around(each.share_change, NANO // 50)
+            for each in found.overall.changes()
+        },
+    )
+    return attrs.evolve(found, uncertainty=known)
 
 
 def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:

@@ -1,14 +1,18 @@
 """The page for people: it is one file, it acts on nothing, and it says what the numbers say."""
 
+import hashlib
 import re
 import sys
 import xml.etree.ElementTree as ET
-from base64 import b64decode
+from base64 import b64decode, b64encode
+from html import unescape
 from html.parser import HTMLParser
+from importlib.metadata import version
+from pathlib import Path
 
 import attrs
 import pytest
-from governance.backtest.made_up import NANO, NASTY, PLAIN, TYPES, flips, outcome
+from governance.backtest.made_up import NANO, NASTY, PLAIN, TYPES, flips, outcome, uncertain
 from jinja2 import UndefinedError
 
 from tallystick.governance.backtest import plots, render, wording
@@ -16,13 +20,16 @@ from tallystick.governance.backtest.comparison import CandidateComparison, Dista
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.render import Page, environment, report
 from tallystick.governance.backtest.selection import Selection
+from tallystick.governance.backtest.terms import TERMS
 from tallystick.io.text import short
+from tallystick.numbers.text import decimal, percent, points
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
 MISSING = (
     "This report has no plots, because the extra “report” is not installed. "
     "To get them: pip install 'tallystick[report]', and run the back-test again."
 )
+TEMPLATES = Path(render.__file__).parent / "templates"
 COMMAND = "tallystick backtest 'a & b.parquet' --rules rules@1.0.0 -o DIR"
 
 
@@ -34,6 +41,7 @@ class Reader(HTMLParser):
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.text = ""
+        self.script = ""
         self.feed(html)
         assert self.open == []
 
@@ -46,7 +54,10 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self.open and self.open[-1] == "script":
+            self.script += data
+        else:
+            self.text += data
 
     def every(self, tag: str) -> list[dict[str, str | None]]:
         return [values for name, values in self.elements if name == tag]
@@ -73,11 +84,17 @@ def drawn() -> str:
     return page(outcome(many=30, replayed=True)).html
 
 
-def test_a_page_asks_for_nothing_and_runs_nothing(drawn: str) -> None:
+def test_a_page_asks_for_nothing_and_runs_no_script_but_its_own(drawn: str) -> None:
     read = Reader(drawn)
     tags = {tag for tag, _ in read.elements}
-    assert not tags & {"script", "iframe", "object", "link", "form", "svg", "base"}
-    assert {"http-equiv": "Content-Security-Policy", "content": POLICY} in read.every("meta")
+    assert not tags & {"iframe", "object", "link", "form", "svg", "base"}
+    assert read.every("script") == [{}]
+    digest = b64encode(hashlib.sha256(read.script.encode()).digest()).decode()
+    policy = {"http-equiv": "Content-Security-Policy", "content": POLICY.format(digest)}
+    assert policy in read.every("meta")
+    # the digest that the policy names is that of the file, which is the same on every page
+    assert read.script == (TEMPLATES / "script.js").read_text()
+    assert not re.search(r"fetch|XMLHttp|import\(|innerHTML|eval|Function|location", read.script)
     for tag, values in read.elements:
         assert not any(name.startswith("on") for name in values), tag
         for address in (values.get("src"), values.get("href")):
@@ -89,7 +106,7 @@ def test_a_page_asks_for_nothing_and_runs_nothing(drawn: str) -> None:
 
 def test_pictures_are_svg_with_words_for_who_cannot_see_them(drawn: str) -> None:
     pictures = Reader(drawn).every("img")
-    assert len(pictures) == 3
+    assert len(pictures) == 2
     for each in pictures:
         assert each["alt"]
         root = ET.fromstring(b64decode((each["src"] or "").partition(",")[2]))  # noqa: S314  # ours
@@ -123,7 +140,7 @@ def test_a_stranger_s_text_shows_and_never_acts() -> None:
 def test_a_hostile_hotkey_does_not_break_a_picture() -> None:
     # with five miners the hostile one is among the largest
     found = compared(outcome(many=5))[0].overall
-    root = ET.fromstring(plots.largest(found).svg)  # noqa: S314  # ours
+    root = ET.fromstring(plots.change(found, None).svg)  # noqa: S314  # ours
     texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
     assert any(text and short(NASTY) in text for text in texts)
 
@@ -137,6 +154,79 @@ def test_without_the_extra_the_page_says_how_to_get_plots_and_has_the_tables() -
     assert not read.every("img")
     for name in TYPES:
         assert f"{name}: from the tier of the row to that of the column" in read.text
+
+
+def test_the_page_begins_with_what_is_proposed_and_why(drawn: str) -> None:
+    found = outcome(many=30, replayed=True)
+    text = " ".join(Reader(drawn).text.split())
+    said = found.candidates[1].proposal
+    parts = [
+        "What rules@1.0.1 would have changed",
+        said.summary,
+        said.source,
+        *(each.path for each in said.changes),
+        "made-up/care@2, added",
+        "+ care = 1 − slope · risk",
+        "360 rounds, 90 to 449, of 12 epochs, 3 to 14",
+        f"tallystick {version('tallystick')}",
+        "plain (made-up 2.1)",
+        "In short",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_the_baseline_has_a_row_of_its_own(drawn: str) -> None:
+    overall = compared(outcome(many=30, replayed=True))[0].overall
+    rows = re.findall(r'<tr class="base">(.*?)</tr>', drawn, re.DOTALL)
+    assert len(rows) == 1
+    text = Reader(rows[0]).text.split("\n")
+    assert text[0] == "rules@1.0.0, the baseline"
+    assert text[1] == decimal(overall.total_before, 1)
+    assert decimal(overall.concentration_before.gini) in text
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+@pytest.mark.usefixtures("undrawn")
+def test_each_term_is_explained_once(candidates: int) -> None:
+    found = outcome(candidates=candidates, many=12)
+    shown = Selection.of([uncertain(each) for each in compared(found)], "share-moved")
+    html = report(found, shown, COMMAND).html
+    explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", html)
+    names = [name for name, meaning in explained if TERMS.get(unescape(name)) == unescape(meaning)]
+    assert sorted(names) == sorted(TERMS)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_intervals_stand_beside_what_they_are_of() -> None:
+    found = outcome(many=12)
+    each = uncertain(compared(found)[0])
+    known = each.uncertainty
+    assert known is not None
+    text = Reader(report(found, Selection.of([each], "share-moved"), COMMAND).html).text
+    assert f"{percent(known.moved.low)} to {percent(known.moved.high)}" in text
+    assert f"{known.flips.low} to {known.flips.high}" in text
+    for interval in known.shares.values():
+        assert f"{points(interval.low)} to {points(interval.high)}" in text
+    assert "999 draws of 360 rounds in 256 stretches; seed “tallystick”" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> None:
+    found = outcome(candidates=1000, many=24, swept=True)
+    every = compared(found)
+    shown = Selection.of(every, "gini")
+    html = report(found, shown, COMMAND).html
+    read = Reader(html)
+    order = sorted(every, key=lambda e: (e.overall.concentration_after.gini, e.position))
+    expected = [*order[:4], *order[-4:]]
+    headings = [v["id"] for v in read.every("h2") if (v.get("id") or "").startswith("candidate-")]
+    assert headings == [f"candidate-{each.position}" for each in expected]
+    assert "1 of 1,000 candidates: the lowest Gini is best." in read.text
+    assert "1,000 of 1,000 candidates" in read.text
+    for each in every:
+        assert f"axes.policy.weight = {each.identity.changes[0].value}" in read.text
+    assert len(html) < 2_000_000
 
 
 @pytest.mark.parametrize("name", ["altair", "vl_convert"])
@@ -202,11 +292,49 @@ def test_candidates_stand_beside_each_other_and_the_first_have_plots(
 ) -> None:
     found = outcome(candidates=candidates, many=6, swept=swept)
     read = Reader(page(found).html)
-    assert len(read.every("img")) == 1 + 3 * min(candidates, 12)
+    full = min(candidates, 8 if candidates > 12 else 12)
+    assert len(read.every("img")) == 4 + 2 * full
     links = {values["href"] for values in read.every("a")}
-    assert links == {f"#candidate-{n}" for n in range(1, candidates + 1)}
-    assert links == {f"#{v['id']}" for v in read.every("h2") if "id" in v}
-    assert ("axes.policy.weight = 0.13" in read.text) is swept
+    assert len(links) == full
+    assert links == {f"#{v['id']}" for v in read.every("h2") if (v["id"] or "").startswith("cand")}
+    assert ("axes.policy.weight = 0.013" in read.text) is swept
+
+
+def drawing(plot: plots.Plot) -> str:
+    """A picture without its colours for dark pages."""
+    return plot.svg.partition("</style>")[2]
+
+
+def test_the_baseline_is_marked_in_a_sweep_and_beside_candidates() -> None:
+    swept = compared(outcome(candidates=3, many=6, swept=True))
+    curves = plots.across(swept, ["a", "b", "c"])
+    assert [each.says.partition(";")[0] for each in curves] == [*plots.METRICS]
+    for each in curves:
+        assert drawing(each).count(f'fill="{plots.LOSS}"') == 1
+        assert "stroke-dasharray" in each.svg
+    given = compared(outcome(candidates=3, many=6))
+    for each in plots.across(given, ["a", "b", "c"]):
+        assert "the baseline" in each.svg
+        assert drawing(each).count(f'fill="{plots.SAME}"') == 1
+
+
+def test_changes_are_drawn_from_the_largest_gain_to_the_largest_loss() -> None:
+    found = compared(outcome(many=60))[0].overall
+    svg = plots.change(found, None).svg
+    changes = sorted(found.changes(), key=lambda e: (-e.share_change, e.miner.hotkey))
+    expected = [*changes[:12], *changes[-12:]]
+    labels = re.findall(r">(\d+\. [^<]*)</text>", svg)
+    assert [unescape(each) for each in labels] == [
+        f"{n}. {short(each.miner.hotkey)}" for n, each in enumerate(expected, 1)
+    ]
+
+
+def test_pictures_have_colours_for_dark_pages(drawn: str) -> None:
+    for each in Reader(drawn).every("img"):
+        svg = b64decode((each["src"] or "").partition(",")[2]).decode()
+        assert "@media (prefers-color-scheme: dark)" in svg
+        used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', svg))
+        assert used <= set(plots.DARK)
 
 
 @pytest.mark.slow

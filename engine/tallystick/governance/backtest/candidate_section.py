@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from tallystick.governance.backtest.bootstrap import Interval
 from tallystick.governance.backtest.comparison import EDGES, CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison, EpochState
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
 from tallystick.governance.backtest.wording import sentences
 from tallystick.numbers.text import decimal
+
+_DARKEST = 3
 
 
 @attrs.frozen
@@ -38,14 +41,20 @@ class CandidateSection:
 
     Attributes:
         comparison: the numbers.
+        label: what is different about it.
+        standing: its place among many candidates; empty among a few.
         rows: how many miners its table has at most.
+        alone: whether there is no other.
         drawn: whether it has plots.
-        folded: whether all but the words is folded away.
+        folded: whether plots and tables are folded away.
         changes: what becomes of each miner.
     """
 
     comparison: CandidateComparison
+    label: str
+    standing: str
     rows: int
+    alone: bool = attrs.field(kw_only=True)
     drawn: bool = attrs.field(kw_only=True)
     folded: bool = attrs.field(kw_only=True)
     changes: list[MinerChange] = attrs.field(init=False)
@@ -68,10 +77,20 @@ class CandidateSection:
             if each.tiers is not None and each.tiers.migration and each.tiers.compared
         }
 
+    def interval(self, change: MinerChange) -> Interval | None:
+        """Of the change of a miner's share; None when it is not known."""
+        known = self.comparison.uncertainty
+        return None if known is None else known.shares[change.miner.hotkey]
+
+    @staticmethod
+    def heat(number: int, row: Sequence[int]) -> int:
+        """How dark a cell is, from 0 to 3, by its part of the row."""
+        return -(-_DARKEST * number // (sum(row) or 1))
+
     @property
-    def edges(self) -> list[str]:
+    def edges(self) -> tuple[str, ...]:
         """The heads of the columns of flips at most so far from their threshold."""
-        return [f"within {decimal(edge, 6).rstrip('0')}" for edge in EDGES]
+        return tuple(f"within {decimal(edge, 6).rstrip('0')}" for edge in EDGES)
 
     @property
     def replayed(self) -> Iterator[ReplayedType]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -17,35 +17,59 @@ import altair as alt
 import attrs
 import vl_convert
 
+from tallystick.governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
 from tallystick.governance.backtest.comparison import CandidateComparison
-from tallystick.governance.backtest.comparison_model import Comparison
-from tallystick.governance.backtest.distribution import Distribution, MinerChange, published_share
+from tallystick.governance.backtest.distribution import (
+    Distribution,
+    MinerChange,
+    losers,
+    winners,
+)
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
-from tallystick.numbers.text import UNDEFINED, percent
 
-BEFORE, AFTER = "#9aa5b1", "#1f6feb"
-LARGEST = 20
-"""How many miners are drawn."""
+INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
+GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
+DARK = {
+    INK: "#e4e8ee",
+    SOFT: "#a3adba",
+    LINE: "#333b46",
+    GAIN: "#6ea8f0",
+    LOSS: "#f0985a",
+    SAME: "#6b7684",
+}
+"""The colour of each on a dark page."""
+LARGEST = 12
+"""How many gains, and how many losses, are drawn."""
+BESIDE = 24
+"""How many candidates stand beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
 """The classes of relative change, in per cent."""
-_WIDE = 36
-
-
-# the font of the browser may be wider than the one that the picture was laid out with
+_WIDE = 26
+_SIDES = alt.Scale(domain=["gain", "none", "loss"], range=[GAIN, SAME, LOSS])
+_KINDS = alt.Scale(domain=["candidate", "baseline"], range=[GAIN, SAME])
+_IN_TABLES = "The tables below have the numbers"
 _LOOK = {
-    "padding": {"left": 40, "right": 40, "top": 5, "bottom": 5},
-    "background": "white",
+    # as wide as a telephone, so that nothing is made smaller there
+    "width": 340,
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    # the font of the browser may be wider than the one that the picture was laid out with
+    "padding": {"left": 22, "right": 14, "top": 5, "bottom": 5},
+    "background": None,
     "config": {
         "font": "Arial, Helvetica, sans-serif",
         "axis": {
             # labels come short: the drawer would cut one inside a character, and fail
             "labelLimit": 0,
             "labelFontSize": 11,
+            "labelColor": INK,
+            "titleColor": SOFT,
             "titleFontWeight": "normal",
             "titleFontSize": 12,
+            "gridColor": LINE,
+            "domainColor": SOFT,
+            "tickColor": SOFT,
         },
-        "axisY": {"titlePadding": 12},
         "view": {"stroke": None},
     },
 }
@@ -57,11 +81,13 @@ class Plot:
 
     Attributes:
         svg: the picture.
-        says: what it shows, for who cannot see it.
+        says: what it shows.
+        where: more about it, for who cannot see it.
     """
 
     svg: str = attrs.field(repr=False)
     says: str
+    where: str
 
     @property
     def address(self) -> str:
@@ -69,23 +95,31 @@ class Plot:
         return "data:image/svg+xml;base64," + b64encode(self.svg.encode()).decode()
 
 
-def largest(found: Distribution) -> Plot:
-    """The shares before and after of the largest miners."""
-    chosen = sorted(
-        found.changes(), key=lambda e: (-max(e.share_before, e.share_after), e.miner.hotkey)
-    )[:LARGEST]
+def change(found: Distribution, known: Uncertainty | None) -> Plot:
+    """The changes of the shares that change most, from the largest gain to the largest loss."""
+    changes = found.changes()
+    chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
     rows = [
-        {"miner": _label(n, each), "share": share / NANO, "rule set": name}
+        {
+            "miner": _label(n, each),
+            "points": each.share_change * 100 / NANO,
+            "side": "gain" if each.share_change > 0 else "loss",
+            **(_ends(known.shares[each.miner.hotkey]) if known else {}),
+        }
         for n, each in enumerate(chosen, 1)
-        for name, share in (("baseline", each.share_before), ("candidate", each.share_after))
     ]
-    base = alt.Chart(_data(rows)).encode(
-        y=alt.Y("miner:N", sort=None, title=None), x=_share_axis("share of everything")
+    base = alt.Chart(_data(rows)).encode(y=alt.Y("miner:N", sort=None, title=None))
+    bars = base.mark_bar(height=9).encode(
+        x=alt.X("points:Q", title="change of the share, in points", axis=alt.Axis(tickCount=5)),
+        color=alt.Color("side:N", scale=_SIDES, legend=None),
     )
-    lines = base.mark_line(color=BEFORE).encode(detail="miner:N")
-    dots = base.mark_circle(size=70, opacity=1).encode(color=_sides())
+    said = f"The {len(chosen)} shares that change most"
+    if not known:
+        return _plot(bars.properties(height=alt.Step(15)), said)
+    whiskers = base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q")
     return _plot(
-        (lines + dots).properties(width=520), f"Shares of the {len(chosen)} largest miners"
+        (bars + whiskers).properties(height=alt.Step(15)),
+        f"{said}, with intervals of {PERCENT}\u00a0%",
     )
 
 
@@ -95,44 +129,52 @@ def spread(found: Distribution) -> Plot:
     many = dict.fromkeys(names, 0)
     for each in found.changes():
         many[_class_of(each, names)] += 1
-    rows = [{"change": name, "miners": number} for name, number in many.items()]
-    base = alt.Chart(_data(rows)).encode(
-        y=alt.Y("change:N", sort=None, title="change of the share"),
-        x=alt.X("miners:Q", title="miners", axis=alt.Axis(tickMinStep=1, format="d")),
-    )
-    bars = base.mark_bar(color=AFTER)
-    labels = base.mark_text(dx=4, align="left").encode(text="miners:Q")
-    return _plot(
-        (bars + labels).properties(width=520),
-        "How many miners gain or lose how much, as a part of the share that they had",
-    )
-
-
-def migrations(found: Mapping[str, Comparison]) -> Plot:
-    """Where the records of each tier go, by skill type; of each that has tiers."""
-    charts = [_heatmap(name, each) for name, each in found.items()]
-    grid = alt.concat(*charts, columns=2).resolve_scale(color="shared")
-    return _plot(grid, "Where the records of each tier go")
-
-
-def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> Plot:
-    """The candidates beside each other: what changes hands, the order, the concentration."""
-    swept = _swept(found)
+    unchanged = len(STEPS) // 2
     rows = [
-        {"candidate": _cut(number, label), "value": value, **_metrics(each)}
+        {
+            "change": name,
+            "miners": number,
+            "side": "none" if place == unchanged - 1 else "loss" if place < unchanged else "gain",
+        }
+        for place, (name, number) in enumerate(many.items())
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("change:N", sort=None, title=None),
+        x=alt.X("miners:Q", title="miners", axis=alt.Axis(tickMinStep=1, format="d", tickCount=5)),
+    )
+    bars = base.mark_bar(height=11).encode(color=alt.Color("side:N", scale=_SIDES, legend=None))
+    labels = base.mark_text(dx=4, align="left", color=INK).encode(text="miners:Q")
+    return _plot(
+        (bars + labels).properties(height=alt.Step(18)),
+        "How many miners gain or lose how much of the share that they had",
+    )
+
+
+def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
+    """The candidates beside each other and beside the baseline, a picture for each metric."""
+    swept = _swept(found)
+    if swept is None and len(found) > BESIDE:
+        return []
+    rows = [
+        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(each)}
         for number, (label, each, value) in enumerate(
             zip(labels, found, swept or repeat(None), strict=False), 1
         )
     ]
-    data = _data(rows)
-    path = found[0].identity.changes[0].path if swept else ""
-    draw: Callable[[str], alt.Chart] = (
-        (lambda name: _curve(data, name, path)) if swept else (lambda name: _bars(data, name))
-    )
-    return _plot(alt.concat(*map(draw, _METRICS), columns=2), "The candidates beside each other")
+    first = found[0]
+    own = first.identity.changes[0].baseline if swept else None
+    baseline = {
+        "candidate": "the baseline",
+        "value": None if own is None else float(own),
+        "is": "baseline",
+        **_baseline_metrics(first),
+    }
+    if swept is None:
+        return [_bars([baseline, *rows], name) for name in METRICS]
+    return [_curve(rows, baseline, name, first.identity.changes[0].path) for name in METRICS]
 
 
-_METRICS = {
+METRICS = {
     "share that changes hands": ".1~%",
     "Kendall's tau-b": ".3~r",
     "Gini": ".3~r",
@@ -147,38 +189,58 @@ def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
     values = (overall.moved, overall.tau, after.gini, after.hhi)
     return {
         name: None if value is None else value / NANO
-        for name, value in zip(_METRICS, values, strict=True)
+        for name, value in zip(METRICS, values, strict=True)
     }
 
 
-def _curve(data: alt.Data, metric: str, path: str) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(data)
-        .mark_line(point=True, color=AFTER)
-        .encode(
-            x=alt.X("value:Q", title=path, scale=alt.Scale(zero=False)),
-            y=alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric)),
-        )
-        .properties(width=300, height=180)
-    )
-    return chart
+def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
+    """Those of the baseline, which differs from itself in nothing."""
+    before = found.overall.concentration_before
+    values = (0, NANO, before.gini, before.hhi)
+    return {
+        name: None if value is None else value / NANO
+        for name, value in zip(METRICS, values, strict=True)
+    }
 
 
-def _bars(data: alt.Data, metric: str) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(data)
-        .mark_bar(color=AFTER)
+def _curve(
+    rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, Any], metric: str, path: str
+) -> Plot:
+    """A metric over the values of a sweep; a dashed line and a square are the baseline."""
+    y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
+    x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    own = alt.Chart(_data([baseline]))
+    # the baseline is a point of the sweep, though no candidate of its own
+    line = [*rows, baseline] if baseline["value"] is not None else rows
+    layers = [
+        own.mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y=y),
+        alt.Chart(_data(line)).mark_line(color=GAIN).encode(x=x, y=y),
+        alt.Chart(_data(rows)).mark_circle(color=GAIN, size=45, opacity=1).encode(x=x, y=y),
+    ]
+    if baseline["value"] is not None:
+        layers.append(own.mark_square(color=LOSS, size=90, opacity=1).encode(x=x, y=y))
+    return _plot(alt.layer(*layers).properties(height=170), f"{metric}; dashed: the baseline", path)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], metric: str) -> Plot:
+    """A metric of every candidate, the largest first; another colour is the baseline."""
+    known = [row for row in rows if row[metric] is not None]
+    ordered = sorted(known, key=lambda row: (-row[metric], row["candidate"]))
+    bars = (
+        alt.Chart(_data(ordered))
+        .mark_bar(height=12)
         .encode(
             y=alt.Y("candidate:N", sort=None, title=None),
             x=alt.X(_field(metric), **_axis_of(metric)),
+            color=alt.Color("is:N", scale=_KINDS, legend=None),
         )
-        .properties(width=240)
+        .properties(height=alt.Step(20))
     )
-    return chart
+    return _plot(bars, f"{metric}, from the largest; grey: the baseline")
 
 
 def _axis_of(metric: str) -> dict[str, Any]:
-    return {"title": metric, "axis": alt.Axis(format=_METRICS[metric], tickCount=4)}
+    return {"title": metric, "axis": alt.Axis(format=METRICS[metric], tickCount=4)}
 
 
 def _field(name: str) -> str:
@@ -192,38 +254,6 @@ def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
     if len(found) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
         return None
     return [float(each.identity.changes[0].value) for each in found]
-
-
-def _heatmap(name: str, found: Comparison) -> alt.LayerChart:
-    rows = [
-        _cell(level, other, number, sum(counts))
-        for level, counts in zip(found.tiers or (), found.migration or (), strict=True)
-        for other, number in zip(found.candidate_tiers or (), counts, strict=True)
-    ]
-    base = alt.Chart(_data(rows), title=f"{name} ({found.compared:,} records)").encode(
-        x=alt.X("candidate:N", sort=None, axis=alt.Axis(labelAngle=-20)),
-        y=alt.Y("baseline:N", sort=list(reversed(found.tiers or ()))),
-    )
-    tiles = base.mark_rect(stroke="white").encode(
-        color=alt.Color(
-            "share:Q",
-            title="of the row",
-            scale=alt.Scale(scheme="blues", domain=[0, 1]),
-            legend=alt.Legend(format="%"),
-        )
-    )
-    texts = base.mark_text(lineBreak="\n", lineHeight=12, dy=-4).encode(
-        text="text:N",
-        color=alt.condition("datum.share > 0.6", alt.value("white"), alt.value("black")),
-    )
-    chart: alt.LayerChart = (tiles + texts).properties(width=270, height=150)
-    return chart
-
-
-def _cell(level: str, other: str, number: int, whole: int) -> Mapping[str, Any]:
-    share = published_share(number, whole)
-    text = f"{percent(share, 1)}\n{number:,}" if number else UNDEFINED
-    return {"baseline": level, "candidate": other, "share": share / NANO, "text": text}
 
 
 def _classes() -> list[str]:
@@ -252,23 +282,36 @@ def _cut(number: int, label: str) -> str:
     return text if len(text) <= _WIDE else f"{number}. {text[:12]}…{text[-18:]}"
 
 
-def _share_axis(title: str) -> alt.X:
-    return alt.X("share:Q", title=title, axis=alt.Axis(format="~%", tickCount=8))
+def _ends(interval: Interval) -> Mapping[str, float]:
+    return {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
 
 
-def _sides() -> alt.Color:
-    scale = alt.Scale(domain=["baseline", "candidate"], range=[BEFORE, AFTER])
-    return alt.Color("rule set:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+def _tail(path: str) -> str:
+    """The end of a path, which is the part that tells."""
+    return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
 
 
 def _data(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
     return alt.Data(values=list(rows))  # type: ignore[no-untyped-call]  # altair types it half
 
 
-def _plot(chart: alt.TopLevelMixin, says: str) -> Plot:
+def _plot(chart: alt.Chart | alt.LayerChart | alt.FacetChart, says: str, where: str = "") -> Plot:
     # nothing may be fetched, whatever the picture says
-    svg = vl_convert.vegalite_to_svg(chart.to_dict() | _LOOK, allowed_base_urls=[])
-    return Plot(_renumbered(svg), says)
+    described = chart.properties(width="container").to_dict() | _LOOK
+    svg = vl_convert.vegalite_to_svg(described, allowed_base_urls=[])
+    return Plot(_darkened(_renumbered(svg)), says, where or _IN_TABLES)
+
+
+def _darkened(svg: str) -> str:
+    """The picture with other colours for a reader who prefers dark pages."""
+    rules = "".join(
+        f'[{kind}="{light}"]{{{kind}:{dark}}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+    )
+    style = f"<style>@media (prefers-color-scheme: dark) {{{rules}}}</style>"
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}{style}{rest}"
 
 
 def _renumbered(svg: str) -> str:

@@ -1,15 +1,18 @@
 """The report of a back-test: one HTML file that a council member can read without us.
 
-It holds everything that it shows and asks for nothing: its policy forbids the browser to fetch or
-to run anything. Hotkeys, names and paths are strangers' text; templates escape every value, so that
-it can show as anything and never act. Without the extra ``report`` there are no plots, and the
-report says how to get them.
+It holds everything that it shows and asks for nothing: its policy forbids the browser to fetch
+anything, or to run another script than the one of the page, which is known by its digest. Hotkeys,
+names and paths are strangers' text; templates escape every value, so that it can show as anything
+and never act. Without the extra ``report`` there are no plots, and the report says how to get them.
 """
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -23,24 +26,22 @@ from tallystick.governance.backtest.distribution import (
     gaining,
     losers,
     losing,
-    relative_losers,
-    relative_winners,
     winners,
 )
 from tallystick.governance.backtest.selection import Selection
+from tallystick.governance.backtest.terms import Terms
+from tallystick.governance.backtest.wording import BEST_WORDS, span
 from tallystick.io.text import short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
 _ROWS, _FEWEST = 2000, 20
 """The rows of miners in one report, and of one candidate at least."""
-_DRAWN = 12
-"""How many candidates have plots of their own; of more, the first ones have."""
 _FOLDED = 3
 """From how many candidates on each is folded away under its name."""
 _FILTERS = (
     *(counted, decimal, grouped, percent, points, signed),
-    *(gaining, losing, winners, losers, relative_winners, relative_losers),
-    *(short, visible),
+    *(gaining, losing, winners, losers),
+    *(short, visible, span),
 )
 """What templates show values with, each under its own name."""
 
@@ -90,36 +91,57 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
         selection: the candidates, and which of them are shown in full.
         command: how to do it again.
     """
-    comparisons = selection.every
-    drawing, labels = plots(), _labels(comparisons)
-    html = (
-        environment()
-        .get_template("report.html")
-        .render(
-            outcome=outcome,
-            comparisons=comparisons,
-            labels=labels,
-            sections=_sections(comparisons, drawn=drawing is not None),
-            plots=drawing,
-            most_drawn=_DRAWN,
-            command=command,
-        )
+    drawing, labels = plots(), _labels(selection.every)
+    sections = list(_sections(selection, labels, drawn=drawing is not None))
+    pages = environment()
+    html = pages.get_template("report.html").render(
+        outcome=outcome,
+        engine=f"tallystick {version('tallystick')}",
+        comparisons=selection.every,
+        shown=selection,
+        best_words=BEST_WORDS[selection.best_by],
+        labels=labels,
+        linked={each.position for each in selection.full},
+        sections=sections,
+        plots=drawing,
+        terms=Terms(),
+        script_digest=_script_digest(pages),
+        command=command,
     )
     return Page(html, drawing is not None)
 
 
+def _script_digest(pages: Environment) -> str:
+    """The digest of the script, as a policy names it."""
+    script = pages.get_template("script.js").render()
+    return b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
 def _sections(
-    comparisons: Sequence[CandidateComparison], *, drawn: bool
+    selection: Selection, labels: Sequence[str], *, drawn: bool
 ) -> Iterator[CandidateSection]:
-    """One after the other: what there is for each miner of a candidate is dropped with it."""
-    rows = max(_FEWEST, _ROWS // max(len(comparisons), 1))
-    for each in comparisons:
+    many = len(selection.full)
+    rows = max(_FEWEST, _ROWS // max(many, 1))
+    for place, each in enumerate(selection.full):
         yield CandidateSection(
             each,
+            labels[each.position - 1],
+            _standing(selection, place),
             rows,
-            drawn=drawn and each.position <= _DRAWN,
-            folded=len(comparisons) >= _FOLDED,
+            alone=len(selection.every) == 1,
+            drawn=drawn,
+            folded=many >= _FOLDED,
         )
+
+
+def _standing(selection: Selection, place: int) -> str:
+    """The place of a candidate among many."""
+    if not selection.best:
+        return ""
+    every, full = len(selection.every), len(selection.full)
+    rank = place + 1 if place < selection.best else every - full + place + 1
+    best = BEST_WORDS[selection.best_by]
+    return f"{grouped(rank)} of {counted(every, 'candidate')}: {best} is best."
 
 
 def _labels(comparisons: Sequence[CandidateComparison]) -> list[str]:

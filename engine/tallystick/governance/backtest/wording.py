@@ -31,6 +31,14 @@ from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, numbered, percent, points
 
+BEST_WORDS = {
+    "share-moved": "the smallest share that changes hands",
+    "tau-b": "the order most like that of the baseline",
+    "gini": "the lowest Gini",
+    "hhi": "the lowest HHI",
+    "flips": "the fewest flips",
+}
+"""What is best, by the names of ``BEST_BY``."""
 _SAME_ORDER = (
     (NANO, "is exactly the same"),
     (NANO * 95 // 100, "stays almost the same"),

@@ -1,0 +1,254 @@
+"""The report in a real browser: how it looks, what the browser says, whether everyone can use it.
+
+The tests need Chromium and axe-core, which ``make browser`` installs; the pictures that they take
+are in ``build/screenshots``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from governance.backtest.made_up import flips, outcome, uncertain
+from needs import needed, tool
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from tallystick.governance.backtest.comparison import DistanceTally, compare
+from tallystick.governance.backtest.comparison_model import Outcome
+from tallystick.governance.backtest.render import report
+from tallystick.governance.backtest.selection import Selection
+
+ROOT = Path(__file__).resolve().parents[3]
+AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+SCREENSHOTS = ROOT / "build" / "screenshots"
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""No sandbox, as its pages are our own and a container has none; and nothing asks for a network."""
+WIDTHS, SCHEMES = (1280, 375), ("light", "dark")
+PAGES = {
+    "one": {"candidates": 1, "many": 26, "replayed": True},
+    "sweep": {"candidates": 3, "many": 8, "swept": True},
+    "thousand": {"candidates": 1000, "many": 5, "swept": True},
+}
+"""The back-tests whose reports are looked at."""
+MORE_OF_THE_SAME = "tbody tr:nth-child(n + 5), section:nth-of-type(n + 6)"
+"""Rows and candidates that look as others do: axe-core takes seconds for each."""
+PATIENCE = 600_000
+"""Milliseconds: a loaded machine takes any time."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    needed("axe-core", AXE)
+    program = tool("chromium")
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=program, args=list(FLAGS), timeout=PATIENCE)
+        yield opened
+        opened.close()
+
+
+def html_of(found: Outcome) -> str:
+    tally = DistanceTally()
+    for position in range(1, len(found.candidates)):
+        tally.add(flips(found, position))
+    every = [compare(found, position, tally) for position in range(1, len(found.candidates))]
+    shown = Selection.of([uncertain(each) for each in every], "share-moved")
+    return report(found, shown, "tallystick backtest year.parquet -o DIR").html
+
+
+class Pages:
+    """The reports as files, each written when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> Path:
+        path = self._folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(html_of(outcome(**PAGES[name])), encoding="utf-8")
+        return path
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("reports"))
+
+
+class Opened:
+    """A page that is open, and what the browser complained of."""
+
+    def __init__(self, browser: Browser, path: Path, width: int, scheme: str) -> None:
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page: Page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
+        self.page.set_default_timeout(PATIENCE)
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong; a picture without a text alternative is of these."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate(f"axe.run({{exclude: ['{MORE_OF_THE_SAME}']}})")["violations"]
+        return [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
+
+    def too_wide(self) -> int:
+        """By how much the page is wider than the window."""
+        wide: int = self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return wide
+
+
+@pytest.fixture
+def opened(browser: Browser, reports: Pages, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    name, width, scheme = getattr(request, "param", ("one", 1280, "light"))
+    found = Opened(browser, reports[name], width, scheme)
+    yield found
+    found.page.close()
+
+
+LOOKS = [
+    pytest.param(
+        (name, width, scheme),
+        id=f"{name}-{width}-{scheme}",
+        marks=[pytest.mark.slow] if name == "thousand" else [],
+    )
+    for name in PAGES
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
+
+
+@pytest.mark.parametrize("opened", LOOKS, indirect=True)
+def test_a_report_looks_right_at_every_width_and_in_the_dark(
+    opened: Opened, request: pytest.FixtureRequest
+) -> None:
+    page = opened.page
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(
+        path=SCREENSHOTS / f"report-{request.node.callspec.id}.png",
+        full_page=page.evaluate("document.documentElement.scrollHeight") < 16_000,
+    )
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert opened.too_wide() == 0
+    assert opened.violations() == []
+    assert opened.complaints == []
+    # the page itself and its pictures, which it holds
+    assert [each for each in opened.requests if not each.startswith(("file:", "data:image/"))] == []
+    broken = "Array.from(document.images).filter(each => !each.naturalWidth || !each.alt).length"
+    assert page.evaluate(broken) == 0
+
+
+def test_pictures_are_as_large_as_they_were_drawn_on_a_telephone(
+    browser: Browser, reports: Pages
+) -> None:
+    page = Opened(browser, reports["sweep"], 375, "light").page
+    for each in page.locator("figure img").all()[:4]:
+        shown, drawn = each.evaluate("each => [each.width, each.naturalWidth]")
+        assert shown == drawn <= 375
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_pages_and_pictures_are_dark_for_who_prefers_it(
+    browser: Browser, reports: Pages, scheme: str
+) -> None:
+    page = Opened(browser, reports["sweep"], 1280, scheme).page
+    # the average of a picture of the first plot: on a dark page it is dark
+    data = page.locator("figure").first.screenshot()
+    average = page.evaluate(
+        """async (bytes) => {
+          const picture = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+          const canvas = new OffscreenCanvas(picture.width, picture.height);
+          const context = canvas.getContext("2d");
+          context.drawImage(picture, 0, 0);
+          const pixels = context.getImageData(0, 0, picture.width, picture.height).data;
+          let sum = 0;
+          for (let i = 0; i < pixels.length; i += 4) sum += pixels[i + 1];
+          return 4 * sum / pixels.length;
+        }""",
+        list(data),
+    )
+    assert (average > 200) if scheme == "light" else (average < 80)
+    page.close()
+
+
+def miners(opened: Opened) -> tuple[Locator, Locator]:
+    """The table of every miner, and its rows that are shown."""
+    region = opened.page.locator('[aria-label^="Every miner"]')
+    return region, region.locator("tbody tr:not([hidden])")
+
+
+def column(rows: Locator, place: int) -> list[str]:
+    return [each.locator("th, td").nth(place).inner_text() for each in rows.all()]
+
+
+def test_a_table_is_sorted_by_the_head_that_is_pressed(opened: Opened) -> None:
+    region, rows = miners(opened)
+    head = region.locator("thead th").nth(1)
+    uids = [int(each) for each in column(rows, 1)]
+    assert uids != sorted(uids)
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert [int(each) for each in column(rows, 1)] == sorted(uids, reverse=True)
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert [int(each) for each in column(rows, 1)] == sorted(uids)
+    points = region.locator("thead th").nth(4)
+    points.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") is None
+    shown = [float(each.replace("−", "-")) for each in column(rows, 4)]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] > 0 > shown[-1]
+
+
+def test_rows_are_filtered_by_what_is_typed(opened: Opened) -> None:
+    region, rows = miners(opened)
+    every = rows.count()
+    hotkey = region.locator("code").nth(7).get_attribute("title") or ""
+    field = opened.page.locator(".filter").last.get_by_role("searchbox")
+    # the middle of a hotkey, which is not shown
+    field.fill(hotkey[15:30].upper())
+    assert rows.count() == 1
+    assert rows.locator("code").get_attribute("title") == hotkey
+    assert opened.page.locator(".filter output").last.inner_text() == f"1 of {every}"
+    field.fill("no such row")
+    assert rows.count() == 0
+    field.fill("")
+    assert rows.count() == every
+
+
+def test_without_scripts_every_row_is_there_and_no_control_is_dead(
+    browser: Browser, reports: Pages
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(reports["one"].as_uri())
+    assert page.locator('[aria-label^="Every miner"] tbody tr').count() == 26
+    assert page.locator("button, input").count() == 0
+    context.close()
+
+
+def test_what_the_browser_refuses_is_seen(browser: Browser, reports: Pages, tmp_path: Path) -> None:
+    """A foreign script, a line that is too wide, and a picture without words are each found."""
+    text = reports["one"].read_text(encoding="utf-8")
+    spoiled = tmp_path / "spoiled.html"
+    added = (
+        '<script>1</script><div style="width: 200vw">wide</div><img src="data:image/gif;base64,R0">'
+    )
+    spoiled.write_text(text.replace("</main>", f"{added}</main>"), encoding="utf-8")
+    found = Opened(browser, spoiled, 1280, "light")
+    assert any("Content Security Policy" in each for each in found.complaints)
+    assert found.too_wide() > 0
+    assert any(each.startswith("image-alt") for each in found.violations())
+    found.page.close()
