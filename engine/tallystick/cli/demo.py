@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, console, print_json
 from tallystick.errors import RuleSetError
 
@@ -37,11 +38,12 @@ def demo(as_json: bool) -> None:
 
     registry = installed()
     scorers, refused = list["Scorer"](), dict[str, str]()
-    for name in shipped(registry):
-        try:
-            scorers.append(load(name))
-        except RuleSetError as error:
-            refused[name] = str(error)
+    with working("loading"):
+        for name in shipped(registry):
+            try:
+                scorers.append(load(name))
+            except RuleSetError as error:
+                refused[name] = str(error)
     if as_json:
         shown = [_plain(scorer, registry) for scorer in scorers]
         print_json({"rule_sets": shown, "refused": refused})

@@ -8,6 +8,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
@@ -94,7 +95,7 @@ def close_command(where: str, number: int | None, at: datetime | None, as_json: 
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger:
+    with Ledger.open(where) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at)
     if as_json:
         print_json(views.epoch(closed))

@@ -8,6 +8,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 
@@ -35,8 +36,8 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger:
-        ingested = ledger.import_events(file)
+    with Ledger.open(where) as ledger, progress_bar("recording") as progress:
+        ingested = ledger.import_events(file, progress=progress)
     if as_json:
         print_json(views.ingested(ingested))
     else:

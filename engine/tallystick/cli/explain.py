@@ -11,6 +11,7 @@ import click
 from tallystick import views
 from tallystick.cli.command import examples
 from tallystick.cli.log import complain
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
 from tallystick.errors import InputError, RecordError
@@ -44,7 +45,8 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
     from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    scorer, record = load(reference), _record(records, number)
+    with working("reading"):
+        scorer, record = load(reference), _record(records, number)
     try:
         with with_snapshots(scorer, where) as found:
             explanation = found.explain(record, line=number)

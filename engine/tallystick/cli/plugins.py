@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
@@ -179,7 +180,8 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
     """
     from tallystick.conformance.process import check  # noqa: PLC0415  # heavy
 
-    report = check(target, seconds=seconds, record=record, reset=reset)
+    with working("checking"):
+        report = check(target, seconds=seconds, record=record, reset=reset)
     if as_json:
         print_json(report.to_dict())
     else:

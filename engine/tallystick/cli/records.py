@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.io.streams import STANDARD
 from tallystick.numbers.text import numbered
@@ -92,7 +93,8 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if output == STANDARD:
         _print(blocks)
     else:
-        size, digest = _write(blocks, output)
+        with working("generating"):
+            size, digest = _write(blocks, output)
         _tell(count, size, digest, output, as_json=as_json)
 
 

@@ -9,6 +9,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
@@ -102,8 +103,8 @@ def close_command(
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger:
-        rounds, ingested = ledger.close_round(records, number, at)
+    with Ledger.open(where) as ledger, progress_bar("recording") as progress:
+        rounds, ingested = ledger.close_round(records, number, at, progress=progress)
     if as_json:
         print_json(views.rounds(rounds, ingested))
     else:

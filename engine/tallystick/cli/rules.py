@@ -10,6 +10,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import working
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_prove import prove_command
@@ -123,7 +124,8 @@ def check_command(reference: str, as_json: bool) -> None:
 
     resolved = find(reference, installed())
     try:
-        scorer = load(reference)
+        with working("proving the formulas"):
+            scorer = load(reference)
     except RuleSetError as error:
         if not resolved.is_readable:
             raise

@@ -7,6 +7,7 @@ import sys
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 
 
@@ -36,7 +37,8 @@ def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool)
 
     if as_json and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
-    found = difference(load(old), load(new))
+    with working("comparing"):
+        found = difference(load(old), load(new))
     if as_json:
         print_json(render.as_json(found))
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if reference is None:
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
     chosen = _codes(select, "--select"), _codes(ignore, "--ignore")
-    found = report(reference).of(*chosen)
+    with working("linting"):
+        found = report(reference).of(*chosen)
     if against is not None:
         found = found.since(_loading(against).of(*chosen))
     if as_json or sarif:

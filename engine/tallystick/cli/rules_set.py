@@ -8,6 +8,7 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 
 
@@ -34,7 +35,8 @@ def set_command(reference: str, assignments: tuple[str, ...], output: Path, as_j
     from tallystick.governance.revision import parse_assignment, revise  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    found = revise(load(reference), map(parse_assignment, assignments))
+    with working("comparing"):
+        found = revise(load(reference), map(parse_assignment, assignments))
     found.write(output)
     new = found.loaded
     if as_json:

@@ -11,6 +11,7 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.log import complain
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import as_option, at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
@@ -165,7 +166,7 @@ def digest_command(where: str, as_json: bool) -> None:
     """The digest of the state; the same for all who were fed the same records."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
         found, epoch = queries.digest(), queries.state.epoch
     if as_json:
         print_json(views.state_digest(found, epoch))
@@ -187,7 +188,7 @@ def export_command(file: Path, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.transfer import export_state  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger:
+    with Ledger.open(where) as ledger, working("exporting"):
         exported = export_state(ledger, file)
     if as_json:
         print_json(views.exported(exported))
@@ -208,7 +209,8 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry."""
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
-    imported = import_state(file, where)
+    with working("replaying the log"):
+        imported = import_state(file, where)
     if as_json:
         print_json(views.exported(imported))
     else:
@@ -232,7 +234,7 @@ def verify_command(where: str, as_json: bool) -> None:
     from tallystick.state.replay import verify  # noqa: PLC0415  # heavy
 
     try:
-        with Ledger.open(where) as ledger:
+        with Ledger.open(where) as ledger, working("replaying the log"):
             verified = verify(ledger)
     except (DamagedError, RuleSetError) as error:
         if as_json:

@@ -6,6 +6,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
 from tallystick.numbers.nano import to_text
@@ -27,7 +28,7 @@ def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
+    with working("weighing"), Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.weights(immune)
     if as_json:
         print_json(views.weights(found))
