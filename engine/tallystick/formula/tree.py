@@ -120,6 +120,15 @@ class Node:
         return {}
 
     @property
+    def form(self) -> list[Any]:
+        """The tree as JSON values: ``[operator, data, [the form of each argument]]``.
+
+        With the digest of each argument in the place of its form it is what `Node.digest` covers; a
+        label has the digest of what it labels.
+        """
+        return [self.op, _listed(self.data), [argument.form for argument in self.args]]
+
+    @property
     def unlabelled(self) -> Node:
         """The node itself, or what its labels label."""
         return self.args[0].unlabelled if self.op == "label" else self
@@ -323,15 +332,6 @@ def as_condition(node: object) -> Node:
     if not isinstance(node, Node) or node.kind is not Kind.TRUTH:
         raise FormulaError(f"found {node!r}, expected a condition: compare two values")
     return node
-
-
-def form_of(node: Node) -> list[Any]:
-    """The tree as JSON values: ``[operator, data, [the form of each argument]]``.
-
-    With the digest of each argument in the place of its form it is what `Node.digest` covers; a
-    label has the digest of what it labels.
-    """
-    return [node.op, _listed(node.data), [form_of(argument) for argument in node.args]]
 
 
 def bind(node: Node, values: Mapping[str, Fraction]) -> Node:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.schema_path import ANSWER
-from tallystick.formula.tree import Node, form_of, leaves
+from tallystick.formula.tree import Node, leaves
 from tallystick.records.schema import empties
 from tallystick.rules.digest import used_formulas
 
@@ -61,8 +61,8 @@ def _formula(formula: Formula) -> dict[str, Any]:
         "unit": "nano",
         "within": [str(formula.low), str(formula.high)],
         "parameters": {name: [str(low), str(high)] for name, (low, high) in ends},
-        "applies": None if formula.applies is None else form_of(formula.applies),
-        "tree": form_of(formula.tree),
+        "applies": None if formula.applies is None else formula.applies.form,
+        "tree": formula.tree.form,
     }
 
 
@@ -72,7 +72,7 @@ def _requirement(requirement: Requirement) -> dict[str, Any]:
         "code": requirement.code,
         "path": requirement.path,
         "expected": requirement.expected,
-        "tree": form_of(requirement.condition),
+        "tree": requirement.condition.form,
     }
 
 
