@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from governance.prove.sample import SCHEMA, sample, style
 
@@ -18,8 +19,9 @@ from tallystick.governance.diff import render
 from tallystick.governance.diff.difference import Difference, difference
 from tallystick.governance.diff.interval import Interval
 from tallystick.governance.diff.policy import Level, raised
-from tallystick.plugins.author import Node, Parameters, axis, published
+from tallystick.plugins.author import Node, Parameters, axis, emission, published
 from tallystick.plugins.generator import Draw
+from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
 from tallystick.testing.history import history_of
 from tallystick.testing.random_records import RandomRecords
@@ -37,20 +39,28 @@ def text_of(reference: str) -> str:
 def changed(tmp_path: Path) -> Callable[..., tallystick.Scorer]:
     """Loads a shipped rule set with some text replaced."""
 
-    def load(reference: str, *pairs: tuple[str, str]) -> tallystick.Scorer:
+    def load(
+        reference: str, *pairs: tuple[str, str], registry: Registry | None = None
+    ) -> tallystick.Scorer:
         text = text_of(reference)
         for old, new in pairs:
             assert old in text
             text = text.replace(old, new)
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.toml"
         path.write_text(text)
-        return tallystick.load(str(path))
+        return tallystick.load(str(path), registry=registry)
 
     return load
 
 
-def within(interval: Interval, value: Fraction) -> bool:
-    return interval.low <= value <= interval.high
+def within(interval: Interval | None, value: Fraction) -> bool:
+    return interval is None or interval.low <= value <= interval.high
+
+
+def is_scaled(ratio: Interval | None, old: Fraction, new: Fraction) -> bool:
+    """Whether a ratio holds, but for the rounding of what was multiplied."""
+    step = Fraction(10, 10**9)
+    return ratio is None or ratio.low * old - step <= new <= ratio.high * old + step
 
 
 def check_on_records(old: tallystick.Scorer, new: tallystick.Scorer, found: Difference) -> int:
@@ -69,8 +79,10 @@ def check_on_records(old: tallystick.Scorer, new: tallystick.Scorer, found: Diff
         assert within(effect.quality, Fraction(second.quality) - Fraction(first.quality))
         for name, move in effect.axes.items():
             assert within(move, Fraction(second.axes[name]) - Fraction(first.axes[name])), name
-        if effect.emission is not None:
-            assert within(effect.emission, Fraction(second.emission) - Fraction(first.emission))
+        if effect.pays:
+            paid, pays = Fraction(first.emission), Fraction(second.emission)
+            assert within(effect.emission, pays - paid)
+            assert is_scaled(effect.emission_ratio, paid, pays)
         compared += 1
     return compared
 
@@ -89,6 +101,9 @@ CHANGES = [
     ("skills@1.0.0", "base_weight = 1.6", "base_weight = 1.5"),
     ("skills@1.1.0", "beta = 0.5", "beta = 1.0"),
     ("workflow@1.0.0", "gate = 0.7 ", "gate = 0.5 "),
+    ("skills@1.1.0", "multiplier = 1.4", "multiplier = 1.6"),
+    ("skills@1.1.0", "multiplier = 2.0", "multiplier = 1.2"),
+    ("skills@1.1.0", "composite = 0 ", "composite = 0.2 "),
     ("workflow@1.0.0", "timeout = 0.20", "timeout = 0.25"),
     ("workflow@1.0.0", "success = 0.50, cost = 0.25", "success = 0.55, cost = 0.20"),
 ]
@@ -130,6 +145,95 @@ def test_a_new_weight_moves_the_quality_by_its_exact_most(
     nano = Fraction(1, 10**9)
     assert effect.quality == Interval(-Fraction(5, 100) - nano, Fraction(5, 100) + nano)
     assert effect.axes["success"].is_zero
+
+
+@emission("sample/alone@1", within=(0, 1_000_000))
+def alone(_p: Parameters) -> Node:
+    """The emission without what the role is paid."""
+    factors = ("tier_multiplier", "early_bonus", "consensus", "bootstrap_bonus")
+    paid = published("quality") * published("base_weight")
+    for name in factors:
+        paid = paid * published(name)
+    return paid
+
+
+NANO = Fraction(1, 10**9)
+MULTIPLIER = ("multiplier = 1.4 ", "multiplier = 1.6 ")
+AUDITOR = ("auditor = 0.6 ", "auditor = 0.3 ")
+EARLY = ("early_bonus = 1.15 ", "early_bonus = 1.25 ")
+WEIGHT = ("base_weight = 0.5 ", "base_weight = 0.6 ")
+GATE = ("below = 0.10", "below = 0.25")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "emission", "ratio"),
+    [
+        # at most: quality 1, base weight 0.5, early bonus 1.15
+        ([MULTIPLIER], (0, Fraction("0.115") + NANO), (1, Fraction(8, 7))),
+        ([("multiplier = 2.0 ", "multiplier = 1.5 ")], (Fraction("-0.2875") - NANO, 0), (0.75, 1)),
+        ([("multiplier = 0.5 ", "multiplier = 0.0 ")], (Fraction("-0.2875") - NANO, 0), (0, 1)),
+        ([("primary = 1.0 ", "primary = 0.5 "), AUDITOR], (Fraction("-0.575"), 0), (0.5, 0.5)),
+        ([AUDITOR], (Fraction("-0.345"), 0), (0.5, 1)),
+        ([EARLY], (0, Fraction("0.1")), (1, Fraction("1.25") / Fraction("1.15"))),
+        ([WEIGHT], (0, Fraction("0.23") + NANO), (Fraction("1.2"), Fraction("1.2"))),
+    ],
+)
+def test_what_moved_the_emission_is_recognised(
+    changed: Callable[..., tallystick.Scorer],
+    pairs: list[tuple[str, str]],
+    emission: tuple[Fraction, Fraction],
+    ratio: tuple[Fraction, Fraction],
+) -> None:
+    found = difference(tallystick.load("skills@1.1.0"), changed("skills@1.1.0", *pairs))
+    effect = found.effects[0]
+    assert effect.quality is not None
+    assert effect.quality.is_zero
+    for interval, ends in ((effect.emission, emission), (effect.emission_ratio, ratio)):
+        assert interval is not None
+        assert [*map(float, interval)] == pytest.approx([*map(float, ends)], abs=5e-9)
+    assert effect.emission is not None
+    assert 0 in {effect.emission.low, effect.emission.high}  # to the last digit
+
+
+def test_a_gate_that_closes_more_only_lowers(changed: Callable[..., tallystick.Scorer]) -> None:
+    found = difference(tallystick.load("skills@1.0.0"), changed("skills@1.0.0", GATE))
+    effect = found.effects[0]
+    assert effect.quality is not None
+    # the most that is lost: all other axes at 1, evidence just below 0.25, to the power 0.3
+    assert effect.quality.high == 0
+    assert float(effect.quality.low) == pytest.approx(-(0.25**0.3))
+    assert effect.emission is not None
+    assert effect.emission.high == 0
+
+
+def test_a_bonus_that_goes_or_comes_is_recognised(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    part = re.compile(r"\[emission\.factors\.role_multiplier\].*?(?=\n\[)", re.DOTALL)
+    table = part.search(text_of("skills@1.1.0"))
+    assert table is not None
+    old = tallystick.load("skills@1.1.0")
+    plugins = attrs.evolve(old.registry, formulas={**old.registry.formulas, alone.name: alone})
+    own = ('formula = "skills/emission@1"', f'formula = "{alone.name}"'), (table[0], "")
+    new = changed("skills@1.1.0", *own, registry=plugins)
+    for first, second, ends in ((old, new, (1, Fraction(5, 3))), (new, old, (0.6, 1))):
+        effect = difference(first, second).effects[0]
+        assert effect.emission_ratio is not None
+        assert [*map(float, effect.emission_ratio)] == pytest.approx([*map(float, ends)])
+        assert effect.emission is not None
+        assert 0 in {effect.emission.low, effect.emission.high}
+
+
+def test_what_has_no_structure_has_no_bound() -> None:
+    done = json.loads(run(*PAIRS[0], "--json").stdout)
+    unknown = {"at_least": None, "at_most": None}
+    for effect in done["effects"]:
+        assert effect["axes"]["evidence"] == unknown
+        assert effect["quality"] == effect["emission"] == effect["emission_ratio"] == unknown
+        assert effect["axes"]["policy"] == {"at_least": "0.000000000", "at_most": "0.000000000"}
+    found = difference(*map(tallystick.load, PAIRS[0]))
+    assert "        evidence: no bound known\n" in render.as_text(found)
+    assert "| rag_knowledge | evidence | no bound known | – |" in render.as_markdown(found)
 
 
 LEVELS = [

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import attrs
-
-from tallystick.numbers.nano import NANO
 
 _DIGITS = 40
 _OUTWARD = Fraction(1, 10**20)
@@ -32,6 +30,9 @@ class Interval:
         """Whether it holds 0 alone."""
         return not self.low and not self.high
 
+    def __iter__(self) -> Iterator[Fraction]:
+        yield from (self.low, self.high)
+
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.high + other.high)
 
@@ -41,6 +42,19 @@ class Interval:
     def __mul__(self, factor: Fraction) -> Interval:
         return Interval(*sorted((self.low * factor, self.high * factor)))
 
+    @property
+    def inverse(self) -> Interval:
+        """The reciprocals of its numbers, which are above 0."""
+        return Interval(1 / self.high, 1 / self.low)
+
+    def times(self, other: Interval) -> Interval:
+        """The products; no number of either is below 0."""
+        return Interval(self.low * other.low, self.high * other.high)
+
+    def power(self, exponent: int) -> Interval:
+        """The powers of its numbers, none of which is below 0."""
+        return Interval(self.low**exponent, self.high**exponent)
+
     def within(self, other: Interval) -> Interval:
         """What both hold; they are known to meet."""
         return Interval(max(self.low, other.low), min(self.high, other.high))
@@ -49,13 +63,9 @@ class Interval:
         """The smallest interval that holds both."""
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
-    def widened(self, by: Fraction) -> Interval:
-        """The interval with so much more on either side."""
-        return Interval(self.low - by, self.high + by)
-
 
 ZERO = Interval.of(0, 0)
-NANO_STEP = Fraction(1, NANO)
+ONE = Interval.of(1, 1)
 
 
 def reweighted(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Interval:

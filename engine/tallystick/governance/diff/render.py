@@ -11,11 +11,12 @@ import cattrs
 from tallystick.governance.diff.change import Change, FormulaChange
 from tallystick.governance.diff.difference import Difference
 from tallystick.governance.diff.effect import Effect
-from tallystick.governance.diff.interval import Interval
+from tallystick.governance.diff.interval import ONE, Interval
 from tallystick.governance.diff.policy import Level
 from tallystick.numbers.nano import NANO, to_text
 
 _NOTHING = "–"
+_UNKNOWN = "no bound known"
 
 
 def as_json(found: Difference) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def as_json(found: Difference) -> dict[str, Any]:
         "added_types": list(found.added_types),
         "removed_types": list(found.removed_types),
         "gone": list(found.gone),
-        "effects": _JSON.unstructure(found.effects),
+        "effects": [_effect_json(effect) for effect in found.effects],
         "breaking": found.is_breaking,
         "needed": str(found.needed),
         "raised": str(found.raised),
@@ -69,7 +70,7 @@ def as_markdown(found: Difference) -> str:
         lines += ["", "## What it can do to a score", ""]
         lines += ["| skill type | value | at least | at most |", "|---|---|---|---|"]
         lines += [
-            f"| {effect.skill_type} | {name} | {low} | {high} |"
+            f"| {effect.skill_type} | {name} | {low} | {high or _NOTHING} |"
             for effect in found.effects
             for name, low, high in _moves(effect)
         ]
@@ -118,7 +119,7 @@ def _effect_text(effect: Effect) -> Iterator[str]:
         return
     yield effect.skill_type
     for name, low, high in _moves(effect):
-        yield f"    {name}: {low} to {high}"
+        yield f"    {name}: {low} to {high}" if high else f"    {name}: {low}"
     if effect.old_emission is not None or effect.new_emission is not None:
         old, new = map(_most, (effect.old_emission, effect.new_emission))
         yield f"    emission at most: {old} → {new}"
@@ -129,12 +130,17 @@ def _most(emission: Interval | None) -> str:
 
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
-    """Every value that can move, and from where to where."""
-    every = [*effect.axes.items(), ("quality", effect.quality), ("emission", effect.emission)]
+    """Every value that can move, and from where to where; one text where that is not known."""
+    every = [*effect.axes.items(), ("quality", effect.quality)]
+    every += [("emission", effect.emission)] if effect.pays else []
     for name, move in every:
-        if move is not None and not move.is_zero:
-            low, high = _ends(move)
-            yield name, low, high
+        if move is None:
+            yield name, _UNKNOWN, ""
+        elif not move.is_zero:
+            yield name, *_ends(move)
+    ratio = effect.emission_ratio
+    if ratio is not None and ratio != ONE:
+        yield "new emission / old emission", *_ends(ratio)
 
 
 def _types_markdown(found: Difference) -> list[str]:
@@ -161,10 +167,26 @@ def _ends(interval: Interval) -> tuple[str, str]:
     return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 
-def _interval_json(interval: Interval) -> dict[str, str]:
-    low, high = _ends(interval)
+def _effect_json(effect: Effect) -> dict[str, Any]:
+    pays = effect.pays
+    return {
+        "skill_type": effect.skill_type,
+        "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
+        "quality": _interval_json(effect.quality),
+        "emission": _interval_json(effect.emission) if pays else None,
+        "emission_ratio": _interval_json(effect.emission_ratio) if pays else None,
+        "old_emission": _range_json(effect.old_emission),
+        "new_emission": _range_json(effect.new_emission),
+    }
+
+
+def _interval_json(interval: Interval | None) -> dict[str, str | None]:
+    low, high = (None, None) if interval is None else _ends(interval)
     return {"at_least": low, "at_most": high}
 
 
+def _range_json(interval: Interval | None) -> dict[str, str | None] | None:
+    return None if interval is None else _interval_json(interval)
+
+
 _JSON = cattrs.Converter(unstruct_collection_overrides={tuple: list})
-_JSON.register_unstructure_hook(Interval, _interval_json)
