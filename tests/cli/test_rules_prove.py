@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cli.command import run
+
+from tallystick.governance.prove import proving
 
 IDLE = "workflow/idle-earns-nothing"
 
@@ -20,7 +24,7 @@ def test_a_rule_set_that_keeps_its_promises_is_proved() -> None:
         f"{'property':{len(IDLE)}}  proved  counterexample  undecided",
         f"{IDLE}       1               –          –",
         "",
-        "workflow@1.1.0: 1 proved, 0 counterexample, 0 undecided",
+        "workflow@1.1.0: all 1 question proved",
     ]
 
 
@@ -40,7 +44,7 @@ def test_machines_get_every_answer() -> None:
     done = run("rules", "prove", "skills@1.0.0", "--property", "no-gain-by-duplication", "--json")
     assert done.status == 1
     results = done.json()["results"]
-    keys = {"property", "skill_type", "axis", "status", "record", "seconds"}
+    keys = {"property", "skill_type", "axis", "status", "record", "work"}
     assert all(keys <= each.keys() for each in results)
     assert all((each["record"] is None) == (each["status"] == "proved") for each in results)
     (found,) = (each for each in results if each["status"] == "counterexample")
@@ -49,17 +53,69 @@ def test_machines_get_every_answer() -> None:
     assert found["other"]["submission"]["findings"]
 
 
-def test_what_is_not_decided_in_time_is_told_and_is_no_counterexample() -> None:
-    done = run("rules", "prove", "workflow@1.0.0", "--seconds", "0.000001")
+def test_what_is_undecided_is_one_line_and_no_counterexample() -> None:
+    command = ("rules", "prove", "workflow@1.0.0", "--budget", "0.000001")
+    done = run(*command)
     assert done.status == 0
-    assert ": 0 proved, 0 counterexample, " in done.out
-    assert "the 1e-06 s for all questions were over" in done.out
+    (line,) = (line for line in done.out.splitlines() if line.startswith("undecided"))
+    assert line.startswith("undecided: 4 of axis-in-range, 4 of composite-monotone, ")
+    assert line.endswith("; --verbose tells each and why")
+    asked = sum(int(count) for count in re.findall(r"(\d+) of", line))
+    last = done.out.splitlines()[-1]
+    assert f"workflow@1.0.0: nothing refuted, {asked} undecided, " in last
+    assert run(*command, "--strict").status == 1
+    told = run(*command, "--verbose").out
+    assert told.count("\nundecided: ") == asked
+    assert "the budget of 1e-06 million steps was spent before it was asked" in told
+
+
+def test_strict_takes_what_is_proved() -> None:
+    assert run("rules", "prove", "workflow@1.1.0", "--property", IDLE, "--strict").status == 0
+
+
+def test_the_answers_are_those_of_every_run() -> None:
+    command = [sys.executable, "-m", "tallystick", "rules", "prove", "workflow@1.0.0", "--json"]
+    runs = {
+        subprocess.run(
+            command, capture_output=True, check=False, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1
+    assert all("work" in each for each in json.loads(runs.pop())["results"])
+
+
+def test_a_proposal_gets_markdown_with_the_records() -> None:
+    command = ("rules", "prove", "workflow@1.0.0", "--markdown")
+    done = run(*command, "--property", IDLE)
+    assert done.status == 1
+    assert done.out.startswith("# Proofs of workflow@1.0.0\n\n1 refuted, 0 undecided, 0 proved.\n")
+    assert f"| `{IDLE}` | – | 1 | – |" in done.out
+    assert f"## Refuted: {IDLE}, workflow quality" in done.out
+    assert "This record has quality 0.100000000:" in done.out
+    record = done.out.split("```json\n")[1].split("\n```")[0]
+    assert json.loads(record)["skill_type"] == "workflow"
+    undecided = run(*command, "--budget", "0.000001").out
+    assert "## Undecided" in undecided
+    assert "| `axis-in-range` | workflow | latency | the budget of" in undecided
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(proving, "prove", lambda *_, **__: asked.append(1) or ())
+    done = run("rules", "prove", "workflow@1.1.0", "--save", tmp_path / "no" / "folder")
+    assert done.status == 2
+    assert "no such file or directory" in done.err
+    assert not asked
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--seconds", "nan"), "found nan, expected a number of seconds"),
+        (("--budget", "nan"), "found nan, expected millions of steps"),
+        (("--json", "--markdown"), "expected one of --json, --markdown and --verbose"),
         (("--property", "x"), "found no property 'x', expected one of axis-in-range,"),
         (("--save", "no/such/folder"), "cannot be written (no such file or directory)"),
     ],

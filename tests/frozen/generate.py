@@ -44,8 +44,8 @@ HUMAN = ("message", "remedy", "summary", "title", "expected", "because", "claime
 """Keys of diagnostics whose values are sentences."""
 LATER = ("period", "plugins", "proposal", "uncertainty")
 """Keys that the summary of a back-test has gained; all others are what they were."""
-SOLVER = ("record", "other", "value", "other_value", "seconds")
-"""Keys of a proof that say what the solver happened to find, and how long it took."""
+SOLVER = ("record", "other", "value", "other_value", "work")
+"""Keys of a proof that say what the solver happened to find, and by how many steps."""
 
 Json = Any
 
@@ -484,7 +484,7 @@ def rule_sets(corpus: Corpus) -> None:
         corpus.tell(f"rules-check-{rules}", "rules", "check", rules)
         corpus.tell(f"lint-{rules}", "rules", "lint", rules, split=found_by_lint)
         corpus.say(f"lint-text-{rules}", "rules", "lint", rules)
-        corpus.tell(f"prove-{rules}", "rules", "prove", rules, "--seconds", "600", split=proofs)
+        corpus.tell(f"prove-{rules}", "rules", "prove", rules, split=proofs)
     for name in ("skills", "workflow"):
         pair = (f"{name}@1.0.0", f"{name}@1.1.0")
         corpus.tell(f"diff-{name}", "rules", "diff", *pair, split=of_scores)

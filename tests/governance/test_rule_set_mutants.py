@@ -23,7 +23,6 @@ Found = set[tuple[str, ...]]
 
 _PROVED_UNBOUND = ("out-of-range", "division-by-zero")
 """Codes of what binding finds: such a rule set does not load, and the linter says why."""
-_EACH = 5.0
 
 
 def named(mutants: tuple[Mutant, ...]) -> pytest.MarkDecorator:
@@ -57,7 +56,7 @@ def refuted(mutant: Mutant, folder: Path, only: str | None = None) -> Found:
     if only is not None:
         kept = {mutant.skill_type: scorer.types[mutant.skill_type]}
         scorer = attrs.evolve(scorer, types=kept)
-    found = prove(scorer, only=only, each=_EACH, overall=600)
+    found = prove(scorer, only=only)
     return {(each.property, each.axis) for each in found if each.status == "counterexample"}
 
 

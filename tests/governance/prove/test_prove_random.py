@@ -89,7 +89,7 @@ def outcomes(folder: Path, seed: int, number: int) -> Counter[tuple[bool, str]]:
         scorer = sample(
             folder, style=f"random-{i}", further=(made,), directions=(more_is_better(style),)
         )
-        for answer in prove(scorer, only=DIRECTION, each=2):
+        for answer in prove(scorer, only=DIRECTION):
             found[falls(made), answer.status] += 1
     return found
 

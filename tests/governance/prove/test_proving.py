@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 import z3
-from governance.prove.sample import MEAN, sample, shared, style, wanted, words
+from governance.prove.sample import MEAN, sample, shared, style, turn, wanted, words
 
 import tallystick
 from tallystick.errors import TallystickError
@@ -266,13 +266,33 @@ def test_a_property_that_nobody_has_is_refused_with_those_there_are(tmp_path: Pa
         prove(sample(tmp_path), only="x")
 
 
-def test_what_is_not_asked_in_time_is_undecided(tmp_path: Path) -> None:
+def test_what_is_not_asked_within_the_budget_is_undecided(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    found = prove(sample(tmp_path), overall=0, progress=lambda *each: told.append(each))
+    found = prove(sample(tmp_path), budget=0, progress=lambda *each: told.append(each))
     assert {(each.status, each.reason) for each in found} == {
-        ("undecided", "the 0 s for all questions were over")
+        ("undecided", "the budget of 0 million steps was spent before it was asked")
     }
     assert told == [(i, len(found)) for i in range(1, len(found) + 1)]
+
+
+@axis("sample/hard@1")
+def hard(_p: Parameters) -> Node:
+    """More products of facts than the solver sees through."""
+    taken = style**3 * shared + words * style
+    given = wanted**2 + words * (1 + style) + shared * turn + 1
+    return clip(taken / given * (1 - style * shared / (1 + wanted * turn)))
+
+
+def test_the_budget_is_kept_and_a_larger_one_takes_no_answer_back(tmp_path: Path) -> None:
+    directions = (more_is_better(style), more_is_better(words))
+    scorer = sample(tmp_path, style="hard", further=(hard,), directions=directions)
+    small, large = (prove(scorer, only=DIRECTION, budget=n) for n in (200_000, 4_000_000))
+    for found, budget in ((small, 200_000), (large, 4_000_000)):
+        # the solver looks at its limit now and then
+        assert sum(each.work for each in found) < 1.5 * budget
+    pairs = list(zip(small, large, strict=True))
+    assert any(each.status == "undecided" and each.work for each in small)
+    assert all(two.status == one.status for one, two in pairs if one.status != "undecided")
 
 
 @pytest.mark.parametrize("reference", RULE_SETS)

@@ -104,7 +104,7 @@ class Answer:
         other: the other record, where two are compared.
         value: what the record scores, as text of nine places.
         other_value: what the other scores.
-        seconds: how long it took.
+        work: how many steps the solver made.
     """
 
     property: str
@@ -119,4 +119,4 @@ class Answer:
     other: Mapping[str, Any] | None = None
     value: str | None = None
     other_value: str | None = None
-    seconds: float = 0.0
+    work: int = 0

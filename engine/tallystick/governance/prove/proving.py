@@ -3,12 +3,13 @@
 Each question goes to the solver as the records that would break its claim. That there is none is a
 proof for every valid record. Otherwise the solver's records are built and scored by the engine,
 and only what the engine confirms is a counterexample.
+
+Limits count the solver's own steps, never time: the answers are the same on a busy machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableSet, Sequence
-from time import monotonic, perf_counter
 
 import attrs
 import z3
@@ -16,7 +17,7 @@ import z3
 from tallystick.errors import TallystickError
 from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
 from tallystick.governance.prove.encode import Encoding, encode
-from tallystick.governance.prove.property import QUALITY, Answer, Question
+from tallystick.governance.prove.property import QUALITY, Answer, Question, Status
 from tallystick.governance.prove.refutation import Refutation, confirm
 from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
@@ -26,18 +27,22 @@ from tallystick.scoring.scorer import Scorer
 Progress = Callable[[int, int], None]
 """Told how many of how many questions are answered."""
 
-EACH = 10.0
-"""The time limit of one request to the solver, in seconds."""
-OVERALL = 60.0
-"""The time limit of all questions together, in seconds."""
+MILLION = 10**6
+BUDGET = 40 * MILLION
+"""The most steps of the solver for all questions together."""
+REQUEST = 40
+"""One request to the solver has the budget divided by this."""
+PATIENCE = 6
+"""A question has the steps of so many requests."""
+_CHEAP = 4
 _TRIES = 6
 """How many models are tried as records in each mode of a search."""
 _SHORT = 3
-"""A search among few numbers gets the time of a proof, divided by this."""
+"""A search among few numbers has the steps of a request, divided by this."""
+_MOST = (1 << 32) - 1
+"""The largest limit that the solver takes."""
 _INTERRUPTED = "interrupted from keyboard"
 """Why the solver knows nothing when it took the signal that was meant for the whole run."""
-_PATIENCE = 3
-"""A question gets the time of so many proofs."""
 Proofs = MutableSet[str]
 """What was proved before, as text of the solver: types that share an axis share its proof."""
 
@@ -46,8 +51,7 @@ def prove(
     scorer: Scorer,
     *,
     only: str | None = None,
-    each: float = EACH,
-    overall: float = OVERALL,
+    budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
     """The answers to every question about a rule set, type by type.
@@ -55,8 +59,9 @@ def prove(
     Args:
         scorer: the rule set, bound.
         only: the name of the one property that is asked.
-        each: seconds for one request to the solver; a question has a few times that.
-        overall: seconds for all; what is not asked by then is undecided.
+        budget: the most steps of the solver for all questions; z3 calls them resource units. One
+            request has a tenth of it, a question the steps of three requests. What is not asked
+            before it is spent is undecided.
         progress: told after every question.
 
     Raises:
@@ -64,13 +69,13 @@ def prove(
             type do not have.
     """
     asked = _asked(scorer, only)
-    end, proved, found = monotonic() + overall, set[str](), list[Answer]()
+    left, proved, found = budget, set[str](), list[Answer]()
     for number, (subject, question) in enumerate(asked, 1):
-        left = end - monotonic()
         if left <= 0:
-            found.append(_unasked(subject, question, overall))
+            found.append(_unasked(subject, question, budget))
         else:
-            found.append(answer(subject, question, each, left, proved))
+            found.append(answer(subject, question, budget, left, proved))
+            left -= found[-1].work
         if progress is not None:
             progress(number, len(asked))
     return tuple(found)
@@ -89,64 +94,69 @@ def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question
     return [(subject, question) for subject, question in every if question.name == only]
 
 
-def _unasked(subject: Subject, question: Question, overall: float) -> Answer:
+def _unasked(subject: Subject, question: Question, budget: int) -> Answer:
+    reason = f"the budget of {steps(budget)} was spent before it was asked"
+    return attrs.evolve(_said(subject, question, "undecided"), reason=reason)
+
+
+def steps(count: int) -> str:
+    """A number of steps of the solver, for people."""
+    return f"{count / MILLION:g} million steps"
+
+
+def _said(subject: Subject, question: Question, status: Status) -> Answer:
     return Answer(
         property=question.name,
         skill_type=subject.name,
         axis=question.value,
-        status="undecided",
+        status=status,
         summary=question.summary or None,
         about=question.about or None,
-        reason=f"the {overall:g} s for all questions were over",
     )
 
 
-def answer(
-    subject: Subject, question: Question, seconds: float, left: float, proved: Proofs
-) -> Answer:
+def answer(subject: Subject, question: Question, budget: int, left: int, proved: Proofs) -> Answer:
     """The answer to a question.
 
     Args:
         subject: the skill type.
         question: what is asked.
-        seconds: the time limit of each request to the solver; a question has a few times that.
-        left: the seconds that are left for all questions.
+        budget: the steps for all questions.
+        left: those that are left.
         proved: what was proved before; this proof is added.
     """
-    start = perf_counter()
-    end = start + min(left, _PATIENCE * seconds)
-    found = _Search(subject, question, seconds, end, proved).answer()
-    return attrs.evolve(found, seconds=round(perf_counter() - start, 3))
+    search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
+    found = search.answer()
+    return attrs.evolve(found, work=search.work)
 
 
 class _Search:
     def __init__(
-        self,
-        subject: Subject,
-        question: Question,
-        seconds: float,
-        end: float,
-        proved: Proofs,
+        self, subject: Subject, question: Question, request: int, left: int, proved: Proofs
     ) -> None:
         self.subject, self.question, self.proved = subject, question, proved
-        self.seconds, self.end = seconds, end
-        self.reason = f"the solver did not decide in {seconds:g} s"
+        self.request, self.most, self.work = request, min(left, PATIENCE * request), 0
+        self.reason = f"the solver did not decide in {steps(request)}"
 
     def answer(self) -> Answer:
         if self._is_unread():
-            return attrs.evolve(self._said("proved"), method="reads")
+            return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
         method = self._proof()
         if method is not None:
-            return attrs.evolve(self._said("proved"), method=method)
+            return attrs.evolve(_said(self.subject, self.question, "proved"), method=method)
         if self.question.obstacle:
-            return attrs.evolve(self._said("undecided"), reason=self.question.obstacle)
+            return attrs.evolve(
+                _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
+            )
         for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
             for found in self._models(mode):
                 if isinstance(found, Refutation):
                     return self._refuted(found)
                 if found is z3.unsat:
-                    return attrs.evolve(self._said("proved"), method="solver")
-        return attrs.evolve(self._said("undecided"), reason=self.reason)
+                    return attrs.evolve(
+                        _said(self.subject, self.question, "proved"), method="solver"
+                    )
+        return attrs.evolve(_said(self.subject, self.question, "undecided"), reason=self.reason)
 
     def _is_unread(self) -> bool:
         """Whether the two records differ in nothing that the value reads."""
@@ -160,7 +170,7 @@ class _Search:
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
             solver = _solver(encoding)
             said = solver.sexpr()
-            if said in self.proved or self._checked(solver, self.seconds) == z3.unsat:
+            if said in self.proved or self._checked(solver, self.request) == z3.unsat:
                 self.proved.add(said)
                 return "lemma" if lemma else "solver"
         return None
@@ -168,7 +178,7 @@ class _Search:
     def _models(self, mode: Mode) -> Iterator[Refutation | str | z3.CheckSatResult]:
         """What becomes of each model; an exact search without any is a proof."""
         encoding = encode(self.subject, self.question, mode)
-        limit = self.seconds if mode is Mode.EXACT else self.seconds / _SHORT
+        limit = self.request if mode is Mode.EXACT else max(1, self.request // _SHORT)
         solver = _solver(encoding)
         for number in range(_TRIES):
             status = self._checked(solver, limit)
@@ -182,12 +192,25 @@ class _Search:
                 self.reason = found
             yield found
 
-    def _checked(self, solver: z3.Solver, limit: float) -> z3.CheckSatResult:
-        left = min(limit, self.end - perf_counter())
+    def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
+        """Whether a record meets all, by everything the solver knows, then by its cheap steps."""
+        status = self._tried_in(solver, limit)
+        if status == z3.unknown:
+            linear = z3.SimpleSolver()
+            linear.set("arith.nl.nra", False)
+            linear.add(solver.assertions())
+            if self._tried_in(linear, _CHEAP * limit) == z3.unsat:
+                return z3.unsat
+        return status
+
+    def _tried_in(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
+        left = min(limit, self.most - self.work, _MOST)
         if left <= 0:
             return z3.unknown
-        solver.set("timeout", max(1, round(left * 1000)))
+        solver.set("rlimit", left)
+        before = _steps_so_far()
         status = solver.check()
+        self.work += _steps_so_far() - before
         if status == z3.unknown and solver.reason_unknown() == _INTERRUPTED:
             raise KeyboardInterrupt
         return status
@@ -205,21 +228,10 @@ class _Search:
             return "the solver found no whole numbers"
         return confirm(self.subject, self.question, one, other)
 
-    def _said(self, status: str) -> Answer:
-        question = self.question
-        return Answer(
-            property=question.name,
-            skill_type=self.subject.name,
-            axis=question.value,
-            status=status,  # type: ignore[arg-type]  # one of three
-            summary=question.summary or None,
-            about=question.about or None,
-        )
-
     def _refuted(self, found: Refutation) -> Answer:
         other = found.other
         return attrs.evolve(
-            self._said("counterexample"),
+            _said(self.subject, self.question, "counterexample"),
             method="scored",
             record=found.one.record,
             value=to_text(found.one.value),
@@ -232,6 +244,13 @@ def _solver(encoding: Encoding) -> z3.Solver:
     solver = z3.Solver()
     solver.add(*encoding.conditions)
     return solver
+
+
+def _steps_so_far() -> int:
+    """The steps that all solvers of this process have made."""
+    solver = z3.Solver()
+    solver.check()
+    return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def _another(model: z3.ModelRef, encoding: Encoding) -> z3.BoolRef:

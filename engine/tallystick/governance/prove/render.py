@@ -1,0 +1,141 @@
+"""The answers about a rule set as text for a terminal, as Markdown for a proposal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import z3
+
+from tallystick.governance.prove.property import Answer, Status
+from tallystick.governance.prove.proving import steps
+from tallystick.numbers.text import numbered
+
+_STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
+_NOTHING = "–"
+
+
+def as_json(found: Sequence[Answer]) -> dict[str, Any]:
+    """The answers as a JSON value."""
+    return {"results": [attrs.asdict(answer) for answer in found]}
+
+
+def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -> str:
+    """The answers for a terminal.
+
+    Args:
+        reference: the rule set.
+        found: the answers.
+        verbose: whether each undecided question is told, with the reason.
+    """
+    rows = [("property", *_STATUSES), *_counts(found)]
+    width = max(len(row[0]) for row in rows)
+    lines = [
+        "  ".join(
+            [f"{name:{width}}", *(f"{c:>{len(s)}}" for c, s in zip(cells, _STATUSES, strict=True))]
+        )
+        for name, *cells in rows
+    ]
+    for answer in found:
+        if answer.status == "counterexample" or (verbose and answer.status == "undecided"):
+            lines += ["", *_told(answer)]
+    undecided = _of(found, "undecided")
+    if undecided and not verbose:
+        lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    return "\n".join([*lines, "", f"{reference}: {verdict(found)}"])
+
+
+def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: int) -> str:
+    """The answers as a part of a proposal."""
+    lines = [
+        f"# Proofs of {reference}",
+        "",
+        f"{verdict(found)[0].upper()}{verdict(found)[1:]}.",
+        "",
+    ]
+    lines += [f"`{digest}`, by z3 {z3.get_version_string()} with at most {steps(budget)}.", ""]
+    lines += [f"| property | {' | '.join(_STATUSES)} |", "|---|" + "--:|" * len(_STATUSES)]
+    lines += [f"| `{name}` | {' | '.join(cells)} |" for name, *cells in _counts(found)]
+    refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
+    for answer in refuted:
+        lines += ["", f"## Refuted: {_title(answer)}", "", *_claimed(answer)]
+        for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
+            lines += ["", f"This record has {answer.axis} {value}:", "", "```json", record, "```"]
+    if undecided:
+        lines += [
+            "",
+            "## Undecided",
+            "",
+            "| property | skill type | value | why |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| {' | '.join(map(_cell, _row(answer)))} |" for answer in undecided]
+    return "\n".join(lines) + "\n"
+
+
+def verdict(found: Sequence[Answer]) -> str:
+    """The answers in one line."""
+    counts = Counter(answer.status for answer in found)
+    if counts["proved"] == len(found):
+        return f"all {numbered(len(found), 'question')} proved"
+    refuted = counts["counterexample"] or "nothing"
+    return f"{refuted} refuted, {counts['undecided']} undecided, {counts['proved']} proved"
+
+
+def records(answer: Answer) -> Iterator[str]:
+    """The records of a counterexample, each as a line that `score` takes."""
+    for record in (answer.record, answer.other):
+        if record is not None:
+            yield json.dumps(record, ensure_ascii=True)
+
+
+def _of(found: Iterable[Answer], status: Status) -> list[Answer]:
+    return [answer for answer in found if answer.status == status]
+
+
+def _counts(found: Sequence[Answer]) -> Iterator[tuple[str, ...]]:
+    """Each property with how many of its questions have each status."""
+    for name in dict.fromkeys(answer.property for answer in found):
+        counts = Counter[str](answer.status for answer in found if answer.property == name)
+        yield (name, *(str(counts[status] or _NOTHING) for status in _STATUSES))
+
+
+def _grouped(undecided: Iterable[Answer]) -> str:
+    counts = Counter(answer.property for answer in undecided)
+    return ", ".join(f"{count} of {name}" for name, count in counts.items())
+
+
+def _row(answer: Answer) -> tuple[str, ...]:
+    value = f"{answer.axis}{_about(answer)}"
+    return (f"`{answer.property}`", answer.skill_type, value, answer.reason or "")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _about(answer: Answer) -> str:
+    return f" ({answer.about})" if answer.about else ""
+
+
+def _title(answer: Answer) -> str:
+    return f"{answer.property}, {answer.skill_type} {answer.axis}{_about(answer)}"
+
+
+def _claimed(answer: Answer) -> list[str]:
+    return [f"Claimed: {answer.summary}"] if answer.summary else []
+
+
+def _told(answer: Answer) -> Iterator[str]:
+    yield f"{answer.status}: {_title(answer)}"
+    if answer.summary:
+        yield f"  claimed: {answer.summary}"
+    if answer.reason:
+        yield f"  {answer.reason}"
+    shown = zip((answer.value, answer.other_value), records(answer), strict=False)
+    for number, (value, record) in enumerate(shown):
+        yield f"  {'the other' if number else 'this record'}: {answer.axis} {value}"
+        yield f"{record}"
