@@ -6,7 +6,8 @@ find are each a `Diagnostic`. A reject is not: it is one line of many, and its c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
 import attrs
@@ -60,6 +61,12 @@ class Diagnostic:
 def unexpected(value: str, expected: str) -> str:
     """The message of a value that is not what was expected; of none, what was."""
     return f"found {value}, expected {expected}" if value else f"expected {expected}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for the nearest known word, or nothing."""
+    close = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def problem(file: str, line: int, path: str, value: str, expected: str) -> Diagnostic:

@@ -55,6 +55,7 @@ def test_what_was_written_is_told(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--types", "levitation"), "--types: found levitation, expected some of rag_knowledge, "),
+        (("--types", "mcp_sever"), "did you mean 'mcp_server'?"),
         (("--types", " , "), "--types: found no skill type, expected some of"),
         (("--count", "0"), "0 is not in the range x>=1"),
         (("--miners", "65537"), "65537 is not in the range 1<=x<=65536"),

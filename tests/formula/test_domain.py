@@ -118,6 +118,8 @@ OPEN_RANGE = {"type": "number", "minimum": 0}
 ERRORS: list[tuple[Node, Schema, str]] = [
     (number("y"), record(x=DECIMAL), "the record schema has no 'y' there"),
     (number("x.y"), record(x=DECIMAL), "the record schema has no 'y' there"),
+    (number("speeed"), record(speed=DECIMAL), "no 'speeed' there; did you mean 'speed'\\?$"),
+    (count("x[].kidn"), record(x=listed(TAGGED)), "no 'kidn' there; did you mean 'kind'\\?$"),
     (number("x"), record([], x=DECIMAL), "can be left out or be something else, expected number"),
     (number("x"), record(x=either(DECIMAL, NULL)), "expected number.…, missing=…."),
     (number("x"), record(x=either(DECIMAL, TEXT)), "be something else"),

@@ -131,6 +131,7 @@ def test_registering_again_keeps_flags(ledger: Ledger, tmp_path: Path) -> None:
         ("hk", -1, [PYTHON], "found the uid -1, expected 0 to 65535"),
         ("hk", 65_536, [PYTHON], "found the uid 65536, expected 0 to 65535"),
         ("hk", 1, [], "found no skill type, expected some of rag_knowledge, declarative"),
+        ("hk", 1, ["mcp_sever"], "did you mean 'mcp_server'?"),
         ("hk", 1, [PYTHON, "python"], 'found the skill type "python", expected some of rag_'),
     ],
 )

@@ -99,6 +99,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _chosen(types: str | None) -> list[SkillType]:
+    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
 
     known = installed().skill_types
@@ -108,7 +109,8 @@ def _chosen(types: str | None) -> list[SkillType]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         found = ", ".join(unknown) or "no skill type"
-        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}")
+        hint = nearest(unknown[0], known) if unknown else ""
+        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}{hint}")
     return [known[name] for name in names]
 
 

@@ -108,7 +108,7 @@ def _explained(code: str) -> list[Check]:
 
 
 def _check(code: str, option: str) -> Check:
-    from tallystick.rules.findings import nearest  # noqa: PLC0415  # heavy
+    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
 
     checks = _catalogue()
     if code not in checks:

@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from tallystick.diagnostics import nearest
 from tallystick.errors import FormulaError
 
 Schema = Mapping[str, Any]
@@ -216,10 +217,12 @@ def _follow(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarg
         raise FormulaError(f"found several objects on the way of {path!r}, expected one")
     inner = objects[0].get("properties", {}).get(step.name) if objects else None
     if inner is None:
-        listed = ", but a list: write [] after its name, for each of its items"
+        if target.of_type("array"):
+            hint = ", but a list: write [] after its name, for each of its items"
+        else:
+            hint = nearest(step.name, objects[0].get("properties", {}) if objects else ())
         raise FormulaError(
-            f"found the path {path!r}, but the record schema has no {step.name!r} there"
-            f"{listed if target.of_type('array') else ''}"
+            f"found the path {path!r}, but the record schema has no {step.name!r} there{hint}"
         )
     schemas, nullable = alternatives_of(inner, root)
     sure = len(target.alternatives) == 1 and step.name in _required(objects[0], root)

@@ -23,8 +23,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tallystick.diagnostics import nearest
 from tallystick.errors import TallystickError
-from tallystick.rules.findings import dotted, nearest
+from tallystick.rules.findings import dotted
 from tallystick.rules.toml import NUMBER, KeyPath, decimal_text, is_usable, parse
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -69,12 +68,6 @@ def shown(value: object) -> str:
     """A value of a document as short text: strings in quotes, tables and arrays by their kind."""
     text = _text(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest known word, or nothing."""
-    close = difflib.get_close_matches(word, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
-from tallystick.rules.findings import Finding, dotted, mistake, nearest, one_of, shown
+from tallystick.rules.findings import Finding, dotted, mistake, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.canonical import PREFIX
-from tallystick.diagnostics import problem
+from tallystick.diagnostics import nearest, problem
 from tallystick.errors import RuleSetError
 from tallystick.io.paths import PathLike, path_text
-from tallystick.rules.findings import nearest, one_of
+from tallystick.rules.findings import one_of
 from tallystick.rules.formula_references import refused
 from tallystick.rules.reading import LoadedRuleSet, read
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick import resources
-from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
+from tallystick.diagnostics import nearest
+from tallystick.rules.findings import Finding, mistake, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,8 +7,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
-from tallystick.rules.findings import Finding, mistake, nearest, one_of, shown
+from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
     check_reference,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
+from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
 from tallystick.state.model import Miner, State
@@ -140,6 +141,7 @@ def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> 
         if name not in known:
             raise StateError(
                 f"found the skill type {shown(name)}, expected some of {', '.join(known)}"
+                f"{nearest(name, known)}"
             )
     if not types:
         raise StateError(f"found no skill type, expected some of {', '.join(known)}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from tallystick.diagnostics import nearest
 from tallystick.errors import DamagedError, StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry, installed
@@ -100,6 +101,7 @@ class StateRules:
         if skill_type not in known:
             raise StateError(
                 f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
+                f"{nearest(skill_type, known)}"
             )
 
     @property
