@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 from click.core import ParameterSource
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tallystick.governance.backtest.run import Progress
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "workers", "cluster", "as_json")
+_ELSEWHERE = ("output", "write_best", "workers", "cluster", "as_json")
 """What is told elsewhere, or changes no result."""
 
 
@@ -59,6 +60,12 @@ _ELSEWHERE = ("output", "workers", "cluster", "as_json")
     help="What the best candidates have least of; of tau-b, most.",
 )
 @click.option(
+    "--write-best",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the best of the sweeps as a rule set, as `rules set` does.",
+)
+@click.option(
     "--bootstrap",
     "draws",
     type=int,
@@ -87,6 +94,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     sweeps: tuple[str, ...],
     with_state: bool,
     best_by: str,
+    write_best: Path | None,
     draws: int,
     seed: str,
     output: Path,
@@ -101,6 +109,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     far it depends on the rounds that the history happens to have. The exit status is 1 when a line
     was no valid record.
     """
+    from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.candidates import candidates_of  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
@@ -108,6 +117,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.governance.backtest.wording import told  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
 
+    if write_best is not None and not sweeps:
+        raise click.UsageError("found --write-best without --sweep, expected one to choose from")
     bootstrap, executor = Bootstrap(draws, seed), executor_of(workers, cluster)
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
     with _progress() as progress:
@@ -122,10 +133,13 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             progress=progress,
         )
+    best = None if write_best is None else best_of(candidates[0], written.shown, write_best)
     if as_json:
-        print_json(_described(outcome, written))
+        print_json(_described(outcome, written) | ({"best": attrs.asdict(best)} if best else {}))
     else:
-        click.echo("\n".join([*told(outcome, written.shown), f"results  {written.folder}"]))
+        lines = [*told(outcome, written.shown), f"results  {written.folder}"]
+        lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
+        click.echo("\n".join(lines))
     sys.exit(1 if outcome.history.rejects else 0)
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import click
 import pytest
+from cli.command import run as command
 from click.testing import CliRunner, Result
 from generators.records import lines
 
+import tallystick
 from tallystick.cli.backtest import backtest
 from tallystick.errors import InputError, OutputError, StateError, TallystickError
 from tallystick.governance.backtest.comparison import BEST_BY
@@ -73,6 +75,41 @@ def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     assert "--bootstrap 0" in summary["command"]
     assert "--best-by gini" in summary["command"]
     assert "--bootstrap-seed" not in summary["command"]
+
+
+@pytest.mark.parametrize("best_by", ["share-moved", "tau-b"])
+def test_the_best_of_a_sweep_is_written_as_rules_set_writes_it(
+    history: Path, tmp_path: Path, best_by: str
+) -> None:
+    best, by_hand = tmp_path / "best.toml", tmp_path / "by_hand.toml"
+    sweep = ("--sweep", "axes.policy.weight=0.2:0.4:0.1", "--best-by", best_by, "--bootstrap", "0")
+    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", *sweep)
+    found = run(*words, "-o", tmp_path / "out", "--write-best", best, "--json")
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)["best"]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    swept = {c["name"]: c for c in summary["candidates"] if c["changes"]}
+    key = best_by.replace("-", "_")
+    order = sorted(swept, key=lambda name: float(swept[name]["overall"][key]))
+    assert said["candidate"] == (order[-1] if best_by == "tau-b" else order[0])
+    assert "--write-best" not in summary["command"]
+    (changes,) = [f"{path}={value}" for path, value in swept[said["candidate"]]["changes"].items()]
+    assert command("rules", "set", "skills@1.0.0", changes, "-o", by_hand).status == 0
+    assert best.read_bytes() == by_hand.read_bytes()
+    new = tallystick.load(str(best))
+    assert (new.digest, new.rule_set.reference) == (said["digest"], said["rule_set"])
+
+
+def test_there_must_be_something_to_choose_from(history: Path, tmp_path: Path) -> None:
+    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", tmp_path / "out")
+    found = run(*words, "--write-best", tmp_path / "best.toml")
+    assert found.exit_code == 2
+    assert "found --write-best without --sweep" in found.output
+    same = ("--sweep", "axes.policy.beta=0.5:0.5:1")
+    error = refused(*words, *same, "--write-best", tmp_path / "best.toml")
+    assert isinstance(error, TallystickError)
+    assert "no candidate of a sweep" in str(error)
+    assert not (tmp_path / "best.toml").exists()
 
 
 def test_the_choices_are_what_candidates_can_be_ordered_by() -> None:
