@@ -66,8 +66,10 @@ INTERPRETER = tuple(
         ("ignoreCase ? folded(x) === folded(y) : x === y", "folded(x) === folded(y)"),
         ("x !== undefined && y !== undefined && same", "same"),
         (
-            "total: (record, path) => numbers(record, path).reduce((sum, value) => sum + "
-            "value, 0n)",
+            (
+                "total: (record, path) => numbers(record, path).reduce((sum, value) => sum + "
+                "value, 0n)"
+            ),
             "total: (record, path) => BigInt(numbers(record, path).length)",
         ),
         # trees
@@ -107,8 +109,10 @@ INTERPRETER = tuple(
         ("if (types && !types.includes(record.skill_type)) found[name] = NANO;\n    else if", "if"),
         ("published[name] = value ?? NANO", "published[name] = value ?? 0n"),
         (
-            "found[name] = publish(evaluate(tree, record, { base_weight: baseWeight }, "
-            "parameters));",
+            (
+                "found[name] = publish(evaluate(tree, record, { base_weight: baseWeight }, "
+                "parameters));"
+            ),
             "found[name] = publish(evaluate(tree, record, { base_weight: NANO }, parameters));",
         ),
         (
@@ -166,8 +170,10 @@ STATE = tuple(
         ("moved < low ? low : moved > high ? high : moved", "moved > high ? high : moved"),
         ("moved < low ? low : moved > high ? high : moved", "moved < low ? low : moved"),
         (
-            '.mean === "validators" ? lists.map((list) => over(total(list), list.length)) '
-            ": lists.flat()",
+            (
+                '.mean === "validators" ? lists.map((list) => over(total(list), list.length)) '
+                ": lists.flat()"
+            ),
             ".mean ? lists.flat() : []",
         ),
         (
@@ -208,8 +214,10 @@ STATE = tuple(
         ("return next > floor ? next : floor;", "return next;"),
         (
             "portable.thresholdsOf(rules, levels)[name]",
-            "portable.thresholdsOf(rules, { ...levels, baseline: "
-            "nano(rules.document.skill_types.mcp_server.baseline) })[name]",
+            (
+                "portable.thresholdsOf(rules, { ...levels, baseline: "
+                "nano(rules.document.skill_types.mcp_server.baseline) })[name]"
+            ),
         ),
         ("event.skill_type === type && event.quality !== undefined", "event.quality !== undefined"),
         # groups

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 Row = dict[str, Any]
 
 AREAS = ("axes", "composites", "tiers", "emission", "workflow", "state")
-WHOLE = ("rows", "numbers", "states", "digests")
+WHOLE = ("rows", "numbers", "states", "digests", "rejects")
 
 #: The symbol of a vector to the name of the axis in a result row.
 AXES = {

@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tallystick
 from tallystick.canonical import canonical_bytes, digest
+from tallystick.errors import RefusedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, bind
 from tallystick.io.chunks import LineChunk
@@ -199,6 +202,34 @@ def _log(_: object, entries: Json) -> Json:
     return found
 
 
+def _reject(rule_set: str, given: Json) -> Json:
+    line = bytes.fromhex(given["hex"]) if "hex" in given else given["line"].encode()
+    try:
+        scorer(rule_set).score(line + b" " * given.get("spaces", 0))
+    except tallystick.RecordError as error:
+        return error.code
+    return None
+
+
+def _admission(rule_set: str, given: Json) -> Json:
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "lines.jsonl"
+        source.write_text("".join(f"{line}\n" for line in given["lines"]), encoding="utf-8")
+        ledger = tallystick.Ledger.create(f"{folder}/state.db", rule_set)
+        for uid, (hotkey, types) in enumerate(given["miners"].items()):
+            ledger.register(hotkey, uid, types)
+        for _ in range(given["open_epoch"]):
+            ledger.close_epoch()
+        codes = [None] * len(given["lines"])
+        try:
+            ledger.close_round(source, given["round"])
+        except RefusedError as error:
+            for refusal in error.refusals:
+                codes[refusal.line - 1] = refusal.code
+        ledger.close()
+    return codes
+
+
 _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
     "state_event": _event,
     "record_digest": _record_digest,
@@ -221,4 +252,6 @@ _OPERATIONS: dict[str, Callable[[Any, Json], Json]] = {
     "snapshot_digest": _snapshot,
     "state_digest": _state,
     "log": _log,
+    "reject": _reject,
+    "admission": _admission,
 }

@@ -13,13 +13,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
-from vectors.whole import digests, numbers, rows, states  # noqa: E402  # the folder of tests first
+from vectors.whole import digests, numbers, rejects, rows, states  # noqa: E402  # the folder of tests first
 
 MAKERS = {
     "rows": rows.cases,
     "numbers": numbers.cases,
     "states": states.cases,
     "digests": digests.cases,
+    "rejects": rejects.cases,
 }
 
 

@@ -4,11 +4,17 @@ from collections import Counter
 
 import pytest
 
+from tallystick.formula.formula import Requirement
+from tallystick.plugins.registry import installed
+from tallystick.records.rejects import CODES as REJECTS
+from tallystick.rules.loading import shipped
+from tallystick.state.ingest import CODES as REFUSALS
 from vectors import engine
 from vectors.cases import WHOLE, Case, load, load_whole
 from vectors.generate import HERE, MAKERS, document
 
 CASES = load_whole()
+SHIPPED = shipped(installed())
 
 
 @pytest.mark.parametrize("area", WHOLE)
@@ -22,6 +28,19 @@ def test_every_area_is_made() -> None:
     assert tuple(MAKERS) == WHOLE
     found = Counter(case.id for case in [*CASES, *load()])
     assert found.most_common(1)[0][1] == 1
+
+
+def test_every_code_of_a_reject_has_a_row() -> None:
+    answers = [each for case in CASES if case.area == "rejects" for each in case.expected]
+    codes = {code for each in answers for code in (each if isinstance(each, list) else [each])}
+    requirements = {each.code for name in SHIPPED for each in requirements_of(name)}
+    of_other_plugins = {"fact-failed", "invalid-record"}
+    assert {*REJECTS, *REFUSALS, *requirements} - of_other_plugins <= codes
+
+
+def requirements_of(name: str) -> list[Requirement]:
+    types = engine.scorer(name).types.values()
+    return [requirement for bound in types for requirement, _ in bound.requirements]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
