@@ -1,27 +1,53 @@
 """How Sphinx makes a site of these pages: `make docs`.
 
 The pages are plain Markdown, which a forge shows as they are. What a site needs beside that is
-added here while they are read. Every warning is an error.
+added here while they are read. Every warning is an error, and nothing is fetched, neither at build
+nor at view.
 """  # noqa: INP001  # the configuration of Sphinx is no module
 
+import html
 import re
+import sys
+from importlib.metadata import version as version_of
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 project = "Tallystick"
 author = "The authors of Tallystick"
-extensions = ["myst_parser"]
+version = release = version_of("tallystick")
+sys.path.append(str(Path(__file__).parent))
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "commands"]
+templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "Tallystick"
+html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {"navigation_with_keys": True}
 myst_heading_anchors = 4
 nitpicky = True
+# docstrings mark names of code with single backticks too
+default_role = "literal"
+smartquotes = False
+nitpick_ignore_regex = [
+    # signatures name types of other projects and of modules that are not on the page
+    ("py:.*", ".*"),
+]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_class_signature = "separated"
+autodoc_default_options = {"exclude-members": "__new__, __init__"}
+add_module_names = False
+python_use_unqualified_type_names = True
 
 _HERE = Path(__file__).parent
 _FILE = re.compile(r"^```(\w+) (?:title|added-to)=\"([^\"]+)\"$", re.MULTILINE)
 _OUTSIDE = re.compile(r"\]\((\.\./[^)#\s]+)\)")
+_GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 _PAGE = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
 
 
@@ -30,9 +56,17 @@ def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     text = _FILE.sub(r"```{code-block} \1\n:caption: \2\n", source[0])
     text = _OUTSIDE.sub(_copied, text)
     if page == "index":
-        listed = "\n".join(_PAGE.findall(text))
-        text += f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+        # a heading and its list become a group of the sidebar
+        groups = ["", *_GROUP.split(text)]
+        text += "".join(map(_group, groups[::2], groups[1::2]))
     source[0] = text
+
+
+def _group(caption: str, text: str) -> str:
+    """A group of the sidebar: the pages of a list, below a caption if there is one."""
+    pages = "\n".join(_PAGE.findall(text))
+    named = f":caption: {caption}\n" if caption else ""
+    return f"\n```{{toctree}}\n:hidden:\n{named}\n{pages}\n```\n" if pages else ""
 
 
 def _copied(link: re.Match[str]) -> str:
@@ -40,6 +74,19 @@ def _copied(link: re.Match[str]) -> str:
     return f"](path:{link[1]})" if (_HERE / link[1]).is_file() else link[0]
 
 
+def _inline(_app: Sphinx, tree: nodes.document, _page: str) -> None:
+    """Put each diagram into its page, so that it follows the colours that the reader chooses."""
+    for image in list(tree.findall(nodes.image)):
+        path = _HERE / image["uri"]
+        if path.suffix == ".svg" and path.is_file():
+            told = html.escape(image["alt"])
+            drawn = path.read_text(encoding="utf-8")
+            drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{told}" ', 1)
+            shown = f'<div class="diagram" tabindex="0">{drawn}</div>'
+            image.replace_self(nodes.raw("", shown, format="html"))
+
+
 def setup(app: Sphinx) -> None:
     """Change each page when it is read."""
     app.connect("source-read", _as_site)
+    app.connect("doctree-resolved", _inline)

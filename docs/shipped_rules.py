@@ -72,7 +72,7 @@ def page() -> str:
     parts += ["\n## Requirements\n\nA record that breaks one is rejected with the code.\n\n"]
     parts += ["| requirement | code | holds where |\n|---|---|---|\n"]
     for name, each in sorted(conditions.items()):
-        parts.append(f"| `{name}` | `{each.code}` | {_cell(render(each.condition, _leaf))} |\n")
+        parts.append(f"| `{name}` | `{each.code}` | {_code(render(each.condition, _leaf))} |\n")
     parts += [_RULE_SETS, *(_rule_set(each) for each in loaded)]
     return "".join(parts)
 
@@ -95,7 +95,7 @@ def _facts(formulas: list[Formula], conditions: list[Node]) -> Iterator[str]:
         absent = told["absent"]
         shown = "–" if absent is None else to_text(absent) if told["unit"] == "nano" else absent
         reader = "; ".join([f"`{told['reader']}`", *more])
-        text = _cell(_leaf(fact))
+        text = _code(_leaf(fact))
         yield f"| {text} | {reader} | {paths} | {_UNITS[told['unit']]} | {shown} |\n"
 
 
@@ -159,6 +159,11 @@ def _source(loaded: LoadedRuleSet, path: KeyPath) -> str:
             return comment or above.removeprefix("# ")
         path = path[:-1]
     return ""
+
+
+def _code(text: str) -> str:
+    """A text as code, in which only the end of a cell has a meaning."""
+    return f"`{text.replace('|', chr(92) + '|')}`"
 
 
 def _cell(text: str) -> str:

@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import IO, Any
 from unittest import mock
 
 import attrs
+import click
 import pytest
 
 from tallystick.cli.main import main
@@ -93,3 +94,16 @@ def message_of(finished: Finished) -> str:
     assert finished.err.startswith("error: "), finished
     assert finished.err.count("\n") == 1, finished
     return finished.err.removeprefix("error: ").rstrip("\n")
+
+
+def walk(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command and every command below it, each with its path."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from walk(inner, (*path, name))

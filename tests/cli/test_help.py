@@ -5,23 +5,10 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from cli.command import run
+from cli.command import run, walk
 
 from tallystick.cli.command import first_sentence
 from tallystick.cli.main import cli
-
-
-def walk(
-    command: click.Command, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from walk(inner, (*path, name))
-
 
 COMMANDS = dict(walk(cli))
 

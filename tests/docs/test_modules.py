@@ -1,12 +1,14 @@
 """The pages about the inside name the modules that there are."""
 
+import re
 from pathlib import Path
 
-from manual.page import Page
+from manual.page import Page, pages
 
 import tallystick
 
 _ENGINE = Path(tallystick.__file__).parent
+_DOTTED = re.compile(r"[a-z_]+(\.[a-z_]+)+")
 
 
 def _modules(folder: Path) -> set[str]:
@@ -31,3 +33,21 @@ def test_every_reader_of_a_formula_that_is_named_is_there() -> None:
 def test_every_kernel_is_on_the_page_of_numbers() -> None:
     linked = {Path(link).name for link in Page.of("docs/numbers.md").links()}
     assert {f"{name}.py" for name in _modules(_ENGINE / "numbers")} <= linked
+
+
+def test_every_module_that_the_architecture_names_is_there() -> None:
+    packages = _modules(_ENGINE)
+    dotted = [span for span in Page.of("docs/architecture.md").spans() if _DOTTED.fullmatch(span)]
+    named = [
+        s for span in dotted if (s := span.removeprefix("tallystick.")).split(".")[0] in packages
+    ]
+    assert len(named) > 20
+    for name in named:
+        path = _ENGINE.joinpath(*name.split("."))
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+def test_no_page_names_a_module_of_a_package_that_is_gone() -> None:
+    for name in pages():
+        for span in Page.of(name).spans():
+            assert not span.startswith("kit."), (name, span)

@@ -1,11 +1,23 @@
 """The pages make a site without a warning, and a broken link is one."""
 
+import html
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
-from manual.page import ROOT, pages
+import pytest
+from cli.command import walk
+from manual.page import ROOT, Page, pages
+
+import tallystick
+from tallystick import errors
+from tallystick.cli.main import cli
+from tallystick.plugins import author
+
+_LINES = re.MULTILINE | re.DOTALL
 
 _OPTIONS = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
 """Those of ``make docs``."""
@@ -24,20 +36,90 @@ def build(pages: Path, site: Path) -> subprocess.CompletedProcess[str]:
 def faulty(folder: Path, **others: str) -> Path:
     """A folder of pages with the configuration of the true ones; the first links to the others."""
     (folder / "docs").mkdir()
-    (folder / "docs" / "conf.py").write_bytes((ROOT / "docs" / "conf.py").read_bytes())
+    for name in ("conf.py", "commands.py"):
+        (folder / "docs" / name).write_bytes((ROOT / "docs" / name).read_bytes())
+    for name in ("_static", "_templates"):
+        (folder / "docs" / name).symlink_to(ROOT / "docs" / name)
     listed = "".join(f"- [{name}]({name}.md)\n" for name in others if name != "lost")
     for name, text in {"index": listed, **others}.items():
         (folder / "docs" / f"{name}.md").write_text(f"# {name}\n\n{text}\n", encoding="utf-8")
     return folder / "docs"
 
 
-def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
-    done = build(ROOT / "docs", tmp_path / "site")
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the true pages."""
+    found = tmp_path_factory.mktemp("docs") / "site"
+    done = build(ROOT / "docs", found)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    made = {path.stem for path in (tmp_path / "site").glob("*.html")}
+    return found
+
+
+def shown(site: Path, page: str) -> str:
+    return (site / f"{page}.html").read_text(encoding="utf-8")
+
+
+def test_the_pages_make_a_site_without_a_warning(site: Path) -> None:
+    made = {path.stem for path in site.glob("*.html")}
     assert {Path(name).stem for name in pages()} <= made
-    text = (tmp_path / "site" / "tutorial.html").read_text(encoding="utf-8")
+    text = shown(site, "tutorial")
     assert '<span class="caption-text">acme_translation/axes.py</span>' in text
+
+
+def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
+    loaded = re.compile(r"<(?:script|img|link|iframe)[^>]* (?:src|href)=\"(?:https?:)?//[^\"]*")
+    imported = re.compile(r"(?:url\(|@import )[\"']?(?:https?:)?//[^\"')]*")
+    for path in site.rglob("*.html"):
+        assert loaded.findall(path.read_text(encoding="utf-8")) == [], path.name
+    for path in site.rglob("*.css"):
+        assert imported.findall(path.read_text(encoding="utf-8")) == [], path.name
+
+
+def test_the_sidebar_has_the_groups_of_the_front_page(site: Path) -> None:
+    groups = re.findall(r"^## (.+)$", Page.of("docs/index.md").text, re.MULTILINE)
+    captions = re.findall(
+        r'class="caption-text">([^<]+)<', shown(site, "cli").partition("<main")[0]
+    )
+    assert captions[: len(groups)] == groups
+
+
+def test_every_page_says_its_version(site: Path) -> None:
+    for name in pages():
+        assert f"Tallystick {version('tallystick')}</p>" in shown(site, Path(name).stem)
+
+
+def test_a_diagram_is_a_part_of_its_page_and_has_a_text(site: Path) -> None:
+    """So that it follows the colours that a reader chooses, and can be read aloud."""
+    for name in pages():
+        drawn = re.findall(r"!\[([^\]]*)\]\(images/[\w-]+\.svg\)", Page.of(name).text)
+        found = re.findall(r'<svg role="img" aria-label="([^"]*)"', shown(site, Path(name).stem))
+        assert [html.unescape(text) for text in found] == drawn
+        assert all(drawn)
+    assert '<svg role="img"' in shown(site, "index")
+
+
+def test_every_command_is_in_the_reference_with_its_options(site: Path) -> None:
+    text = re.sub(r"<[^>]+>", "", shown(site, "cli"))
+    sections = dict(
+        re.findall(r"^(tallystick[\w -]*)¶$(.*?)(?=^tallystick[\w -]*¶$|\Z)", text, _LINES)
+    )
+    for path, command in walk(cli):
+        section = html.unescape(sections[" ".join(("tallystick", *path))])
+        said = [name for param in command.params for name in param.opts if name.startswith("--")]
+        for name in {*said} - {"--json", "--log-json", "--verbose", "--help", "--version"}:
+            assert name in section, (path, name)
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    anchors = set(re.findall(r'id="(tallystick[\w.]*)"', shown(site, "api")))
+    for module in (tallystick, author, errors):
+        names = getattr(module, "__all__", None) or [
+            name
+            for name, found in vars(module).items()
+            if getattr(found, "__module__", "") == module.__name__ and isinstance(found, type)
+        ]
+        known = {anchor.rpartition(".")[2] for anchor in anchors}
+        assert set(names) - known == set(), module.__name__
 
 
 def test_what_is_broken_in_a_page_fails_the_site(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@
 - ``sh`` is run when it uses ``tallystick`` or ``pytest``; what else it has is left to the shell. A
   comment ``# exit status 1`` says how a command ends. ``cd`` leads to another folder for the rest
   of the page. ``pip install --editable`` makes the package of the folder known as an installed one
-  is.
+  is. A line with a pipe, a redirection or a variable is the shell's.
 - ``text`` right behind a block that was run is its output; ``…`` stands for any text. Where a line
   of the block was passed over, as it takes long, the output is not compared.
 """
@@ -36,6 +36,7 @@ _INSTALL = ["pip", "install", "--editable", ".[test]"]
 SLOW = ("pytest", "tallystick plugins check")
 """How lines begin that take a second or more."""
 _STATUS = re.compile(r"# exit status (\d)$")
+_SHELL = re.compile(r" [|>] |\$[A-Z(]| <\(")
 _ASSIGNMENT = re.compile(r"(\w+)=(\S*)")
 
 
@@ -111,7 +112,9 @@ class Reader:
         words = shlex.split(line, comments=True)
         if not words:
             return ""
-        if _uses(line):
+        if _SHELL.search(line):
+            status, printed = self._program(["bash", "-o", "pipefail", "-c", line])
+        elif _uses(line):
             status, printed = self._tallystick(words)
         elif words == _INSTALL:
             status, printed = self._install(), ""
@@ -142,6 +145,8 @@ class Reader:
     def _program(self, words: list[str]) -> tuple[int, str]:
         """Run a program of the shell; pytest with the Python and the search path of the reader."""
         given = dict(os.environ)
+        # where `tallystick` is, beside the Python that runs
+        given["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), given["PATH"]])
         if words[0] == "pytest":
             words = [sys.executable, "-m", *words]
             given["PYTHONPATH"] = str(self.folder)
@@ -199,5 +204,9 @@ def _runs(line: str) -> bool:
 
 
 def _uses(line: str) -> bool:
-    words = [word for word in line.split() if not _ASSIGNMENT.fullmatch(word)]
-    return bool(words) and words[0] in _COMMANDS
+    """Whether a line, or a part of its pipe, is a command of ours."""
+    for part in line.split(" | "):
+        words = [word for word in part.split() if not _ASSIGNMENT.fullmatch(word)]
+        if words and words[0] in _COMMANDS:
+            return True
+    return False
