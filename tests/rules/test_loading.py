@@ -181,3 +181,16 @@ def test_the_package_imports_without_the_heavy_libraries() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["quality", "emission", "role_multiplier"])
+def test_an_axis_that_is_called_as_another_value_is_refused(
+    registry: Registry, tmp_path: Path, name: str
+) -> None:
+    text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
+    path = tmp_path / "named.toml"
+    axis = f'[axes.{name}]\nformula = "skills/efficiency@1"\n\n[axes.efficiency]'
+    path.write_text(text.replace("[axes.efficiency]", axis), encoding="utf-8")
+    expected = rf"axes\.{name}: found \"{name}\", expected a name that no"
+    with pytest.raises(RuleSetError, match=expected):
+        load(str(path), registry)

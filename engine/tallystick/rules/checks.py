@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 # weights are whole thousandths, which keeps an exact weighted mean affordable
 _FINEST_WEIGHT = 1000
+VALUES = ("composite", "quality", "tier", "tier_multiplier", "base_weight", "emission")
+"""What the engine calls the values of a record that no rule set names."""
+_FACTORS = ("emission", "factors")
 
 
 def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Finding]:
@@ -46,11 +49,23 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
         registry: the formulas, skill types and requirements of the installed plugins.
     """
     return [
+        *_check_names(rule_set),
         *_check_axes(rule_set, registry),
         *_check_skill_types(rule_set, declared, registry),
         *_check_options(rule_set, registry),
         *check_sections(rule_set, declared, registry),
     ]
+
+
+def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
+    """The values of a record go by their names, in formulas, proofs and differences alike."""
+    factors = () if rule_set.emission is None else tuple(rule_set.emission.factors)
+    taken = f"a name that no other value of a record has: {', '.join(VALUES)} are taken"
+    for path in (*(("axes", name) for name in rule_set.axes), *((*_FACTORS, n) for n in factors)):
+        if path[-1] in VALUES:
+            yield mistake(path, shown(path[-1]), taken)
+        elif path[0] == "axes" and path[-1] in factors:
+            yield mistake(path, shown(path[-1]), "a name that no factor of the emission has")
 
 
 def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 PATH is
 
 - the dotted path of a value that the file has, such as ``axes.policy.beta``,
-  ``skill_types.rag_knowledge.gates[0].below`` or ``tiers.levels[3].multiplier``;
+  ``skill_types.rag_knowledge.gates[0].below`` or ``tiers.levels[3].multiplier``; a table of a list
+  that has a ``name`` can be meant by it, as in ``tiers.levels[NAME].multiplier``;
 - ``skill_types.TYPE.weights.AXIS``: the weight of an axis in one type;
 - ``axes.AXIS.weight``: the weight of an axis in every type that weighs it, unless the axis has a
   parameter of that name.
@@ -35,8 +36,8 @@ THOUSAND = 10**3
 """Weights have at most three decimals."""
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\")"
-_PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[[0-9]+\])*")
-_PART = re.compile(r"\[([0-9]+)\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)")
+_PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[{_KEY}\])*")
+_PART = re.compile(r"\[(?:([0-9]+)|([A-Za-z0-9_-]+)|\"([^\"]*)\")\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 Data = Mapping[str, Any]
@@ -109,9 +110,10 @@ def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Valu
                 )
             weights[skill_type][axis] = Decimal(value)
         if not of_types:
-            if _keys(path) in found:
+            keys, kept = _keys(data, path), _kept_whole(data, path, value)
+            if keys in found:
                 raise TallystickError(f"found two values for {path}, expected one")
-            found[_keys(path)] = _kept_whole(data, path, value)
+            found[keys] = kept
     for skill_type, fixed in weights.items():
         before = data["skill_types"][skill_type]["weights"]
         for axis, weight in rescaled(before, fixed, skill_type).items():
@@ -220,7 +222,7 @@ def _apportioned(shares: Mapping[str, Fraction], factor: Fraction) -> dict[str, 
 def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
     """The types and axes whose weight a path is; none when it is another value."""
     types = {name: rules.get("weights", {}) for name, rules in data["skill_types"].items()}
-    match _keys(path):
+    match _keys(data, path):
         case ("skill_types", str(name), "weights", str(axis)) if axis in types.get(name, {}):
             return [(name, axis)]
         case ("axes", str(axis), "weight") if "weight" not in data["axes"].get(axis, {}):
@@ -244,7 +246,7 @@ def _kept_whole(data: Data, path: str, value: Value) -> Value:
 def _value_at(data: Data, path: str) -> Value:
     place: Any = data
     try:
-        for key in _keys(path):
+        for key in _keys(data, path):
             place = place[key]
     except (KeyError, IndexError, TypeError):
         raise _unknown(data, path) from None
@@ -260,9 +262,27 @@ def _number(path: str, text: str) -> Decimal:
     return number
 
 
-def _keys(path: str) -> KeyPath:
-    parts = _PART.finditer(path)
-    return tuple(int(p[1]) if p[1] is not None else p[3] or p[2] for p in parts)
+def _keys(data: Data, path: str) -> KeyPath:
+    """The keys and indices of a path; a name in brackets is the index of the table that has it."""
+    found: list[str | int] = []
+    place: Any = data
+    for part in _PART.finditer(path):
+        index, bare, quoted, quoted_key, key = part.groups()
+        found.append(int(index) if index else quoted_key or key or "")
+        if name := bare or quoted:
+            found[-1] = _index(place, name)
+        try:
+            place = place[found[-1]]
+        except (KeyError, IndexError, TypeError):
+            place = None
+    return tuple(found)
+
+
+def _index(place: object, name: str) -> int:
+    """The index of the table of a list that has a name; one that leads nowhere for none."""
+    tables = place if isinstance(place, list) else []
+    names = [each.get("name") if isinstance(each, Mapping) else None for each in tables]
+    return names.index(name) if name in names else len(names)
 
 
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from tallystick.plugins.author import Node, Parameters, axis, emission, publishe
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
+from tallystick.rules.edit import edited_text, edits
+from tallystick.rules.toml import parse
 from tallystick.testing.history import history_of
 from tallystick.testing.random_records import RandomRecords
 
@@ -193,6 +196,20 @@ def test_what_moved_the_emission_is_recognised(
         assert [*map(float, interval)] == pytest.approx([*map(float, ends)], abs=5e-9)
     assert effect.emission is not None
     assert 0 in {effect.emission.low, effect.emission.high}  # to the last digit
+
+
+@pytest.mark.parametrize(
+    "pair", [MULTIPLIER, AUDITOR, EARLY, WEIGHT, GATE, ("beta = 0.5 ", "beta = 0.7 ")]
+)
+def test_every_path_of_a_difference_is_one_that_a_sweep_takes(
+    changed: Callable[..., tallystick.Scorer], tmp_path: Path, pair: tuple[str, str]
+) -> None:
+    new = changed("skills@1.1.0", pair)
+    found = difference(tallystick.load("skills@1.1.0"), new).changes
+    text = text_of("skills@1.1.0")
+    values = [(change.path, Decimal(change.new or "")) for change in found]
+    (tmp_path / "again.toml").write_text(edited_text(text, edits(parse(text, "").data, values)))
+    assert tallystick.load(str(tmp_path / "again.toml")).digest == new.digest
 
 
 def test_a_gate_that_closes_more_only_lowers(changed: Callable[..., tallystick.Scorer]) -> None:

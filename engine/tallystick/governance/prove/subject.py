@@ -10,11 +10,9 @@ from typing import Any
 
 import attrs
 
-from tallystick.errors import TallystickError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of
 from tallystick.formula.tree import Node, leaves, value_of
-from tallystick.governance.prove.property import QUALITY
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
@@ -119,10 +117,8 @@ def subject_of(scorer: Scorer, name: str) -> Subject:
 
     Raises:
         FormulaError: a promise reads a fact that the records of the type do not have.
-        TallystickError: an axis is called as another value.
     """
     bound = scorer.types[name]
-    _check_names(bound)
     read = frozenset(fact.digest for fact in bound.facts)
     promised = {fact.digest: fact for fact in _promised(scorer.registry.skill_types[name])}
     further = tuple(fact for digest, fact in promised.items() if digest not in read)
@@ -130,15 +126,6 @@ def subject_of(scorer: Scorer, name: str) -> Subject:
         domain_of(fact, bound.schema)
     wider = attrs.evolve(bound, facts=(*bound.facts, *further))
     return Subject(attrs.evolve(scorer, types={**scorer.types, name: wider}), name, read)
-
-
-def _check_names(bound: BoundType) -> None:
-    taken = {QUALITY, "base_weight", *(value.name for value in bound.factors)}
-    for axis in sorted(taken.intersection(value.name for value in bound.axes)):
-        raise TallystickError(
-            f"found the axis {axis!r} of {bound.name}, expected a name that no other value has: "
-            "rename the axis, since proofs tell values apart by name"
-        )
 
 
 def _promised(skill_type: SkillType) -> Iterator[Node]:
