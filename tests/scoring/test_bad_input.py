@@ -159,7 +159,10 @@ def test_a_bad_line_amid_good_ones_is_told_and_the_good_are_scored(
     rules, bad, *expected = BAD[name]
     found, rows = rejects_amid_good(scorers[rules], tmp_path, bad, GOOD[rules])
     code, path, value, part = expected
-    assert found.keys() == {"line", "code", "path", "value", "expected"}
+    said = {"line", "code", "path", "value", "expected"}
+    whose = {"task_id", "miner_uid", "miner_hotkey", "validator"}
+    assert found.keys() == {*said, *whose, "problems"}
+    assert found["problems"][0] == {each: found[each] for each in said - {"line"}}
     assert (found["line"], found["code"], found["path"]) == (2, code, path)
     assert value in (None, found["value"])
     assert part in found["expected"]
