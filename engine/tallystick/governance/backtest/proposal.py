@@ -7,8 +7,8 @@ import attrs
 from tallystick.governance.diff.change import Change, FormulaChange, changes, formula_changes
 from tallystick.scoring.bound_rules import BoundRules
 
-_HEADER = "rule_set."
-"""What a rule set says of itself, which no score depends on."""
+_ASIDE = ("rule_set.", "lint.")
+"""What a rule set says of itself and to the linter, which no score depends on."""
 
 
 @attrs.frozen
@@ -35,6 +35,6 @@ def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
     return Proposal(
         header.summary,
         header.source,
-        tuple(each for each in found if not each.path.startswith(_HEADER)),
+        tuple(each for each in found if not each.path.startswith(_ASIDE)),
         formula_changes(baseline, candidate),
     )
