@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from tallystick.errors import RecordError, RefusedError, RuleSetError, TallystickError
 from tallystick.numbers.nano import to_text
 
@@ -192,8 +194,7 @@ def epoch(found: ClosedEpoch) -> View:
 
 def group(found: Group, reason: str = "") -> View:
     """The group of a dispatch; the reason is why it has no primaries."""
-    members = {"primaries": list(found.primaries), "auditors": list(found.auditors)}
-    return explained({**members, "consensus": found.consensus}, "primaries", reason)
+    return explained(attrs.asdict(found), "primaries", reason)
 
 
 def weights(found: Weights) -> View:

@@ -32,7 +32,7 @@ _ELSEWHERE = ("output", "write_best", "workers", "cluster", "as_json")
         "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
         "    -o report",
         "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
-        "    --sweep axes.policy.beta=0.5:2:0.5 --workers 4 -o sweep",
+        "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
     ),
 )
 @click.argument("history", type=click.Path(path_type=Path))

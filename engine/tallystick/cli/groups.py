@@ -18,7 +18,7 @@ def groups() -> None:
 @groups.command(
     "select",
     epilog=examples(
-        "tallystick groups select mcp_server --round 7 --seed block-42 \\",
+        "tallystick groups select translation --round 7 --seed block-42 \\",
         "    --state subnet.db",
     ),
 )

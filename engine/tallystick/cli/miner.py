@@ -30,7 +30,7 @@ def miner() -> None:
     "list",
     epilog=examples(
         "tallystick miner list --state subnet.db",
-        "tallystick miner list --type mcp_server --state subnet.db --json",
+        "tallystick miner list --type translation --state subnet.db --json",
     ),
 )
 @click.option("--type", "skill_type", metavar="TYPE", help="Only those that declare it.")
@@ -70,7 +70,7 @@ def _lines(found: Miner) -> Iterator[str]:
 @miner.command(
     "register",
     epilog=examples(
-        "tallystick miner register 5Hotkey --uid 7 --types mcp_server,declarative \\",
+        "tallystick miner register 5Hotkey --uid 7 --types translation,summary \\",
         "    --state subnet.db",
     ),
 )

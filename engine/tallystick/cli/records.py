@@ -34,7 +34,7 @@ def records() -> None:
     "generate",
     epilog=examples(
         "tallystick records generate --seed 7 --count 2000 -o history.jsonl",
-        "tallystick records generate --seed 7 --types mcp_server -o - | head -n 1",
+        "tallystick records generate --seed 7 --types translation -o - | head -n 1",
     ),
 )
 @click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")

@@ -16,7 +16,7 @@ from tallystick.cli.shown import as_json, print_json
 @click.command(
     "prove",
     epilog=examples(
-        "tallystick rules prove workflow@1.1.0",
+        "tallystick rules prove mine.toml",
         "tallystick rules prove skills@1.1.0 --strict --markdown",
     ),
 )

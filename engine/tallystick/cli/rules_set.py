@@ -15,7 +15,7 @@ from tallystick.cli.shown import as_json, print_json
 @click.command(
     "set",
     epilog=examples(
-        "tallystick rules set skills@1.1.0 axes.policy.beta=0.8 -o mine.toml",
+        "tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
     ),
 )
 @click.argument("reference", metavar="RULES")

@@ -126,7 +126,7 @@ def _profile_text(profile: Profile, seen: Collection[str]) -> str:
 @state.command(
     "board",
     epilog=examples(
-        "tallystick state board mcp_server --state subnet.db",
+        "tallystick state board translation --state subnet.db",
     ),
 )
 @click.argument("skill_type", metavar="TYPE")
