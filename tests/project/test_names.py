@@ -36,6 +36,11 @@ EXEMPT = {
     ("governance/diff/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
+    ("cli/rules_lint.py", "evidence"): "a word of the help: what a finding rests on",
+    ("governance/lint/sarif.py", "evidence"): "a key of a finding",
+    ("views.py", "consensus"): "a key of a group",
+    ("rules/edit.py", "10"): "the base of decimals",
+    ("rules/edit.py", "3"): "the decimals of a weight: a thousandth",
     ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
     ("scoring/means.py", "10"): "the base of decimals",
     ("scoring/means.py", "30"): "bits",
@@ -87,13 +92,15 @@ FRACTIONS = {number for number in NUMBERS if number % 1}
 
 
 def constants(text: str) -> Iterator[Any]:
-    """Every constant of a source but docstrings, widths of shown values and counts of bits."""
+    """Every constant of a source but docstrings, examples, widths of shown values and bits."""
     nodes = list(ast.walk(ast.parse(text)))
     aside: set[ast.AST] = set()
     for node in nodes:
         match node:
             case ast.Expr(value=inner) | ast.BinOp(op=ast.LShift() | ast.RShift(), right=inner):
                 aside.add(inner)
+            case ast.Call(func=ast.Name(id="examples")):
+                aside.update(ast.walk(node))
             case ast.FormattedValue(format_spec=ast.JoinedStr() as inner):
                 aside.update(ast.walk(inner))
     yield from (n.value for n in nodes if isinstance(n, ast.Constant) and n not in aside)
