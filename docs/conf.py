@@ -10,6 +10,7 @@ import re
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -86,7 +87,18 @@ def _inline(_app: Sphinx, tree: nodes.document, _page: str) -> None:
             image.replace_self(nodes.raw("", shown, format="html"))
 
 
+def _reachable(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
+) -> None:
+    """Let the keyboard reach what scrolls by itself: blocks and wide tables."""
+    body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
+    context["body"] = body.replace(
+        '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+    )
+
+
 def setup(app: Sphinx) -> None:
     """Change each page when it is read."""
     app.connect("source-read", _as_site)
     app.connect("doctree-resolved", _inline)
+    app.connect("html-page-context", _reachable)

@@ -9,14 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from browser import Opened, browser
 from cli.command import walk
 from manual.page import ROOT, Page, pages
+from playwright.sync_api import Browser
 
 import tallystick
 from tallystick import errors
 from tallystick.cli.main import cli
 from tallystick.plugins import author
 
+__all__ = ["browser"]
 _LINES = re.MULTILINE | re.DOTALL
 
 _OPTIONS = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
@@ -120,6 +123,21 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
         ]
         known = {anchor.rpartition(".")[2] for anchor in anchors}
         assert set(names) - known == set(), module.__name__
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
+@pytest.mark.parametrize("page", ["index", "operations"])
+def test_a_page_can_be_used_by_everyone(  # what is looked at
+    browser: Browser, site: Path, page: str, width: int, scheme: str
+) -> None:
+    """With diagrams, blocks and wide tables; what is around the text is the theme's."""
+    opened = Opened(browser, site / f"{page}.html", width, scheme)
+    assert opened.too_wide() == 0
+    assert opened.complaints == []
+    assert [each for each in opened.requests if not each.startswith(("file:", "data:"))] == []
+    # axe-core asks for style sheets itself, which a file may not
+    assert opened.violations(include=["article"]) == []
+    opened.page.close()
 
 
 def test_what_is_broken_in_a_page_fails_the_site(tmp_path: Path) -> None:
