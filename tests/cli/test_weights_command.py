@@ -6,6 +6,7 @@ from cli.command import ROOT, WORKFLOWS, run
 from cli.stores import PYTHON, Subnet
 from state.subnet import event, missed, record
 
+NO_ROUND = "no round is closed yet: close one with tallystick round close"
 EMPTY = {"uids": [], "weights": [], "uint16": []}
 
 
@@ -13,11 +14,11 @@ def test_without_a_closed_round_there_are_none(subnet: Subnet) -> None:
     fresh = subnet.folder / "fresh.db"
     run("state", "init", "--rules", "skills@1.0.0", "--state", fresh)
     run("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON, "--state", fresh)
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {"reason": NO_ROUND}
     # records alone close no round
     lines = subnet.lines(record("t1"))
     assert run("events", "import", lines, "--state", fresh).status == 0
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {"reason": NO_ROUND}
     assert run("round", "close", lines, "--state", fresh).status == 0
     assert run("weights", "--state", fresh, "--json").json() == {
         "uids": [1],
@@ -64,7 +65,8 @@ def test_a_missed_deadline_earns_nothing(subnet: Subnet) -> None:
     subnet.do("round", "close", subnet.lines(missed("t3", round=1), record("t4", "hk-2", round=1)))
     assert subnet.do("weights", "--json").json()["uids"] == [2]
     subnet.do("round", "close", subnet.lines(missed("t5", round=2)))
-    assert subnet.do("weights", "--json").json() == EMPTY
+    why = "no miner with a slot has a score above 0 in round 2, the last closed one"
+    assert subnet.do("weights", "--json").json() == EMPTY | {"reason": why}
 
 
 def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None:

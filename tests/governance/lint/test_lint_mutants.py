@@ -77,7 +77,7 @@ nominal_minutes = 20
 snapshot = "round_start"
 snapshot_pin = "epoch_id"
 takes_effect = "next_round"
-steps = ["recompute_baselines", "recompute_thresholds"]
+steps = ["recompute_baselines", "recompute_thresholds", "persist"]
 
 [epochs.baseline]
 mode = "median_quality"
