@@ -38,7 +38,6 @@ EXEMPT = {
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("cli/rules_lint.py", "evidence"): "a word of the help: what a finding rests on",
     ("governance/lint/sarif.py", "evidence"): "a key of a finding",
-    ("views.py", "consensus"): "a key of a group",
     ("rules/edit.py", "10"): "the base of decimals",
     ("rules/edit.py", "3"): "the decimals of a weight: a thousandth",
     ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
