@@ -93,6 +93,13 @@ def test_files_of_every_kind_say_the_same(ledger: Ledger, tmp_path: Path, text: 
         ]
 
 
+def test_a_line_of_json_ends_at_a_line_feed_alone(ledger: Ledger, tmp_path: Path) -> None:
+    path, hotkeys = tmp_path / "miners.jsonl", ("a\u2028b", "a\x85b")
+    lines = [json.dumps(slot(n, each), ensure_ascii=False) for n, each in enumerate(hotkeys)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert ledger.sync_miners(path).registered == hotkeys
+
+
 def test_a_list_with_bad_lines_changes_nothing_and_tells_all(
     ledger: Ledger, tmp_path: Path
 ) -> None:

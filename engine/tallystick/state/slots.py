@@ -19,7 +19,7 @@ import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
 from tallystick.io.lines import opened
-from tallystick.records.messages import NOTHING, shown
+from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import check, parse
 from tallystick.records.validator import RecordValidator
@@ -71,7 +71,7 @@ def slots_of(
         InputError: the file cannot be read, or has no miners.
         RefusedError: lines are bad; all of them are told.
     """
-    rows = _rows(source) if isinstance(source, Path) else _mappings(source)
+    rows = _rows(source) if isinstance(source, Path) else enumerate(source, 1)
     found, refused = dict[int, Slot](), list[Reject]()
     hotkeys, uids = dict[str, int](), dict[int, int]()
     for line, row in rows:
@@ -121,10 +121,6 @@ def _validator() -> RecordValidator:
     return RecordValidator(json.loads(schema_path("miner-1").read_bytes()))
 
 
-def _mappings(source: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    return enumerate(source, 1)
-
-
 def _rows(path: Path) -> Iterator[Row]:
     with opened(path) as file:
         try:
@@ -142,7 +138,8 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _json_lines(text: str) -> Iterator[Row]:
-    for number, line in enumerate(text.splitlines(), 1):
+    # a text can have other line ends than this one in it, which JSON allows
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         try:
             yield number, parse(line.encode())
         except RecordError as error:
@@ -168,8 +165,8 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
 def _cells(header: list[str], cells: list[str]) -> dict[str, Any] | RecordError:
     """A row of CSV as the object that it stands for."""
     if len(cells) != len(header):
-        found, expected = str(len(cells)), f"{len(header)} cells: {','.join(header)}"
-        return RecordError("missing-field", "", f"{found} cells" if cells else NOTHING, expected)
+        expected = f"{len(header)} cells: {','.join(header)}"
+        return RecordError("missing-field", "", f"{len(cells)} cells", expected)
     row: dict[str, Any] = dict(zip(header, map(str.strip, cells), strict=True))
     digits = row["uid"]
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
