@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 
 
@@ -36,7 +37,7 @@ from tallystick.cli.shown import as_json, print_json
     metavar="FILE",
     help="Write the records of the counterexamples, one a line, as `tallystick score` takes them.",
 )
-@click.option("--verbose", is_flag=True, help="Print each undecided question, and why.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each undecided question, and why.")
 @click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
 @as_json
 def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -57,8 +58,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     1 when one is refuted. The solver's steps are counted, not its time: a busy machine gives the
     same answers. It needs the extra `prove`.
     """
-    from tallystick.cli.progress import progress_bar  # noqa: PLC0415  # heavy
-    from tallystick.governance.prove import proving, render  # noqa: PLC0415  # as above
+    from tallystick.governance.prove import proving, render  # noqa: PLC0415  # heavy
     from tallystick.io.atomic import atomic_files  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 

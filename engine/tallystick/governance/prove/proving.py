@@ -35,6 +35,7 @@ REQUEST = 40
 PATIENCE = 6
 """A question has the steps of so many requests."""
 _CHEAP = 4
+"""A request that is put without products of unknowns has so many times the steps."""
 _TRIES = 6
 """How many models are tried as records in each mode of a search."""
 _SHORT = 3
@@ -60,7 +61,7 @@ def prove(
         scorer: the rule set, bound.
         only: the name of the one property that is asked.
         budget: the most steps of the solver for all questions; z3 calls them resource units. One
-            request has a tenth of it, a question the steps of three requests. What is not asked
+            request has a fortieth of it, a question the steps of six requests. What is not asked
             before it is spent is undecided.
         progress: told after every question.
 

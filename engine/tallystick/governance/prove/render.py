@@ -138,4 +138,4 @@ def _told(answer: Answer) -> Iterator[str]:
     shown = zip((answer.value, answer.other_value), records(answer), strict=False)
     for number, (value, record) in enumerate(shown):
         yield f"  {'the other' if number else 'this record'}: {answer.axis} {value}"
-        yield f"{record}"
+        yield record
