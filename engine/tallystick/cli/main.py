@@ -42,7 +42,10 @@ class LazyGroup(CommandGroup):
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
         "records": ("tallystick.cli.records:records", "Records: generate."),
         "round": ("tallystick.cli.round:round_group", "Rounds of a state: list, show, close."),
-        "rules": ("tallystick.cli.rules:rules", "Rule sets: list, show, check, lint, prove, diff."),
+        "rules": (
+            "tallystick.cli.rules:rules",
+            "Rule sets: list, show, check, lint, prove, diff, set.",
+        ),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),

@@ -9,6 +9,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
 from tallystick.numbers.nano import to_text
@@ -113,7 +114,6 @@ def sync_command(file: Path, where: str, as_json: bool) -> None:
     same keys. It has all miners of the subnet: who is not in it holds no slot any more, and keeps
     its reputations. If a line is bad nothing changes and the exit status is 1.
     """
-    from tallystick.cli.progress import working  # noqa: PLC0415  # as below
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, working("registering"):

@@ -42,8 +42,6 @@ rules.add_command(lint_command)
 
 
 rules.add_command(prove_command)
-
-
 rules.add_command(set_command)
 
 

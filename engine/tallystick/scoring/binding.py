@@ -205,8 +205,8 @@ class _Binding:
         with self._placed(path, name):
             for fact in (f for tree in trees if tree is not None for f in leaves(tree, "fact")):
                 if fact.digest not in self.domains:
-                    asked = _AskedOf(self.skill_type.schema, fact.digest, fact)
-                    self.domains[fact.digest] = _domain(asked)
+                    key = _FactKey(self.skill_type.schema, fact.digest, fact)
+                    self.domains[fact.digest] = _domain(key)
                     self.facts.append(fact)
 
     @contextmanager
@@ -256,7 +256,7 @@ class _Binding:
         reads_facts = formula.kind in ("axis", "factor")
         with self._placed(path, formula.name):
             return _compiled(
-                _AskedFormula(
+                _FormulaKey(
                     formula,
                     tuple(parameters.items()),
                     tuple((name, published[name]) for name in formula.published),
@@ -336,7 +336,7 @@ class _Scope:
 
 
 @attrs.frozen
-class _AskedFormula:
+class _FormulaKey:
     """A formula with its parameters, and the ranges of what it reads."""
 
     formula: Formula
@@ -346,19 +346,19 @@ class _AskedFormula:
 
 
 @lru_cache(maxsize=_FORMULAS)
-def _compiled(asked: _AskedFormula) -> Compiled:
+def _compiled(key: _FormulaKey) -> Compiled:
     """A formula that is proved; remembered, as candidates of a back-test share most of theirs."""
-    tree = bind(asked.formula.tree, exact(dict(asked.parameters)))
+    tree = bind(key.formula.tree, exact(dict(key.parameters)))
     domains, conditions = (
-        ({}, ()) if asked.scope is None else (asked.scope.domains, asked.scope.conditions)
+        ({}, ()) if key.scope is None else (key.scope.domains, key.scope.conditions)
     )
-    compiled = compile_tree(tree, domains, dict(asked.published), conditions)
-    _check_range(asked.formula, compiled)
+    compiled = compile_tree(tree, domains, dict(key.published), conditions)
+    _check_range(key.formula, compiled)
     return compiled
 
 
 @attrs.frozen
-class _AskedOf:
+class _FactKey:
     """A fact of the records of one schema."""
 
     schema: Path
@@ -367,9 +367,9 @@ class _AskedOf:
 
 
 @lru_cache(maxsize=_FACTS)
-def _domain(asked: _AskedOf) -> Domain:
+def _domain(key: _FactKey) -> Domain:
     """The range of a fact; remembered, as candidates of a back-test ask for the same ones."""
-    return narrow(asked.fact, domain_of(asked.fact, load_schema(asked.schema)))
+    return narrow(key.fact, domain_of(key.fact, load_schema(key.schema)))
 
 
 def reads_answer(fact: Node) -> bool:

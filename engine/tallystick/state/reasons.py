@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import numbered
 from tallystick.state.groups import is_ejected
-from tallystick.state.model import Miner, State
+from tallystick.state.model import State
 from tallystick.state.rules import StateRules
 
 _REGISTER = "register miners with tallystick miner register or miner sync"
@@ -18,7 +18,9 @@ def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
         return f"no miner declares {skill_type}: {_REGISTER}"
     left = {
         "without a slot": [each for each in declared if each.uid is None],
-        "ejected by collusion flags": [e for e in declared if e.uid is not None and _out(rules, e)],
+        "ejected by collusion flags": [
+            each for each in declared if each.uid is not None and is_ejected(rules, each)
+        ],
     }
     others = len(declared) - sum(map(len, left.values()))
     parts = [f"{len(found)} {why}" for why, found in left.items() if found]
@@ -26,10 +28,6 @@ def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
         minimum = to_text(from_decimal(rules.groups.minimum_reputation))
         parts.append(f"{others} below the minimum reputation {minimum}")
     return f"{numbered(len(declared), 'miner')} of {skill_type}: {', '.join(parts)}"
-
-
-def _out(rules: StateRules, miner: Miner) -> bool:
-    return is_ejected(rules, miner)
 
 
 def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:

@@ -40,7 +40,7 @@ class RoundCount:
         """
         self._candidates, self._miners, self._stretches = candidates, miners, stretches
         self._aggregate = Aggregate()
-        self._flips = np.zeros((len(candidates), stretches.many), np.int64)
+        self._flips = np.zeros((len(candidates), stretches.count), np.int64)
 
     def read(self, source: Source, executor: Executor) -> None:
         """Count a history.
@@ -79,7 +79,7 @@ class RoundCount:
     def amounts(self, place: int, measure: str) -> list[list[int]]:
         """By stretch and miner, the amounts of all types under a candidate, in nano."""
         column = {miner.hotkey: n for n, miner in enumerate(self._miners)}
-        found = [[0] * len(column) for _ in range(self._stretches.many)]
+        found = [[0] * len(column) for _ in range(self._stretches.count)]
         places = self._aggregate.places
         cells = [self._stretches.cell(label) for label in places]
         for tallies in self._aggregate.tallies.values():
@@ -96,7 +96,7 @@ class RoundCount:
         return found
 
     def _flip(self, rows: FlipRows) -> None:
-        self._flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=self._stretches.many)
+        self._flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=self._stretches.count)
 
 
 def _sums(tally: Tally | None, measure: str) -> Sums | None:

@@ -45,11 +45,11 @@ class RoundStretches:
 
     Attributes:
         keys: of the rounds, ascending.
-        many: how many stretches there are.
+        count: how many stretches there are.
     """
 
     keys: tuple[int, ...] = attrs.field(repr=False)
-    many: int
+    count: int
 
     @classmethod
     def of(cls, keys: Sequence[int], miners: int) -> RoundStretches:
@@ -69,7 +69,7 @@ class RoundStretches:
 
     def _labelled(self, rows: FactRows) -> FactRows:
         places = np.searchsorted(np.array(self.keys, np.int64), round_keys(rows))
-        stretches = places * self.many // len(self.keys)
+        stretches = places * self.count // len(self.keys)
         texts = pa.array(stretches).cast(rows.miner_hotkey.type)
         labels = pc.binary_join_element_wise(texts, rows.miner_hotkey, _BETWEEN)
         return attrs.evolve(rows, miner_uid=stretches, miner_hotkey=labels)
