@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tallystick.io.text import visible
 from tallystick.scoring.explanation import Cliff, CompositeStep, Explanation, Step, TierStep
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ _INDENT = "    "
 def text_of(explanation: Explanation) -> str:
     """The explanation, section by section."""
     result = explanation.result
-    miner = f"miner {result.miner_uid} {result.miner_hotkey}, {result.role}"
+    miner = f"miner {result.miner_uid} {visible(result.miner_hotkey)}, {result.role}"
     lines = [
-        f"record {result.record}: {result.skill_type}, task {result.task_id}, {miner}",
+        f"record {result.record}: {result.skill_type}, task {visible(result.task_id)}, {miner}",
         f"rule set {explanation.rule_set} {explanation.digest}",
     ]
     if explanation.composite is None:

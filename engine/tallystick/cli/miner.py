@@ -12,6 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, state_option
+from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
@@ -61,7 +62,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
 def _lines(found: Miner) -> Iterator[str]:
     slot = "–" if found.uid is None else found.uid
     flags = f", {numbered(found.flags, 'flag')}" if found.flags else ""
-    yield f"{slot:>5}  {found.hotkey}{flags}"
+    yield f"{slot:>5}  {visible(found.hotkey)}{flags}"
     width = max(map(len, found.reputation), default=0)
     for name, nano in sorted(found.reputation.items()):
         left = "" if name in found.types else "  no longer declared"
@@ -94,7 +95,7 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
     if as_json:
         print_json(views.miner(found))
     else:
-        click.echo(f"{hotkey}: uid {uid}, declares {', '.join(found.types)}")
+        click.echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(found.types)}")
 
 
 @miner.command(
@@ -124,7 +125,7 @@ def sync_command(file: Path, where: str, as_json: bool) -> None:
     for name in ("registered", "moved", "changed", "retired"):
         hotkeys = getattr(found, name)
         if hotkeys:
-            click.echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(hotkeys)}")
+            click.echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(map(visible, hotkeys))}")
     click.echo(f"unchanged   {found.unchanged:>3}")
 
 
@@ -147,4 +148,4 @@ def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -
     if as_json:
         print_json(views.cleared(hotkey, cleared))
     else:
-        click.echo(f"{hotkey}: {numbered(cleared, 'flag')} cleared")
+        click.echo(f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared")

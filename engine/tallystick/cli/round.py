@@ -12,6 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
@@ -68,7 +69,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.round_info(found, scores))
     else:
-        rows = [f"  {to_text(nano)}  {hotkey}" for hotkey, nano in scores.items()]
+        rows = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
         click.echo("\n".join([_line(found), *(rows or ["  no scores: nothing of it was scored"])]))
 
 
@@ -113,5 +114,5 @@ def close_command(
 
 
 def _lines(closed: ClosedRound) -> list[str]:
-    scores = [f"  {to_text(nano)}  {hotkey}" for hotkey, nano in closed.scores.items()]
+    scores = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in closed.scores.items()]
     return [f"round {closed.round}, pinned to epoch {closed.epoch}", *scores]

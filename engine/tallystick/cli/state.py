@@ -15,6 +15,7 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import as_option, at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
+from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def show_command(
 
 
 def _profile_text(profile: Profile, seen: Collection[str]) -> str:
-    head = f"{profile.hotkey}: epoch {profile.epoch}"
+    head = f"{visible(profile.hotkey)}: epoch {profile.epoch}"
     if "dispatched_rounds" in seen:
         head += f", dispatched in {profile.rounds} rounds"
     names = profile.reputation if {"reputation", "rank"} & {*seen} else ()
@@ -149,7 +150,9 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
     if as_json:
         print_json(views.leaderboard(skill_type, epoch, board, reason))
     else:
-        lines = [f"{each.rank:>4}  {to_text(each.reputation)}  {each.hotkey}" for each in board]
+        lines = [
+            f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
+        ]
         lines = lines or [f"nobody can be selected: {reason}"]
         click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
 
