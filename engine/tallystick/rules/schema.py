@@ -123,13 +123,28 @@ def sound_part(
 
 def without_documentation(data: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of a document without what the schema marks as documentation."""
-    return _meant(data, _schema())
+    return _without(data, _schema())
 
 
-def _meant(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+@cache
+def documentation() -> tuple[KeyPath, ...]:
+    """The paths of what the schema marks as documentation, each with everything below it."""
+    return tuple(_documentation(_schema(), ()))
+
+
+def _documentation(schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath]:
+    for key, part in schema.get("properties", {}).items():
+        inner = _resolved(part)
+        if inner.get("documentation"):
+            yield (*path, key)
+        else:
+            yield from _documentation(inner, (*path, key))
+
+
+def _without(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     inner = {key: _resolved(_declared(schema, key)) for key in data}
     return {
-        key: _meant(value, inner[key]) if isinstance(value, dict) else value
+        key: _without(value, inner[key]) if isinstance(value, dict) else value
         for key, value in data.items()
         if not inner[key].get("documentation")
     }

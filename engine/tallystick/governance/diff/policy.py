@@ -11,16 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
 from tallystick.governance.diff.change import Change, FormulaChange
+from tallystick.rules.findings import dotted
 from tallystick.rules.model import RuleSet
+from tallystick.rules.schema import documentation
 
-_TOLD = (
-    "rule_set.",
-    "windows.",
-    "lint.",
-    "epochs.nominal_minutes",
-    "reputation.collusion.detection.",
-)
-"""What a rule set tells people and other programs, and no result depends on."""
+_DETECTION = ("reputation", "collusion", "detection")
+"""What a rule set tells those who look for collusion: the engine does not."""
 
 
 class Level(IntEnum):
@@ -48,9 +44,20 @@ def level_of(
     every = list(changes)
     if any(lost):
         return Level.MAJOR
-    if any(formulas) or any(not change.path.startswith(_TOLD) for change in every):
+    if any(formulas) or any(_can_change_a_result(change.path) for change in every):
         return Level.MINOR
     return Level.PATCH if every else Level.NONE
+
+
+def without_result() -> tuple[str, ...]:
+    """The paths of what a rule set tells people and other programs: no result depends on it."""
+    return tuple(map(dotted, (*documentation(), _DETECTION)))
+
+
+def _can_change_a_result(path: str) -> bool:
+    return not any(
+        path == told or path.startswith((f"{told}.", f"{told}[")) for told in without_result()
+    )
 
 
 def raised(old: str, new: str) -> Level:
