@@ -74,6 +74,19 @@ def test_what_types_say_differently_is_a_line_each() -> None:
     ]
 
 
+def test_markdown_names_the_type_of_what_types_say_differently() -> None:
+    only = ("rules", "lint", "skills@1.0.0", "--select", "axis-zeroes-everything")
+    found = run(*only, "--json").json()["findings"]
+    told = "; ".join(f"{f['evidence']['skill_type']}: {f['message']}" for f in found)
+    assert len({f["message"] for f in found}) == 6
+    assert f"| {told} |" in run(*only, "--markdown").out
+
+
+def test_markdown_keeps_a_reason_of_several_lines_in_its_cell(tmp_path: Path) -> None:
+    path = written(tmp_path, shipped("workflow@1.1.0").replace("kept as published", "a\\nb", 1))
+    assert "| `cliff` | `axes.cost` | a b: cost and" in run("rules", "lint", path, "--markdown").out
+
+
 def test_json_has_exactly_the_keys_of_the_interface() -> None:
     found = run("rules", "lint", "skills@1.0.0", "--json").json()
     assert found.keys() == {"findings", "silenced"}

@@ -167,7 +167,10 @@ def _table(heading: str, findings: Sequence[Diagnostic]) -> list[str]:
 
 def _told(group: Group) -> str:
     """What a group says, as a cell of Markdown."""
-    said = "; ".join(group.messages)
+    if len(group.messages) > 1:
+        told = (f"{name}: {f.message}" for f, name in zip(group.findings, group.types, strict=True))
+        return _cell("; ".join(told))
+    said = group.messages[0]
     return _cell(f"{said} ({_ANY}: {', '.join(group.types)})" if group.is_shared else said)
 
 
@@ -192,7 +195,7 @@ def _masked(message: str, skill_type: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
+    return " ".join(text.splitlines()).replace("|", "\\|").replace("*", "\\*")
 
 
 def _text(value: object) -> str:
