@@ -32,6 +32,16 @@ def test_the_nearest_file_above_names_the_state(subnet: Subnet, inner: Path) -> 
     assert str(inner.parent / "absent.db") in message_of(run("state", "digest"))
 
 
+@pytest.mark.parametrize("place", [".", "a", "a/b"])
+def test_the_home_folder_is_the_same_from_every_folder(
+    subnet: Subnet, inner: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (subnet.folder / "tallystick.toml").write_text('state = "~/absent.db"\n')
+    monkeypatch.setenv("HOME", str(inner))
+    monkeypatch.chdir(subnet.folder / place)
+    assert message_of(run("state", "digest")).startswith(f"{inner / 'absent.db'}: ")
+
+
 def test_the_environment_counts_more_than_the_file(
     subnet: Subnet, inner: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of
     """A value; a relative path as it is from the working folder."""
     is_path = key == "state" and "://" not in value
     is_file = key == "rules" and (value.endswith(".toml") or "/" in value.partition("@")[0])
-    if not (is_path or is_file) or folder == Path.cwd():
+    if not (is_path or is_file):
         return value
-    return os.path.join(folder, os.path.expanduser(value))  # noqa: PTH111, PTH118  # keeps a pin
+    named = os.path.expanduser(value)  # noqa: PTH111  # keeps a pin
+    return named if folder == Path.cwd() else os.path.join(folder, named)  # noqa: PTH118  # as above
