@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.settings import Setting
 
@@ -30,11 +31,22 @@ cluster_option = click.option(
     help="Work on a Dask cluster, such as tcp://host:8786; the files are the same.",
 )
 """The option for several machines."""
+_STRENGTH = (
+    ParameterSource.DEFAULT,
+    ParameterSource.DEFAULT_MAP,
+    ParameterSource.ENVIRONMENT,
+    ParameterSource.COMMANDLINE,
+)
+"""Where the value of an option is from, what counts most at the end."""
 
 
 def executor_of(workers: int, cluster: str | None) -> Executor:
-    """Who does the work, as the options ask."""
+    """Who does the work, as the options ask; of two, the one that is said where it counts more."""
     if cluster is not None:
+        if (stronger := _strength("workers") - _strength("cluster")) > 0:
+            return executor_of(workers, None)
+        if stronger < 0:
+            workers = 1
         if workers > 1:
             raise click.UsageError("found --workers and --cluster, expected one of them")
         from tallystick.scoring.executors.cluster import Cluster  # noqa: PLC0415  # when asked for
@@ -47,3 +59,8 @@ def executor_of(workers: int, cluster: str | None) -> Executor:
     from tallystick.scoring.executors.executor import InProcess  # noqa: PLC0415  # as above
 
     return InProcess()
+
+
+def _strength(option: str) -> int:
+    source = click.get_current_context().get_parameter_source(option)
+    return _STRENGTH.index(source or ParameterSource.DEFAULT)
