@@ -114,3 +114,12 @@ def test_what_cannot_be_proved_is_refused_with_its_values(tmp_path: Path) -> Non
     found = run("rules", "set", "skills@1.0.0", value, "-o", tmp_path / "new.toml")
     assert f"error: skills@1.0.0[{value}]: tiers.thresholds" in found.err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_standard_output_is_no_file_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = message_of(run("rules", "set", FREE, "axes.cost.gate=0.6", "-o", "-"))
+    assert found.startswith("-: found the standard output, expected the name of a file")
+    assert not list(tmp_path.iterdir())

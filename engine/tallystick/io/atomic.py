@@ -21,6 +21,7 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import OutputError
+from tallystick.io.streams import STANDARD
 
 
 @attrs.frozen
@@ -182,6 +183,8 @@ def output_place(path: Path) -> Path:
     Raises:
         OutputError: the name cannot be one of a file, or something else has it.
     """
+    if path == STANDARD:
+        raise OutputError(f"{path}: found the standard output, expected the name of a file")
     with output_errors(path):
         try:
             kind = stat.S_IFMT(path.stat().st_mode)
