@@ -17,6 +17,7 @@ import pytest
 from generators import SKILL_TYPES, lines
 
 import tallystick
+from tallystick.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -51,6 +52,30 @@ def test_a_mapping_a_text_and_bytes_score_the_same(scorers: Scorers) -> None:
     scorer, record = scorers["skills@1.0.0"], example(2)
     text = json.dumps(record)
     assert scorer.score(record) == scorer.score(text) == scorer.score(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        ("score_many", None, "found a Python NoneType, expected an iterable of records"),
+        ("score_many", "records.jsonl", "found one str, expected an iterable of records"),
+        ("score_many", {}, "found one dict, expected an iterable of records"),
+        ("score_table", [1], r"found a Python list, expected a pyarrow\.Table"),
+        ("with_thresholds", None, "found a Python NoneType, expected thresholds by skill type"),
+        ("with_thresholds", {"declarative": 1}, "a Python int, expected thresholds of declarative"),
+    ],
+)
+def test_an_argument_of_another_kind_is_told(
+    scorers: Scorers, kind: str, given: object, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        getattr(scorers["skills@1.0.0"], kind)(given)
+
+
+def test_a_value_of_another_package_is_told_with_its_package(scorers: Scorers) -> None:
+    with pytest.raises(tallystick.RecordError) as caught:
+        scorers["skills@1.0.0"].score(example(2) | {"consensus": np.bool_(True)})
+    assert "a Python numpy.bool" in caught.value.value
 
 
 def test_a_bad_record_raises_with_a_code_a_path_and_an_expectation(scorers: Scorers) -> None:

@@ -159,7 +159,9 @@ def _start(text: str) -> str:
 
 
 def _named(value: object) -> str:
-    return f"a Python {type(value).__name__}"
+    kind = type(value)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"a Python {module}{kind.__name__}"
 
 
 def _check_dict(value: dict[Any, Any], path: Path) -> None:

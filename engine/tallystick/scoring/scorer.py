@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import RecordError, TallystickError
+from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed
@@ -94,10 +94,11 @@ class Scorer(BoundRules):
                 baseline, which is the seed if it is left out too.
 
         Raises:
-            TallystickError: a skill type or a threshold is unknown.
+            TallystickError: a skill type or a threshold is unknown, or this is no such mapping.
         """
         changed = dict(self.thresholds)
-        for name, given in thresholds.items():
+        for name, given in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
+            _of_kind(given, Mapping, f"thresholds of {name} by name")
             nano = {threshold: _nano(value) for threshold, value in given.items()}
             changed[name] = thresholds_of(self._bound(name), nano)
         return attrs.evolve(self, thresholds=changed)
@@ -129,7 +130,16 @@ class Scorer(BoundRules):
         return _result(found, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
-        """The result of each record, or why it was rejected, in order."""
+        """The result of each record, or why it was rejected, in order.
+
+        Raises:
+            InputError: what is given is no iterable of records; one record is none.
+        """
+        if isinstance(records, str | bytes | Mapping):
+            raise InputError(f"found one {type(records).__name__}, expected an iterable of records")
+        return self._score_each(_of_kind(records, Iterable, "an iterable of records"))
+
+    def _score_each(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         for number, record in enumerate(records, 1):
             try:
                 yield self.score(record, line=number)
@@ -140,12 +150,13 @@ class Scorer(BoundRules):
         """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
 
         Raises:
-            InputError: as ``score_rows``.
+            InputError: as ``score_rows``, or it is no table.
         """
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
         from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
 
+        _of_kind(table, pa.Table, "a pyarrow.Table")
         batches, rejects, first = [], list[Reject](), 1
         for part in table.to_batches():
             batch = self.score_rows(part, first)
@@ -359,6 +370,12 @@ def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
     axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
     tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
     return {"axes": axes, "tier": tier, **decimals}
+
+
+def _of_kind(found: Any, kind: type, expected: str) -> Any:  # noqa: ANN401  # of any kind
+    if not isinstance(found, kind):
+        raise InputError(f"found a Python {type(found).__name__}, expected {expected}")
+    return found
 
 
 def _nano(value: Number) -> int:
