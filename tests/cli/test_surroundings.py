@@ -282,7 +282,7 @@ def piped(*arguments: str | Path, data: bytes) -> subprocess.CompletedProcess[by
     )
 
 
-@pytest.mark.parametrize("more", [(), ("--format", "csv")])
+@pytest.mark.parametrize("more", [(), pytest.param(("--format", "csv"), marks=pytest.mark.slow)])
 def test_records_score_from_pipe_to_pipe(more: tuple[str, ...], tmp_path: Path) -> None:
     """The results are those of files; rejected records and the summary are beside them."""
     records = SKILLS.read_bytes() + b"not JSON\n"

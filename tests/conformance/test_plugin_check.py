@@ -36,6 +36,7 @@ def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) ->
     assert {each["version"] for each in said["recorded"].values()} == {"1.2.3"}
 
 
+@pytest.mark.slow
 def test_what_was_never_published_is_recorded_again_and_a_change_is_shown(tmp_path: Path) -> None:
     folder = broken(tmp_path, released={})
     file = folder / "acme_parcels" / "released.json"

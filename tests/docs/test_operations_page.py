@@ -95,6 +95,7 @@ def test_a_copy_of_sqlite_is_the_same_state(
     assert _digest("copy.db") == _digest("subnet.db")
 
 
+@pytest.mark.slow
 def test_a_dump_of_postgresql_is_the_same_state(
     begun: Path,
     server: str,

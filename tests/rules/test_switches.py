@@ -298,9 +298,17 @@ def silent_edit(bench: Bench, data: Data, switch: Switch) -> Edit | None:
     return next((each for each in switch.edits if bench.digest(edited(data, each)) == own), None)
 
 
+LONG = {("skills", "skill_types"), ("skills", "reputation")}
+"""What has so many fields that walking them takes longer than all else."""
+
+
 def sections(*versions: str) -> list[Any]:
     return [
-        pytest.param(name, version, section, id=f"{name}@{version}-{section}")
+        pytest.param(
+            *(name, version, section),
+            id=f"{name}@{version}-{section}",
+            marks=[pytest.mark.slow] if (name, section) in LONG else [],
+        )
         for name in NAMES
         for version in versions
         for section in shipped(name, version)
