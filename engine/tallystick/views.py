@@ -91,9 +91,9 @@ def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> Vie
     return view if scores is None else {**view, "scores": decimals(scores)}
 
 
-def round_infos(found: Iterable[RoundInfo]) -> View:
-    """The rounds of a state."""
-    return explained({"rounds": [round_info(each) for each in found]}, "rounds", NO_ROUNDS)
+def round_infos(found: Iterable[RoundInfo], reason: str = "") -> View:
+    """The rounds of a state; the reason is why there are none."""
+    return explained({"rounds": [round_info(each) for each in found]}, "rounds", reason)
 
 
 def epoch_info(found: EpochInfo, *, whole: bool = False) -> View:
@@ -114,12 +114,6 @@ def epoch_info(found: EpochInfo, *, whole: bool = False) -> View:
             for hotkey, each in sorted(state.miners.items())
         }
     return view
-
-
-NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
-"""Why a state has no rounds."""
-NO_MINERS = "no miner is registered: register some with tallystick miner register or miner sync"
-"""Why a state has no miners."""
 
 
 def explained(view: View, key: str, reason: str) -> View:

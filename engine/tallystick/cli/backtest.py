@@ -114,7 +114,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.governance.backtest.candidates import candidates_of  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
-    from tallystick.governance.backtest.wording import told  # noqa: PLC0415  # as above
+    from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
 
     if write_best is not None and not sweeps:
@@ -137,7 +137,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(_described(outcome, written) | ({"best": attrs.asdict(best)} if best else {}))
     else:
-        lines = [*told(outcome, written.shown), f"results  {written.folder}"]
+        lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
         lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
         click.echo("\n".join(lines))
     sys.exit(1 if outcome.history.rejects else 0)

@@ -44,10 +44,11 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
     Those without a slot come last. It is the operator's view, which is whole.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.reasons import NO_MINERS  # noqa: PLC0415  # as above
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epoch, found = queries.state.epoch, queries.miners()
-        reason = "" if found else views.NO_MINERS
+        reason = "" if found else NO_MINERS
         if skill_type is not None:
             ledger.rules.check_type(skill_type)
             found = [each for each in found if skill_type in each.types]

@@ -41,13 +41,14 @@ def round_group() -> None:
 def list_command(last: int | None, where: str, as_json: bool) -> None:
     """The rounds with records: their epochs, when they were closed, how many records they have."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.reasons import NO_ROUNDS  # noqa: PLC0415  # as above
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.rounds()[-(last or 0) :]
     if as_json:
-        print_json(views.round_infos(found))
+        print_json(views.round_infos(found, NO_ROUNDS))
     else:
-        lines = [_line(each) for each in found] or [f"no rounds: {views.NO_ROUNDS}"]
+        lines = [_line(each) for each in found] or [f"no rounds: {NO_ROUNDS}"]
         click.echo("\n".join(lines))
 
 

@@ -7,7 +7,7 @@ here tells of a task of anyone (reputation.txt, Visibility).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby, islice
@@ -290,15 +290,7 @@ class StateQueries:
 
     def epochs(self) -> list[EpochInfo]:
         """The epochs that have begun, in their order."""
-        times = {}
-        for body in self._transaction.bodies_of_kind("epoch"):
-            said = json.loads(body)
-            times[said["epoch"]] = said["at"]
-        counts, current = self._transaction.counted_events(), self.state.epoch
-        return [
-            EpochInfo(n, n == current, times.get(n), counts.get(n, 0), self._snapshot(n))
-            for n in range(current + 1)
-        ]
+        return self._epochs(range(self.state.epoch + 1))
 
     def epoch(self, number: int) -> EpochInfo:
         """One epoch.
@@ -310,7 +302,19 @@ class StateQueries:
             raise StateError(
                 f"found the epoch {number}, expected 0 to {self.state.epoch}, the open one"
             )
-        return self.epochs()[number]
+        (found,) = self._epochs([number])
+        return found
+
+    def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
+        times = {}
+        for body in self._transaction.bodies_of_kind("epoch"):
+            said = json.loads(body)
+            times[said["epoch"]] = said["at"]
+        counts, current = self._transaction.counted_events(), self.state.epoch
+        return [
+            EpochInfo(n, n == current, times.get(n), counts.get(n, 0), self._snapshot(n))
+            for n in numbers
+        ]
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
         if self._rules.rule_set.groups is None:

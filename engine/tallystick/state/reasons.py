@@ -9,6 +9,10 @@ from tallystick.state.model import State
 from tallystick.state.rules import StateRules
 
 _REGISTER = "register miners with tallystick miner register or miner sync"
+NO_MINERS = f"no miner is registered: {_REGISTER}"
+"""Why a state has no miners."""
+NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
+"""Why a state has no rounds."""
 
 
 def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
@@ -39,7 +43,7 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         last_round: the last closed round; None when none is.
     """
     if not state.miners:
-        return f"no miner is registered: {_REGISTER}"
+        return NO_MINERS
     if all(each.uid is None for each in state.miners.values()):
         return f"no miner holds a slot: {_REGISTER}"
     aggregation = rules.rule_set.aggregation

@@ -140,7 +140,7 @@ def flips(found: CandidateComparison) -> str:
     return f"{said} {near(distances)}" if distances.known else said
 
 
-def told(outcome: Outcome, shown: Selection) -> Iterator[str]:
+def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
     """A back-test on a terminal, line by line."""
     history = outcome.history
     good, bad = sum(history.records.values()), sum(history.rejects.values())
@@ -150,13 +150,13 @@ def told(outcome: Outcome, shown: Selection) -> Iterator[str]:
         yield f"period  {span(history.period)}"
     yield f"{outcome.baseline.identity.name}  the baseline"
     for each in shown.full:
-        yield from _told_candidate(each)
+        yield from _candidate_lines(each)
     others = len(shown.every) - len(shown.full)
     if others:
         yield f"{numbered(others, 'more candidate')} between the best and the worst of these"
 
 
-def _told_candidate(found: CandidateComparison) -> Iterator[str]:
+def _candidate_lines(found: CandidateComparison) -> Iterator[str]:
     known, overall = found.uncertainty, found.overall
     changes = overall.changes()
     hands = (

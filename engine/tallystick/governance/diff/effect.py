@@ -8,13 +8,11 @@ difference at its ends need not exist.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 import attrs
 
 from tallystick.governance.diff.interval import Interval
-from tallystick.governance.diff.move import Move, moves
-from tallystick.numbers.nano import NANO
+from tallystick.governance.diff.move import Move, moves, range_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.value import Value
 
@@ -71,6 +69,4 @@ def effect(old: BoundType, new: BoundType) -> Effect:
 
 
 def _range(value: Value | None) -> Interval | None:
-    if value is None:
-        return None
-    return Interval(Fraction(value.domain.low, NANO), Fraction(value.domain.high, NANO))
+    return None if value is None else range_of(value)

@@ -116,13 +116,13 @@ class _Comparison:
 
     def _known(self, old: Value, new: Value, most: Interval | None) -> Move:
         """A move that is at most an interval, if that says more than the ranges do."""
-        apart = _range(new) - _range(old)
+        apart = range_of(new) - range_of(old)
         if most is None:
             return UNKNOWN
         known = most.within(apart)
         if known == apart and apart.low != apart.high:
             return UNKNOWN
-        return Move(known, _ratio_of(known, _range(old)))
+        return Move(known, _ratio_of(known, range_of(old)))
 
     # tiers
 
@@ -170,7 +170,7 @@ class _Comparison:
         """Every pair of what happens: both open, both closed, or one gate closes or opens."""
         free = self.found["composite"].difference
         if free is None:
-            free = _range(new.ungated) - _range(old.ungated)
+            free = range_of(new.ungated) - range_of(old.ungated)
         closed, closed_now = _closed(old), _closed(new)
         found = [free]
         if closed is not None and closed_now is not None:
@@ -194,7 +194,7 @@ class _Comparison:
         """A formula: the new tree less the old one, over what both read."""
         exact, product = self._difference(old, new), self._product(old, new)
         if product is not None and product.ratio is not None and product.is_exact:
-            scaled = [(end - 1) * value for end in product.ratio for value in _range(old)]
+            scaled = [(end - 1) * value for end in product.ratio for value in range_of(old)]
             most = Interval(min(scaled), max(scaled))
             exact = most if exact is None else exact.within(most)
         known = self._known(old, new, None if exact is None else _published(exact))
@@ -246,7 +246,7 @@ class _Comparison:
         domains[name] = old.domain
         way = self.found[name].difference
         if way is None:
-            way = _range(new) - _range(old)
+            way = range_of(new) - range_of(old)
         if way.is_zero:
             return published(name)
         domains[f"{name}, moved"] = Domain(-_nano(-way.low), _nano(way.high))
@@ -294,10 +294,10 @@ class _Comparison:
     def _ratio_of_powers(self, name: str, before: int, after: int) -> Interval | None:
         if before == after:
             ratio = self.found[name].ratio if name in self.found else None
-        elif not before and _range(self.after[name]).low >= 0:
-            ratio = _range(self.after[name])
-        elif not after and _range(self.before[name]).low > 0:
-            ratio = _range(self.before[name]).inverse
+        elif not before and range_of(self.after[name]).low >= 0:
+            ratio = range_of(self.after[name])
+        elif not after and range_of(self.before[name]).low > 0:
+            ratio = range_of(self.before[name]).inverse
         else:
             return None
         return None if ratio is None else ratio.power(max(before, after))
@@ -347,7 +347,8 @@ def _published(exact: Interval) -> Interval:
     return Interval(low, high)
 
 
-def _range(value: Value) -> Interval:
+def range_of(value: Value) -> Interval:
+    """What a value can be."""
     return Interval(Fraction(value.domain.low, NANO), Fraction(value.domain.high, NANO))
 
 
@@ -375,7 +376,7 @@ def _closed(value: GatedValue) -> Interval | None:
 def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interval:
     """What a composite can be while one axis is in a range, in nano."""
     if not isinstance(composite, MeanValue):
-        return _range(composite)
+        return range_of(composite)
     ranges = {value: (value.domain.low, value.domain.high) for value in composite.inputs}
     for value in composite.inputs:
         if value.name == axis:
