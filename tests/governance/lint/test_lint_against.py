@@ -91,6 +91,19 @@ def test_the_old_one_has_to_load(tmp_path: Path) -> None:
     assert run("rules", "lint", path, "--against", OLD).status == 1
 
 
+def test_markdown_has_every_reason_of_what_types_share(tmp_path: Path) -> None:
+    code, place = 'code = "gate-never-binds"\npath = "skill_types.', '.gates[0]"\nreason = '
+    before = f'{code}*{place}"kept as published; it changes no score (E8)"'
+    after = f'{code}mcp_server{place}"one"\n\n[[lint.silence]]\n{code}*{place}"the * other"'
+    path = written(tmp_path, changed(shipped("skills@1.1.0"), (before, after)))
+    (row,) = (
+        line
+        for line in run("rules", "lint", path, "--markdown").out.splitlines()
+        if line.startswith("| `gate-never-binds` |")
+    )
+    assert row.endswith("| the \\* other; one |")
+
+
 def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped("workflow@1.1.0"), NO_CAP, KEPT))
     lines = run("rules", "lint", path, "--against", OLD, "--markdown").out.splitlines()

@@ -13,6 +13,7 @@ from tallystick.governance.diff.difference import Difference
 from tallystick.governance.diff.effect import Effect
 from tallystick.governance.diff.interval import ONE, Interval
 from tallystick.governance.diff.policy import Level
+from tallystick.governance.markdown import cell, one_line
 from tallystick.numbers.nano import NANO, to_text
 
 _NOTHING = "–"
@@ -154,12 +155,11 @@ def _types_markdown(found: Difference) -> list[str]:
 
 
 def _cell(value: str | None) -> str:
-    return _NOTHING if value is None else _line(value).replace("|", "\\|")
+    return _NOTHING if value is None else cell(value)
 
 
 def _line(value: str | None) -> str:
-    """A value on one line; what would break the line is shown by its code."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value or "")
+    return one_line(value or "")
 
 
 def _ends(interval: Interval) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from tallystick.diagnostics import SEVERITIES, Diagnostic
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report
 from tallystick.governance.lint.suppressions import Suppressed
+from tallystick.governance.markdown import cell
 from tallystick.numbers.text import numbered
 
 _INDENT = "    "
@@ -179,10 +180,15 @@ def _silenced_table(silenced: Sequence[Suppressed]) -> list[str]:
         return []
     reasons = {id(each.finding): each.reason for each in silenced}
     rows = [
-        f"| `{g.first.code}` | `{g.path}` | {_cell(reasons[id(g.first)])} |"
+        f"| `{g.first.code}` | `{g.path}` | {_cell('; '.join(_distinct(g, reasons)))} |"
         for g in groups(each.finding for each in silenced)
     ]
     return ["", "## Silenced", "", "| code | path | reason |", "|---|---|---|", *rows]
+
+
+def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:
+    """The reasons of the findings of a group, each once."""
+    return dict.fromkeys(reasons[id(each)] for each in group.findings)
 
 
 def _type_of(finding: Diagnostic) -> str:
@@ -195,7 +201,8 @@ def _masked(message: str, skill_type: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.splitlines()).replace("|", "\\|").replace("*", "\\*")
+    """A text as a cell; lines of a text for people are one."""
+    return cell(" ".join(text.splitlines()))
 
 
 def _text(value: object) -> str:

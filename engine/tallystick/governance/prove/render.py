@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import z3
 
+from tallystick.governance.markdown import cell
 from tallystick.governance.prove.property import Answer, Status
 from tallystick.governance.prove.proving import steps
 from tallystick.numbers.text import numbered
@@ -72,7 +73,7 @@ def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: in
             "| property | skill type | value | why |",
             "|---|---|---|---|",
         ]
-        lines += [f"| {' | '.join(map(_cell, _row(answer)))} |" for answer in undecided]
+        lines += [f"| {' | '.join(map(cell, _row(answer)))} |" for answer in undecided]
     return "\n".join(lines) + "\n"
 
 
@@ -111,10 +112,6 @@ def _grouped(undecided: Iterable[Answer]) -> str:
 def _row(answer: Answer) -> tuple[str, ...]:
     value = f"{answer.axis}{_about(answer)}"
     return (f"`{answer.property}`", answer.skill_type, value, answer.reason or "")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _about(answer: Answer) -> str:
