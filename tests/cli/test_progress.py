@@ -18,6 +18,7 @@ STATE = ("--state", "state.db")
 LONG = (
     (("score", SKILLS, *RULES, "-o", "out.jsonl"), "scoring"),
     (("facts", SKILLS, "-o", "facts.parquet"), "taking facts"),
+    (("backtest", SKILLS, *RULES, "--rules", "skills@1.1.0", "-o", "report"), "reading"),
     (("explain", SKILLS, *RULES), "reading"),
     (("demo",), "loading"),
     (("records", "generate", "--seed", "1", "--count", "9", "-o", "made.jsonl"), "generating"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +13,12 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import examples
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
+from tallystick.cli.progress import line_count
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
     from tallystick.governance.backtest.comparison_model import Outcome
     from tallystick.governance.backtest.output import Written
-    from tallystick.governance.backtest.run import Progress
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
 _ELSEWHERE = ("output", "write_best", "workers", "cluster", "as_json")
@@ -121,7 +119,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
     bootstrap, executor = Bootstrap(draws, seed), executor_of(workers, cluster)
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
-    with _progress() as progress:
+    with line_count("reading") as progress:
         outcome, written = run(
             history,
             candidates,
@@ -149,7 +147,8 @@ def _command() -> str:
     words = ["tallystick", "backtest", str(context.params["history"])]
     for option in context.command.params:
         name = option.name or ""
-        if not isinstance(option, click.Option) or name in _ELSEWHERE:
+        # what says how the run is logged has no value here
+        if not isinstance(option, click.Option) or not option.expose_value or name in _ELSEWHERE:
             continue
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             words += _words(max(option.opts, key=len), context.params[name])
@@ -172,16 +171,3 @@ def _described(outcome: Outcome, written: Written) -> dict[str, object]:
         "records": dict(outcome.history.records),
         "rejects": dict(outcome.history.rejects),
     }
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """How many lines were read, on a terminal."""
-    # a process without an error output has none here
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
-
-    with Console(stderr=True).status("reading") as status:
-        yield lambda lines: status.update(f"{lines} lines")

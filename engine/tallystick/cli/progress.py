@@ -49,3 +49,14 @@ def working(doing: str) -> Iterator[None]:
         return
     with console.status(doing):
         yield
+
+
+@contextmanager
+def line_count(doing: str) -> Iterator[Callable[[int], None] | None]:
+    """How many lines are done, of work whose length nobody knows; None where nobody looks."""
+    console = _terminal()
+    if console is None:
+        yield None
+        return
+    with console.status(doing) as status:
+        yield lambda lines: status.update(f"{lines} lines")
