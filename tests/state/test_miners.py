@@ -1,8 +1,10 @@
 """Registration: where a miner begins, who is left behind, and what is not possible."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from state.chronicle import digest_of
 from state.subnet import TYPES, event, record, written
@@ -159,3 +161,36 @@ def test_a_hotkey_that_is_not_unicode_is_a_mistake_of_the_user(ledger: Ledger) -
     """As the bytes of an argument that is not UTF-8 arrive."""
     with pytest.raises(StateError):
         ledger.register("bad\udcff", 1, [PYTHON])
+
+
+NOT_POSSIBLE: list[tuple[str, tuple[object, ...], str]] = [
+    ("register", ("5A", 1.5, [RAG]), "1.5 for uid, expected a whole number"),
+    ("register", ("5A", True, [RAG]), "True for uid, expected a whole number"),
+    ("register", ("5A", "1", [RAG]), "'1' for uid, expected a whole number"),
+    ("register", (None, 1, [RAG]), "None for hotkey, expected text"),
+    ("register", ("5A", 1, RAG), f"'{RAG}' for types, expected a list of texts"),
+    ("register", ("5A", 1, None), "None for types, expected a list of texts"),
+    ("register", ("5A", 1, [5]), "5 for types, expected text"),
+    ("close_epoch", (0.0,), "0.0 for epoch, expected a whole number"),
+    ("close_epoch", (False,), "False for epoch, expected a whole number"),
+    ("close_epoch", (0, "now"), "'now', expected a datetime with an offset"),
+    ("select_group", (RAG, None, "seed"), "None for round, expected a whole number"),
+    ("select_group", (RAG, 1, None), "None for seed, expected text"),
+]
+
+
+@pytest.mark.parametrize(("change", "given", "said"), NOT_POSSIBLE)
+def test_what_is_of_another_kind_never_enters_the_log(
+    ledger: Ledger, change: str, given: tuple[object, ...], said: str
+) -> None:
+    before = entries(ledger)
+    with pytest.raises(StateError, match=f"^found {re.escape(said)}$"):
+        getattr(ledger, change)(*given)
+    assert entries(ledger) == before
+
+
+def test_numbers_of_numpy_register_as_those_of_python(ledger: Ledger) -> None:
+    assert ledger.register("5A", np.int64(1), [RAG]).uid == 1
+    ledger.sync_miners([{"uid": np.uint16(2), "hotkey": "5A", "types": [RAG]}])
+    assert board(ledger, RAG) == [(1, "5A", 2)]
+    assert ledger.close_epoch(np.int64(0)).epoch == 0

@@ -7,9 +7,10 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 import logging
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -168,8 +169,10 @@ class Ledger:
         Raises:
             StateError: the hotkey, the slot or a type is not possible.
         """
+        _check_text(hotkey, "hotkey")
+        slot, declared = _whole(uid, "uid"), _texts(types, "types")
         with self._writing() as log:
-            log.register(hotkey, uid, types)
+            log.register(hotkey, slot, declared)
         return log.state.miners[hotkey]
 
     def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
@@ -247,7 +250,7 @@ class Ledger:
         """
         from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
 
-        pinned = Rounds(number)
+        pinned = Rounds(None if number is None else _whole(number, "round"))
         with self._writing() as log:
             recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
@@ -267,9 +270,9 @@ class Ledger:
             at: when, with an offset.
 
         Raises:
-            StateError: the epoch has not begun.
+            StateError: the epoch has not begun, or an argument is of another kind.
         """
-        wanted = self.open_epoch() if epoch is None else epoch
+        wanted = self.open_epoch() if epoch is None else _whole(epoch, "epoch")
         with self._writing() as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
@@ -294,9 +297,11 @@ class Ledger:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
+        _check_text(seed, "seed")
+        dispatched = _whole(number, "round")
         with self._writing() as log:
-            pinned = log.state.epoch if epoch is None else epoch
-            return log.select_group(skill_type, number, seed, pinned)
+            pinned = log.state.epoch if epoch is None else _whole(epoch, "epoch")
+            return log.select_group(skill_type, dispatched, seed, pinned)
 
     def open_epoch(self) -> int:
         """The number of the open epoch."""
@@ -398,14 +403,39 @@ class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):
         return head.epoch + 1 if head is not None else 0
 
 
-def _timestamp(at: datetime | None) -> str | None:
+def _whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
+    """A whole number, NumPy's too: no float and no truth value enters the log."""
+    if not isinstance(found, bool):
+        with suppress(TypeError):
+            return operator.index(found)
+    raise StateError(f"found {found!r} for {name}, expected a whole number")
+
+
+def _check_text(found: object, name: str) -> None:
+    if not isinstance(found, str):
+        raise StateError(f"found {found!r} for {name}, expected text")
+
+
+def _texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise StateError(f"found {found!r} for {name}, expected a list of texts")
+    texts = list(found)
+    for each in texts:
+        _check_text(each, name)
+    return texts
+
+
+def _timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
     """A time as recorded: UTC with microseconds, so that earlier times are lesser text.
 
     Raises:
-        StateError: the time has no offset.
+        StateError: it is no time, or has no offset.
     """
     if at is None:
         return None
+    if not isinstance(at, datetime):
+        raise StateError(f"found {at!r}, expected a datetime with an offset")
     if at.tzinfo is None:
         raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    said = at.astimezone(UTC).isoformat(timespec="microseconds")
+    return said.replace("+00:00", "Z")

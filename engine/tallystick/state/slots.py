@@ -21,7 +21,7 @@ from tallystick.errors import InputError, RecordError, RefusedError
 from tallystick.io.lines import opened
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
-from tallystick.records.strict_json import check, parse
+from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick.state.rules import StateRules
@@ -92,7 +92,7 @@ def slots_of(
 def _slot(row: Any, rules: StateRules) -> Slot:  # noqa: ANN401  # any JSON value
     if isinstance(row, RecordError):
         raise row
-    check(row)
+    row = plain(row)
     if not isinstance(row, dict):
         raise RecordError("not-an-object", "", shown(row), "a JSON object")
     _validator().validate(row)
