@@ -360,6 +360,15 @@ def test_the_command_gives_json_and_markdown() -> None:
     assert "```diff" in page
 
 
+def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves(
+    changed: Callable[..., tallystick.Scorer],
+) -> None:
+    hidden = changed("skills@1.1.0", ('public = ["leaderboards"]', "public = []"))
+    page = render.as_markdown(difference(tallystick.load("skills@1.1.0"), hidden))
+    assert "| `reputation.visibility.public` | leaderboards | [] |" in page
+    assert page.endswith("## What it can do to a score\n\nnothing\n")
+
+
 def test_mistakes_are_one_line() -> None:
     for arguments in (["skills@1.0.0", "skills@9.0.0"], [*PAIRS[0], "--json", "--markdown"]):
         done = run(*arguments)

@@ -120,7 +120,7 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
             for number, each in enumerate(value):
                 yield from _flat(each, f"{path}[{each.get('name', number)}]")
         case list():
-            yield path, ", ".join(map(str, value))
+            yield path, ", ".join(map(str, value)) or "[]"
         case bool():
             yield path, str(value).lower()
         case _:

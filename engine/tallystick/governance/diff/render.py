@@ -68,13 +68,13 @@ def as_markdown(found: Difference) -> str:
         lines += ["```diff", *_formula_lines(formula), "```"]
     lines += _types_markdown(found)
     if found.effects:
-        lines += ["", "## What it can do to a score", ""]
-        lines += ["| skill type | value | at least | at most |", "|---|---|---|---|"]
-        lines += [
+        rows = [
             f"| {effect.skill_type} | {name} | {low} | {high or _NOTHING} |"
             for effect in found.effects
             for name, low, high in _moves(effect)
         ]
+        table = ["| skill type | value | at least | at most |", "|---|---|---|---|", *rows]
+        lines += ["", "## What it can do to a score", "", *(table if rows else ["nothing"])]
     return "\n".join(lines) + "\n"
 
 
