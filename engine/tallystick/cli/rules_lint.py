@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 _WIDTH = 100
+_SAID = ("code", "severity", "summary", "documentation", "remedy")
+"""What --explain tells of a check."""
 
 
 @click.command(
@@ -62,7 +64,11 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if sum((as_json, verbose, markdown, sarif)) > 1:
         raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
     if explain is not None:
-        click.echo("\n\n".join(map(_documentation, _explained(explain))))
+        checks = _explained(explain)
+        if as_json:
+            print_json([{key: getattr(each, key) for key in _SAID} for each in checks])
+        else:
+            click.echo("\n\n".join(map(_documentation, checks)))
         return
     if reference is None:
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")

@@ -144,6 +144,9 @@ def test_every_check_is_documented(code: str) -> None:
 def test_all_checks_can_be_explained_at_once() -> None:
     out = run("rules", "lint", "--explain", "all").out
     assert [line.partition(" ")[0] for line in out.splitlines() if line[:1].strip()] == list(CHECKS)
+    found = run("rules", "lint", "--explain", "all", "--json").json()
+    assert [each["code"] for each in found] == list(CHECKS)
+    assert found[0]["documentation"] == next(iter(CHECKS.values())).documentation
 
 
 @pytest.mark.parametrize(
