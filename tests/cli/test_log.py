@@ -41,6 +41,12 @@ def test_wrong_use_is_json_too() -> None:
     assert "'x' is not a valid integer" in told(found.err)[-2]["event"]
 
 
+def test_a_version_that_is_too_small_is_json_too() -> None:
+    found = run("rules", "diff", "workflow@1.1.0", "workflow@1.0.0", "--check", "--log-json")
+    assert found.status == 1
+    assert "expected a" in told(found.err)[-2]["event"]
+
+
 def test_a_log_ends_with_its_run(subnet: Subnet) -> None:
     assert subnet.do("state", "digest", "--log-json").err
     assert subnet.do("state", "digest").err == ""

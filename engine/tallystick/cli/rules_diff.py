@@ -7,6 +7,7 @@ import sys
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
 
@@ -44,9 +45,8 @@ def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool)
     else:
         click.echo(render.as_markdown(found) if markdown else render.as_text(found))
     if check and not found.is_enough:
-        click.echo(
-            f"error: found {found.new} after {found.old}, expected a {found.needed} version: "
-            "raise it as docs/versioning.md says",
-            err=True,
+        complain(
+            f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
+            "docs/versioning.md says"
         )
         sys.exit(1)
