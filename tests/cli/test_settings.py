@@ -100,3 +100,13 @@ def test_a_file_that_is_wrong_is_told(inner: Path, text: str, said: str) -> None
     found = message_of(run("state", "digest"))
     assert found.startswith(f"{file}: {said}")
     assert run("state", "digest", "--help").status == 0
+
+
+def test_a_value_out_of_range_is_told_with_where_it_is_from(
+    inner: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (inner / "tallystick.toml").write_text("workers = 99999\n")
+    score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", "results.jsonl")
+    assert f"value for workers in {inner / 'tallystick.toml'}: 99999 is not" in run(*score).err
+    monkeypatch.setenv("TALLYSTICK_WORKERS", "99999")
+    assert "value for '--workers' (env var: 'TALLYSTICK_WORKERS'): 99999 is" in run(*score).err

@@ -57,6 +57,13 @@ class Setting(click.Option):
             return found[self.key], ParameterSource.DEFAULT_MAP
         return value, source
 
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """What an error calls the option: where its value is from."""
+        source = ctx.get_parameter_source(self.name or "") if ctx is not None else None
+        if source == ParameterSource.DEFAULT_MAP:
+            return f"{self.key} in {nearest()}"
+        return super().get_error_hint(ctx)
+
 
 def of_file(context: click.Context) -> Mapping[str, Any]:
     """The settings of the nearest file, read once for a run; none where there is no file.
