@@ -47,6 +47,12 @@ def test_a_version_that_is_too_small_is_json_too() -> None:
     assert "expected a" in told(found.err)[-2]["event"]
 
 
+def test_results_through_a_pipe_leave_the_log_to_itself() -> None:
+    found = run("score", SKILLS, "--rules", "skills@1.0.0", "-o", "-", "--log-json")
+    assert found.status == 0
+    assert "scored a file" in {each["event"] for each in told(found.err)}
+
+
 def test_a_log_ends_with_its_run(subnet: Subnet) -> None:
     assert subnet.do("state", "digest", "--log-json").err
     assert subnet.do("state", "digest").err == ""

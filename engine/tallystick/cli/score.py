@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.cli import log
 from tallystick.cli.command import examples
 from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
 from tallystick.cli.progress import progress_bar
@@ -88,7 +89,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
         )
     if as_json:
         print_json(receipt.to_dict())
-    else:
+    elif not (streams and log.is_json()):
         click.echo(_summary(receipt, output, rejects), err=streams)
     sys.exit(1 if receipt.counts.rejected else 0)
 
