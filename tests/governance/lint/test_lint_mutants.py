@@ -290,3 +290,11 @@ def test_thresholds_out_of_order_at_a_seed_are_told_with_their_own_code() -> Non
     )
     (found,) = report_on(changed(text, ('from = "x"', 'from = "baseline"'))).findings
     assert (found.code, found.severity) == ("tiers-out-of-order", "error")
+
+
+def test_the_arm_of_an_option_that_is_off_is_no_finding() -> None:
+    on = shipped("workflow@1.2.0")
+    off = changed(
+        on, ("\nenabled = true                          # terms", "\nenabled = false  # terms")
+    )
+    assert found_in(off, "arm-never-reached") == found_in(on, "arm-never-reached") == []

@@ -17,6 +17,7 @@ from tallystick.governance.lint.check import check
 from tallystick.governance.lint.satisfiability import Ends, satisfiable
 from tallystick.governance.lint.type_probe import name_of
 from tallystick.rules.findings import Finding
+from tallystick.rules.options import switches_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
@@ -70,16 +71,20 @@ class FormulaUse:
         ranges: whose records it is asked of.
         formula: the formula, its parameters free.
         compiled: the same with the parameters of the rule set.
+        switched_off: the parameters by which it reads an option that is off.
     """
 
     path: KeyPath
     ranges: TypeRanges
     formula: Formula
     compiled: Compiled
+    switched_off: frozenset[str]
 
 
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
     """Every axis, factor and composite formula, once for each type that has it."""
+    switches = switches_of(scorer.rule_set).items()
+    off = frozenset(name for name, option in switches if option.value == 0)
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
         paths: Mapping[Role, KeyPath] = {
@@ -90,7 +95,7 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
         for value in bound.values:
             if isinstance(value, FormulaValue) and value.role in paths:
                 path = (*paths[value.role], value.name)
-                yield FormulaUse(path, ranges, value.formula, value.compiled)
+                yield FormulaUse(path, ranges, value.formula, value.compiled, off)
 
 
 @check(
@@ -174,7 +179,8 @@ class _Arm:
         "parameters, the ranges of what is compared with them, and the arms before it, an arm is "
         "proved to be reached by no record of any type: bands out of order, or one that ends where "
         "the one before it ends. What no choice of parameters reaches is not reported, nor what "
-        "cannot be seen by comparing one expression with numbers."
+        "cannot be seen by comparing one expression with numbers, nor the arm of an option that is "
+        "off."
     ),
     remedy="order the parameters as the arms of the formula are, or let the arm begin earlier",
 )
@@ -196,7 +202,17 @@ def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
     """The arms that no record of a type reaches, and some would with other parameters."""
     arms = list(_arms(use, use.formula.tree, use.compiled.tree, ()))
     reached = {arm.key for arm in arms if not _is_ruled_out(use, arm.asked)}
-    return {arm.key: arm.text for arm in arms if arm.key not in reached}
+    return {
+        arm.key: arm.text
+        for arm in arms
+        if arm.key not in reached and not _is_switched_off(use, arm)
+    }
+
+
+def _is_switched_off(use: FormulaUse, arm: _Arm) -> bool:
+    """Whether an arm is that of an option which the rule set has switched off."""
+    held = (each.free for each in arm.asked if each.holds)
+    return any(use.switched_off.intersection(names(condition, "param")) for condition in held)
 
 
 def _arms(
