@@ -62,5 +62,7 @@ def executor_of(workers: int, cluster: str | None) -> Executor:
 
 
 def _strength(option: str) -> int:
-    source = click.get_current_context().get_parameter_source(option)
+    """How much a value counts; the same for all where no command line was read."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source(option)
     return _STRENGTH.index(source or ParameterSource.DEFAULT)

@@ -59,4 +59,4 @@ def line_count(doing: str) -> Iterator[Callable[[int], None] | None]:
         yield None
         return
     with console.status(doing) as status:
-        yield lambda lines: status.update(f"{lines} lines")
+        yield lambda lines: status.update(f"{doing}: {lines} lines")

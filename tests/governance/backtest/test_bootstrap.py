@@ -141,7 +141,7 @@ def test_too_few_draws_are_refused(draws: int) -> None:
 
 @pytest.mark.parametrize(("rounds", "miners", "many"), [(5, 3, 5), (1000, 3, 256), (90, 10**6, 16)])
 def test_stretches_are_rounds_until_there_are_too_many(rounds: int, miners: int, many: int) -> None:
-    assert RoundStretches.of(range(rounds), miners).many == many
+    assert RoundStretches.of(range(rounds), miners).count == many
 
 
 CANDIDATES = (["skills@1.0.0", "skills@1.1.0"], ["axes.policy.weight=0.1:0.2:0.1"])
@@ -168,12 +168,12 @@ def test_the_stretches_sum_to_the_whole_history(
     period = whole.history.period
     assert period is not None
     stretches = RoundStretches.of(period.keys, len(whole.miners))
-    stretches = attrs.evolve(stretches, many=min(4, stretches.many))
+    stretches = attrs.evolve(stretches, count=min(4, stretches.count))
     count = RoundCount(candidates, whole.miners, stretches)
     count.read(reader.source(), InProcess())
     for place, candidate in enumerate(whole.candidates):
         amounts = count.amounts(place, "emission")
-        assert sum(any(row) for row in amounts) == stretches.many > 1
+        assert sum(any(row) for row in amounts) == stretches.count > 1
         expected = [each.emission for each in candidate.types.values() if each.emission]
         assert [sum(each) for each in zip(*amounts, strict=True)] == [
             sum(each) for each in zip(*expected, strict=True)
