@@ -298,7 +298,7 @@ def silent_edit(bench: Bench, data: Data, switch: Switch) -> Edit | None:
     return next((each for each in switch.edits if bench.digest(edited(data, each)) == own), None)
 
 
-LONG = {("skills", "skill_types"), ("skills", "reputation")}
+LONG = {("skills", name) for name in ("skill_types", "reputation", "groups", "epochs", "tiers")}
 """What has so many fields that walking them takes longer than all else."""
 
 
