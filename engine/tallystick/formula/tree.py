@@ -52,8 +52,6 @@ MAX_POWER = 8
 MAX_DIGITS = 100
 """The longest numerator or denominator of a number."""
 LARGEST = 10**MAX_DIGITS
-_BINDINGS = 1 << 7
-"""So many bindings of a tree are remembered: candidates of a back-test share most of them."""
 
 Data = tuple["str | int | Data", ...]
 
@@ -113,11 +111,6 @@ class Node:
         for node in walk(self):
             found.setdefault(node.op, []).append(node)
         return {op: tuple(nodes) for op, nodes in found.items()}
-
-    @cached_property
-    def bindings(self) -> dict[tuple[Fraction, ...], Node]:
-        """Trees that this one is with some values of its parameters, as `bind` remembers them."""
-        return {}
 
     @property
     def form(self) -> list[Any]:
@@ -344,14 +337,7 @@ def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
     missing = [name for name in read if name not in values]
     if missing:
         raise FormulaError(f"found no value for the parameters {', '.join(missing)}")
-    if not read:
-        return node
-    key = tuple(values[name] for name in read)
-    if key not in node.bindings:
-        if len(node.bindings) >= _BINDINGS:
-            node.bindings.clear()
-        node.bindings[key] = _bound(node, values, {})
-    return node.bindings[key]
+    return _bound(node, values, {}) if read else node
 
 
 def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) -> Node:
