@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import UNKNOWN, Identity
-
-_LONGEST_ID, _LONGEST_HOTKEY = 4096, 64
-_SLOTS = 1 << 16
+from tallystick.resources import schema_path
 
 
 def identity_of(item: bytes | Mapping[str, Any]) -> Identity:
@@ -25,13 +24,23 @@ def identity_of(item: bytes | Mapping[str, Any]) -> Identity:
     miner = record.get("miner")
     if not isinstance(miner, dict):
         miner = {}
+    known = _definitions()
+    slots, hotkey = known["miner"]["properties"]["uid"], known["hotkey"]
     uid = miner.get("uid")
+    is_slot = type(uid) is int and slots["minimum"] <= uid <= slots["maximum"]
     return Identity(
-        task_id=_text(record.get("task_id"), _LONGEST_ID),
-        miner_uid=uid if type(uid) is int and 0 <= uid < _SLOTS else None,
-        miner_hotkey=_text(miner.get("hotkey"), _LONGEST_HOTKEY),
-        validator=_text(record.get("validator"), _LONGEST_HOTKEY),
+        task_id=_text(record.get("task_id"), known["id"]),
+        miner_uid=uid if is_slot else None,
+        miner_hotkey=_text(miner.get("hotkey"), hotkey),
+        validator=_text(record.get("validator"), hotkey),
     )
+
+
+@cache
+def _definitions() -> Mapping[str, Any]:
+    """What every schema of records says of an identifier, a hotkey and a miner."""
+    found: Mapping[str, Any] = json.loads(schema_path("record-1").read_bytes())["$defs"]
+    return found
 
 
 def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
@@ -43,8 +52,8 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
         return None
 
 
-def _text(value: object, longest: int) -> str | None:
-    """A text of 1 to so many characters that UTF-8 can spell."""
-    if not isinstance(value, str) or not 1 <= len(value) <= longest:
+def _text(value: object, schema: Mapping[str, Any]) -> str | None:
+    """A text as long as a schema says, which UTF-8 can spell."""
+    if not isinstance(value, str) or not schema["minLength"] <= len(value) <= schema["maxLength"]:
         return None
     return value if value.encode("utf-8", "replace").decode() == value else None
