@@ -1,4 +1,4 @@
-"""``tallystick epoch``: close an epoch."""
+"""``tallystick epoch``: list, show and close epochs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.epochs()[-(last or 0) :]
+        found = queries.epochs(last)
     if as_json:
         print_json({"epochs": [views.epoch_info(each) for each in found]})
     else:

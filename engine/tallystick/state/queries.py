@@ -288,9 +288,11 @@ class StateQueries:
         known = f"some from {found[0].round} to {found[-1].round}" if found else "none has so far"
         raise StateError(f"found no record of round {number}, expected a round that has: {known}")
 
-    def epochs(self) -> list[EpochInfo]:
-        """The epochs that have begun, in their order."""
-        return self._epochs(range(self.state.epoch + 1))
+    def epochs(self, last: int | None = None) -> list[EpochInfo]:
+        """The epochs that have begun, in their order; given ``last``, only so many of the end."""
+        begun = range(self.state.epoch + 1)
+        # each has a snapshot to read
+        return self._epochs(begun if last is None else begun[-last:])
 
     def epoch(self, number: int) -> EpochInfo:
         """One epoch.
