@@ -43,12 +43,12 @@ _STRENGTH = (
 def executor_of(workers: int, cluster: str | None) -> Executor:
     """Who does the work, as the options ask; of two, the one that is said where it counts more."""
     if cluster is not None:
-        if (stronger := _strength("workers") - _strength("cluster")) > 0:
-            return executor_of(workers, None)
-        if stronger < 0:
-            workers = 1
-        if workers > 1:
+        by = _strength("workers") - _strength("cluster")
+        if by > 0:
+            cluster = None
+        elif by == 0 and workers > 1:
             raise click.UsageError("found --workers and --cluster, expected one of them")
+    if cluster is not None:
         from tallystick.scoring.executors.cluster import Cluster  # noqa: PLC0415  # when asked for
 
         return Cluster(cluster)

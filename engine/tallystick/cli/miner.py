@@ -1,4 +1,4 @@
-"""``tallystick miner``: register miners, clear their flags."""
+"""``tallystick miner``: list, register and sync miners, clear their flags."""
 
 from __future__ import annotations
 

@@ -43,11 +43,7 @@ def progress_bar(doing: str) -> Iterator[Progress | None]:
 @contextmanager
 def working(doing: str) -> Iterator[None]:
     """A sign of life for work whose length nobody knows."""
-    console = _terminal()
-    if console is None:
-        yield
-        return
-    with console.status(doing):
+    with line_count(doing):
         yield
 
 

@@ -1,4 +1,4 @@
-"""``tallystick round``: close a round."""
+"""``tallystick round``: list, show and close rounds."""
 
 from __future__ import annotations
 

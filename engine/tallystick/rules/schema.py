@@ -247,7 +247,7 @@ def _is_sound(data: Mapping[str, Any]) -> bool:
 
 @cache
 def _quick_validator() -> jsonschema_rs.Draft202012Validator:
-    import jsonschema_rs  # noqa: PLC0415  # as below
+    import jsonschema_rs  # noqa: PLC0415  # as above
 
     return jsonschema_rs.Draft202012Validator(
         _with_whole_numbers(_schema()), keywords={"wholeNumber": _WholeNumber}
