@@ -124,11 +124,11 @@ def test_a_worker_with_another_plugin_is_refused(
     which: str,
 ) -> None:
     engine = Local(1) if which == "local" else Cluster(cluster.scheduler_address, patience=60)
-    scorer = candidates[0].scorer
-    plugins = dict(scorer.registry.plugins)
+    rules = candidates[0].rules
+    plugins = dict(rules.registry.plugins)
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
-    other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
-    changed = (attrs.evolve(candidates[0], scorer=other), *candidates[1:])
+    other = attrs.evolve(rules, registry=attrs.evolve(rules.registry, plugins=plugins))
+    changed = (attrs.evolve(candidates[0], rules=other), *candidates[1:])
     where = r"worker tcp://\S+: " if which == "cluster" else "^"
     with pytest.raises(EngineError, match=where + "found the plugin skills to be "):
         backtest(histories["lines"], changed, tmp_path / "out", executor=engine)
