@@ -78,6 +78,24 @@ JUNK = (None, True, False, 0, 1, -1, 0.5, "", "x", "5", "ALLOW", [], {}, [[]], [
 WORDS = ("ALLOW", "allow", "primary", "Primary", "missed_deadline", "rerun_pass", "mcp_server", "")
 OPTIONAL = ("tool", "canary_id", "findings", "findings_cited", "expected_risk", "min_steps")
 LENGTHS = (0, 1, 63, 64, 65, 4095, 4096, 4097)
+#: Keys that something may take for a number, a path or nothing.
+KEYS = (
+    *("0" * 400 + "1", "0" * 5000, "9" * 400, str(2**64), str(2**63), "1", "01", "+1", "-1", "-0"),
+    *(" 1", "1 ", "1.0", "1e5", "0x10", "1_000", "٣", "²", "", " ", ".", "*", "a/b", "~0", "~1"),
+    *("%41", "#", "$ref", "__class__", "__proto__", "[0]", "a.b", "\x00", "\x1b[2J", "\u202e"),
+)
+#: Insides of JSON texts.
+TEXTS = (
+    *(r"\ud800", r"\udc00\ud800", r"\ud83d\ude00", r"\u0000", r"\u001b[31m", r"\u202e", r"\r"),
+    *(r"\x", r"\u12", r"\/", "\x01", "\t", "=1+1", "@SUM(1)", "\u2028", "\ufeff", "e\u0301"),
+)
+#: Numbers as JSON texts, or nearly: the largest, the smallest, and those that denote others.
+NUMBERS = (
+    *("1e308", "1.8e308", "-1e308", "-0.0", "-0", "1e-400", "5e-324", "0x10", "1_000", "1E+2"),
+    *("00", "1.", ".5", "0e99999999", "1e-99999999", "1e99999999999999999999", "1e+00", "+1"),
+    *(str(2**70), str(2**53 + 1), str(-(2**63) - 1), "9" * 5000, "-" + "9" * 309, "0x1"),
+    *("0." + "0" * 400 + "1", "0." + "9" * 400, "1" + "0" * 308, "4.35", "0.1e1", "Infinity"),
+)
 
 
 def _anything(_holder: object, _value: object) -> bool:
@@ -212,6 +230,36 @@ def _units(text: str) -> list[int]:
     return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]
 
 
+def _odd_key(random: Random, holder: Holder, key: Key) -> None:
+    known = list(holder[key].values())
+    value = random.choice(known) if known and random.random() < 0.7 else random.choice(JUNK)
+    holder[key][random.choice(KEYS)] = copy.deepcopy(value)
+
+
+def _renamed(random: Random, holder: Holder, key: Key) -> None:
+    holder[random.choice(KEYS)] = holder.pop(key)
+
+
+def _many_errors(random: Random, holder: Holder, key: Key) -> None:
+    """As many things as a list or a map may have, none of which is right."""
+    size, item = random.choice((20, 200, 1000, 1001)), random.choice((*JUNK, {"retry_count": -1}))
+    names = {str(n) if random.random() < 0.5 else f"k{n}": item for n in range(size)}
+    holder[key] = random.choice((names, [item] * size))
+
+
+def _exchanged(random: Random, holder: Holder, key: Key) -> None:
+    other = random.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+    holder[key], holder[other] = holder[other], holder[key]
+
+
+def _odd_text(random: Random, holder: Holder, key: Key) -> None:
+    holder[key] = Text(f'"{random.choice(TEXTS)}"')
+
+
+def _odd_number(random: Random, holder: Holder, key: Key) -> None:
+    holder[key] = Text(random.choice(NUMBERS))
+
+
 Suits = Callable[[object, object], bool]
 Change = Callable[[Random, Holder, Key], None]
 
@@ -237,4 +285,10 @@ MUTATIONS: dict[str, tuple[Suits, Change]] = {
     "many": (_a_list, _many),
     "no-items": (_many_things, _no_items),
     "another-spelling": (_a_text, _another_spelling),
+    "odd-key": (_an_object, _odd_key),
+    "renamed": (_in_an_object, _renamed),
+    "many-errors": (_many_things, _many_errors),
+    "exchanged": (_anything, _exchanged),
+    "odd-text": (_a_text, _odd_text),
+    "odd-number": (_a_number, _odd_number),
 }
