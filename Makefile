@@ -14,15 +14,25 @@ LOWEST_BIN := $(LOWEST_VENV)/bin
 BASE := $(VENV)/.tallystick-base
 TEST := $(VENV)/.tallystick-test
 PIP := -m pip --disable-pip-version-check install --quiet
+# What an environment is made of: the files that the lock has the hashes of, and nothing that was built
+# on the way, as what builds it would be fetched without a lock.
+LOCK := .ci/lock
+LOCKED := $(PIP) --require-hashes --only-binary :all:
+# The project itself has no hash; it is installed by what the lock has, and fetches nothing.
+PROJECT := $(PIP) --no-index --no-deps --no-build-isolation
+LOCKING := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make lock' $(LOCK_OPTIONS)
 # The order is random; its seed stands at the start, and PYTEST_OPTIONS=--randomly-seed=N repeats it.
 PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --unchanged-sources $(PYTEST_OPTIONS)
 
 # What a user's own environment adds to the search path is no part of this one.
 unexport PYTHONPATH PYTHONHOME
+# The time of every file in what is built: the same for everyone, also where there is no git.
+export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs wheel test-wheel \
-	bench clean
+.PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs lock wheel \
+	test-wheel sbom bench clean
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -44,12 +54,11 @@ test-busy: $(TEST) ## Run the tests beside busy loops on every core.
 	$(BIN)/python .ci/busy.py $(MAKE) test
 
 # pip knows no lowest versions, so uv resolves them. The tools of the tests are lowest too.
-test-lowest: ## Run the tests of scoring, facts and states with the lowest versions that are declared.
+test-lowest: $(TEST) ## Run the tests of scoring, facts and states with the lowest versions that are declared.
 	rm -rf $(LOWEST_VENV)
 	$(PYTHON) -m venv $(LOWEST_VENV)
-	$(LOWEST_BIN)/python $(PIP) uv
-	$(LOWEST_BIN)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
-		--editable '.[test]'
+	$(BIN)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
+		--build-constraints $(LOCK)/build.txt --require-build-hashes --editable '.[test]'
 	$(LOWEST_BIN)/python $(PYTEST) tests/scoring tests/state tests/vectors
 
 lint: $(TEST) ## Check the style and the format of the code.
@@ -58,6 +67,14 @@ lint: $(TEST) ## Check the style and the format of the code.
 
 types: $(TEST) ## Check the types of the engine and of its plugins.
 	$(BIN)/mypy
+
+# What is locked stays as long as pyproject.toml allows it; LOCK_OPTIONS=--upgrade takes the newest.
+lock: $(TEST) ## Write the lock anew, as pyproject.toml asks.
+	$(LOCKING) --extra test pyproject.toml --output-file $(LOCK)/test.txt
+	$(LOCKING) --constraints $(LOCK)/test.txt pyproject.toml --output-file $(LOCK)/runtime.txt
+	$(BIN)/python -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
+		$(LOCKING) --constraints $(LOCK)/test.txt - --output-file $(LOCK)/build.txt
 
 # The wheel comes from the source distribution, so that both are known to be complete.
 wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dist/.
@@ -72,10 +89,14 @@ wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dis
 test-wheel: wheel ## Run the tests against the built wheel.
 	rm -rf $(WHEEL_VENV)
 	$(PYTHON) -m venv $(WHEEL_VENV)
-	$(WHEEL_BIN)/python $(PIP) "$$(ls dist/tallystick-*.whl)[test]"
+	$(WHEEL_BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
+	$(WHEEL_BIN)/python $(PROJECT) dist/tallystick-*.whl
 	cd $(WHEEL_VENV) && bin/python -c 'import sys, tallystick, tallystick_skills, tallystick_workflow; \
 		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_skills, tallystick_workflow))'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
+
+sbom: $(TEST) ## Write what an installation consists of, as CycloneDX, into dist/tallystick.cdx.json.
+	$(BIN)/python .ci/sbom.py dist/tallystick.cdx.json
 
 # Chromium itself comes from the distribution: `apt-get install chromium`.
 browser: ## Install axe-core into build/browser, for the tests of pages in Chromium.
@@ -93,12 +114,14 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 clean: ## Remove what these commands made.
 	rm -rf $(VENV) $(WHEEL_VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
-$(BASE): pyproject.toml
+$(BASE): pyproject.toml $(LOCK)/runtime.txt $(LOCK)/build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) --editable .
+	$(BIN)/python $(LOCKED) --requirement $(LOCK)/runtime.txt --requirement $(LOCK)/build.txt
+	$(BIN)/python $(PROJECT) --editable .
 	@touch $@
 
-$(TEST): pyproject.toml
+$(TEST): pyproject.toml $(LOCK)/test.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) --editable '.[test]'
+	$(BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
+	$(BIN)/python $(PROJECT) --editable .
 	@touch $(BASE) $@

@@ -1,12 +1,15 @@
-"""The wheel holds everything, and an editable install reads the checkout.
+"""The wheel holds everything, its bytes are the same wherever it is built, and an editable install
+reads the checkout.
 
-Both are built by the build backend itself, without a network, and unpacked into an environment of
+All are built by the build backend itself, without a network, and unpacked into an environment of
 their own. That environment sees the dependencies of the one that runs the tests, but none of its
 Tallystick: what comes first on the search path wins, and a path file that another path file leads
 to is not read.
 """
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("engine", "plugins", "rules", "schemas", "LICENSE", "README.md", "pyproject.toml")
+OF_THE_SDIST = (*SOURCES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
 
 WHERE = """
 import json
@@ -42,10 +46,10 @@ print(json.dumps({
 """
 
 
-def copy_of_the_checkout(folder: Path) -> Path:
-    for name in SOURCES:
+def copy_of_the_checkout(folder: Path, names: tuple[str, ...] = SOURCES) -> Path:
+    for name in names:
         if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
+            ignored = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         else:
             folder.mkdir(parents=True, exist_ok=True)
@@ -53,10 +57,15 @@ def copy_of_the_checkout(folder: Path) -> Path:
     return folder
 
 
-def build(checkout: Path, target: str) -> Path:
-    """The wheel that the build backend makes of a checkout: ``wheel`` or ``wheel:editable``."""
-    command = [sys.executable, "-m", "hatchling", "build", "--target", target]
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
+def build(checkout: Path, *targets: str, umask: int = -1, **environment: str) -> Path:
+    """The wheel that the build backend makes of a checkout, with its other targets beside it."""
+    command = [sys.executable, "-m", "hatchling", "build"]
+    for target in targets:
+        command += ["--target", target]
+    given = {key: value for key, value in os.environ.items() if key != "SOURCE_DATE_EPOCH"}
+    subprocess.run(
+        command, cwd=checkout, check=True, capture_output=True, umask=umask, env=given | environment
+    )
     (built,) = (checkout / "dist").glob("*.whl")
     return built
 
@@ -87,7 +96,8 @@ class Environment:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(copy_of_the_checkout(tmp_path_factory.mktemp("sources")), "wheel")
+    checkout = copy_of_the_checkout(tmp_path_factory.mktemp("sources"), OF_THE_SDIST)
+    return build(checkout, "sdist", "wheel")
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +150,25 @@ def test_the_wheel_carries_nothing_else(names: set[str]) -> None:
     packages = {"tallystick", "tallystick_skills", "tallystick_workflow"}
     assert {top for top in tops if not top.endswith(".dist-info")} == packages
     assert {Path(name).suffix for name in names if "_data/" in name} == {".json", ".toml"}
+
+
+def test_the_bytes_are_the_same_wherever_and_whenever_it_is_built(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """From the source distribution, elsewhere, with other times, modes, umask and locale."""
+    (sdist,) = wheel.parent.glob("*.tar.gz")
+    shutil.unpack_archive(sdist, tmp_path, filter="data")
+    (checkout,) = tmp_path.iterdir()
+    for path in checkout.rglob("*"):
+        path.chmod(0o700 if path.stat().st_mode & 0o100 else 0o600)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    makefile = (checkout / "Makefile").read_text(encoding="utf-8")
+    (epoch,) = re.findall(r"^export SOURCE_DATE_EPOCH := (\d+)$", makefile, re.MULTILINE)
+    surroundings = {"TZ": "Asia/Kathmandu", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    again = build(checkout, "sdist", "wheel", umask=0o077, SOURCE_DATE_EPOCH=epoch, **surroundings)
+    assert {path.name for path in again.parent.iterdir()} == {wheel.name, sdist.name}
+    assert again.read_bytes() == wheel.read_bytes()
+    assert (again.parent / sdist.name).read_bytes() == sdist.read_bytes()
 
 
 def test_an_installed_wheel_finds_everything_inside_itself(installed: Environment) -> None:

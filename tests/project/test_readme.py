@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COPIED = ("Makefile", "pyproject.toml", "docs", "plugins", "rules", "schemas")
+COPIED = (".ci", "Makefile", "pyproject.toml", "docs", "plugins", "rules", "schemas")
 """What the commands of the README may read of a checkout."""
 
 RUN = ("tallystick", ".venv/bin/tallystick", "make demo", "cat", "cp", "head", "mkdir", "tail")
