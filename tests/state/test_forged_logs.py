@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.command import message_of, run
@@ -53,6 +54,11 @@ def _edit(kind: str, old: str, new: str) -> Callable[[list[tuple[str, str]]], ob
     return edited
 
 
+def _add(kind: str, **body: object) -> Callable[[list[tuple[str, str]]], object]:
+    return lambda pairs: pairs.append((kind, _canonical(body)))
+
+
+_GROUP: dict[str, Any] = {"skill_type": PYTHON, "round": 1, "seed": "seed", "epoch": 0}
 FORGED = {
     "the digest of a snapshot": _edit("epoch", '"snapshot":"sha256:', '"snapshot":"sha256:0'),
     "the number of an epoch": _edit("epoch", '"epoch":0', '"epoch":1'),
@@ -80,6 +86,15 @@ FORGED = {
     ),
     "a body that is no object": lambda pairs: pairs.append(("miner", "[]")),
     "a number as body": lambda pairs: pairs.append(("signal", "1")),
+    "a hotkey that is no text": _add("miner", hotkey=7, uid=1, types=[PYTHON]),
+    "a uid that is no number": _add("miner", hotkey="hk-new", uid="1", types=[PYTHON]),
+    "types that are no list": _add("miner", hotkey="hk-new", uid=1, types={PYTHON: 1}),
+    "a hotkey to clear that is no text": _add("clear", hotkey=[], at=None),
+    "a time that is no text": _add("round", round=1, at=1),
+    "a round that is no number": _add("round", round="1", at=None),
+    "a group of a round that is no number": _add("group", **_GROUP | {"round": "1"}),
+    "a group of a round that no store holds": _add("group", **_GROUP | {"round": 2**70}),
+    "an event of a round that no store holds": _edit("signal", '"round":', f'"round":{2**70}'),
     "no genesis": lambda pairs: pairs.pop(0),
 }
 

@@ -164,17 +164,22 @@ def test_a_hotkey_that_is_not_unicode_is_a_mistake_of_the_user(ledger: Ledger) -
 
 
 NOT_POSSIBLE: list[tuple[str, tuple[object, ...], str]] = [
-    ("register", ("5A", 1.5, [RAG]), "1.5 for uid, expected a whole number"),
-    ("register", ("5A", True, [RAG]), "True for uid, expected a whole number"),
-    ("register", ("5A", "1", [RAG]), "'1' for uid, expected a whole number"),
+    ("register", ("5A", 1.5, [RAG]), "1.5 for uid, expected a whole number below 2^53"),
+    ("register", ("5A", True, [RAG]), "True for uid, expected a whole number below 2^53"),
+    ("register", ("5A", "1", [RAG]), "'1' for uid, expected a whole number below 2^53"),
     ("register", (None, 1, [RAG]), "None for hotkey, expected text"),
     ("register", ("5A", 1, RAG), f"'{RAG}' for types, expected a list of texts"),
     ("register", ("5A", 1, None), "None for types, expected a list of texts"),
     ("register", ("5A", 1, [5]), "5 for types, expected text"),
-    ("close_epoch", (0.0,), "0.0 for epoch, expected a whole number"),
-    ("close_epoch", (False,), "False for epoch, expected a whole number"),
+    ("close_epoch", (0.0,), "0.0 for epoch, expected a whole number below 2^53"),
+    ("close_epoch", (False,), "False for epoch, expected a whole number below 2^53"),
     ("close_epoch", (0, "now"), "'now', expected a datetime with an offset"),
-    ("select_group", (RAG, None, "seed"), "None for round, expected a whole number"),
+    ("select_group", (RAG, None, "seed"), "None for round, expected a whole number below 2^53"),
+    (
+        "select_group",
+        (RAG, 2**70, "seed"),
+        f"{2**70} for round, expected a whole number below 2^53",
+    ),
     ("select_group", (RAG, 1, None), "None for seed, expected text"),
 ]
 

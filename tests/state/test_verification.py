@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cli.command import run
+from cli.command import message_of, run
 from state.subnet import event, missed, record, written
 
 from tallystick.errors import TallystickError
@@ -199,6 +199,14 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
     ):
         found = run(*command, "--state", path)
         assert found.status in {0, 1, 2}
+
+
+def test_a_schema_that_is_no_utf8_is_told(filled: Path, tmp_path: Path) -> None:
+    path, table = tmp_path / "changed.db", b"ON tallystick_signals"
+    whole = filled.read_bytes()
+    assert table in whole
+    path.write_bytes(whole.replace(table, b"ON tallystick_sign\x80ls", 1))
+    assert "found a damaged store" in message_of(run("state", "verify", "--state", path))
 
 
 def test_a_valid_state_in_the_command(filled: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import attrs
 import msgspec
@@ -22,6 +22,11 @@ from tallystick.rules.sections import Role
 
 _DECIMALS = ("quality", "emission")
 _PLACES = 9
+
+LARGEST_NUMBER = 2**53
+"""What the canonical form of an entry cannot hold any more."""
+Number = Annotated[int, msgspec.Meta(ge=0, lt=LARGEST_NUMBER)]
+"""Of a round, an epoch or a slot."""
 
 # RFC 8785 as long as keys are ASCII and numbers are whole
 _json = msgspec.json.Encoder(order="sorted").encode
@@ -133,6 +138,7 @@ def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:
     types = get_type_hints(StateEvent)
     for field in attrs.fields(StateEvent):
         of_line = str | None if field.name in _DECIMALS else types[field.name]
+        of_line = Number if of_line is int else of_line
         # a line leaves out what is None, and nothing else
         yield (field.name, of_line, None) if field.default is None else (field.name, of_line)
 

@@ -21,6 +21,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick.state.event import LARGEST_NUMBER
 from tallystick.state.event_log import EventLog
 from tallystick.state.miners import miner_of
 from tallystick.state.queries import StateQueries
@@ -407,8 +408,10 @@ def _whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller g
     """A whole number, NumPy's too: no float and no truth value enters the log."""
     if not isinstance(found, bool):
         with suppress(TypeError):
-            return operator.index(found)
-    raise StateError(f"found {found!r} for {name}, expected a whole number")
+            number = operator.index(found)
+            if abs(number) < LARGEST_NUMBER:
+                return number
+    raise StateError(f"found {found!r:.80} for {name}, expected a whole number below 2^53")
 
 
 def _check_text(found: object, name: str) -> None:

@@ -6,18 +6,19 @@ proves everything that is stored beside it.
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
+import msgspec
 
 from tallystick.errors import DamagedError, StateError
 from tallystick.state.chain import Entry, check
-from tallystick.state.event import StateEvent
+from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import EVENT, EventLog
 from tallystick.state.ingest import refusal
 from tallystick.state.ledger import Ledger
@@ -33,6 +34,51 @@ TABLES = (SNAPSHOTS, HEAD, ROUNDS, EVENTS, LOG)
 """Everything that a store holds, the shortest to read first."""
 EVENTS_AT_ONCE = 10_000
 """How many state events in a row are applied at a time."""
+
+
+class _Miner(TypedDict):
+    hotkey: str
+    uid: Number
+    types: list[str]
+
+
+class _Retired(TypedDict):
+    hotkey: str
+
+
+class _Cleared(TypedDict):
+    hotkey: str
+    at: str | None
+
+
+class _Round(TypedDict):
+    round: Number
+    at: str | None
+
+
+class _Epoch(TypedDict):
+    at: str | None
+
+
+class _Group(TypedDict):
+    skill_type: str
+    round: Number
+    seed: str
+    epoch: Number
+
+
+_BODIES: Mapping[str, Any] = MappingProxyType(
+    {
+        "genesis": dict[str, Any],
+        "miner": _Miner,
+        "retire": _Retired,
+        "clear": _Cleared,
+        "round": _Round,
+        "epoch": _Epoch,
+        "group": _Group,
+    }
+)
+"""What is read of the body of each kind of entry; the rest follows from the entries before it."""
 
 
 @attrs.frozen
@@ -59,7 +105,7 @@ def replay(log: EventLog, entries: Iterable[Entry]) -> None:
         chunk = list(group)
         try:
             _apply(log, chunk)
-        except (StateError, DamagedError, KeyError, TypeError, ValueError) as error:
+        except (StateError, DamagedError, msgspec.MsgspecError) as error:
             raise DamagedError(
                 f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied: {error}"
             ) from error
@@ -97,7 +143,7 @@ def _run(entry: Entry) -> tuple[str, int]:
 
 def _apply(log: EventLog, chunk: list[Entry]) -> None:
     if chunk[0].kind != EVENT:
-        _apply_one(log, chunk[0].kind, json.loads(chunk[0].body))
+        _apply_one(log, chunk[0])
         return
     events = [StateEvent.from_line(entry.body) for entry in chunk]
     for entry, event in zip(chunk, events, strict=True):
@@ -107,8 +153,12 @@ def _apply(log: EventLog, chunk: list[Entry]) -> None:
     log.record(events)
 
 
-def _apply_one(log: EventLog, kind: str, body: dict[str, Any]) -> None:
-    match kind:
+def _apply_one(log: EventLog, entry: Entry) -> None:
+    if entry.kind not in _BODIES:
+        raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
+    # an entry that somebody forged may hold anything
+    body = msgspec.json.decode(entry.body, type=_BODIES[entry.kind])
+    match entry.kind:
         case "genesis":
             log.begin()
         case "miner":
@@ -124,8 +174,6 @@ def _apply_one(log: EventLog, kind: str, body: dict[str, Any]) -> None:
         case "group":
             asked = body["skill_type"], body["round"], body["seed"], body["epoch"]
             log.select_group(*asked)
-        case _:
-            raise StateError(f"found the entry kind {kind!r}, expected one that is known")
 
 
 def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:

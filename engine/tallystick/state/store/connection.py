@@ -222,7 +222,12 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True)
-        connection.execute("PRAGMA synchronous=FULL")
+        try:
+            connection.execute("PRAGMA synchronous=FULL")
+        except UnicodeDecodeError as error:
+            # what SQLite says of a schema that is damaged quotes it
+            connection.close()
+            raise StoreError(f"{path}: {_DAMAGED}") from error
         connection.execute(f"PRAGMA cache_size=-{_CACHE}")
         return connection
 
