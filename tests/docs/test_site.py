@@ -22,6 +22,8 @@ from tallystick.plugins import author
 __all__ = ["browser"]
 _LINES = re.MULTILINE | re.DOTALL
 
+of_the_site = pytest.mark.slow
+"""To build the whole site takes longest; every process of the tests would."""
 _OPTIONS = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
 """Those of ``make docs``."""
 
@@ -62,6 +64,7 @@ def shown(site: Path, page: str) -> str:
     return (site / f"{page}.html").read_text(encoding="utf-8")
 
 
+@of_the_site
 def test_the_pages_make_a_site_without_a_warning(site: Path) -> None:
     made = {path.stem for path in site.glob("*.html")}
     assert {Path(name).stem for name in pages()} <= made
@@ -69,6 +72,7 @@ def test_the_pages_make_a_site_without_a_warning(site: Path) -> None:
     assert '<span class="caption-text">acme_translation/axes.py</span>' in text
 
 
+@of_the_site
 def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
     loaded = re.compile(r"<(?:script|img|link|iframe)[^>]* (?:src|href)=\"(?:https?:)?//[^\"]*")
     imported = re.compile(r"(?:url\(|@import )[\"']?(?:https?:)?//[^\"')]*")
@@ -78,6 +82,7 @@ def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
         assert imported.findall(path.read_text(encoding="utf-8")) == [], path.name
 
 
+@of_the_site
 def test_the_sidebar_has_the_groups_of_the_front_page(site: Path) -> None:
     groups = re.findall(r"^## (.+)$", Page.of("docs/index.md").text, re.MULTILINE)
     captions = re.findall(
@@ -86,11 +91,13 @@ def test_the_sidebar_has_the_groups_of_the_front_page(site: Path) -> None:
     assert captions[: len(groups)] == groups
 
 
+@of_the_site
 def test_every_page_says_its_version(site: Path) -> None:
     for name in pages():
         assert f"Tallystick {version('tallystick')}</p>" in shown(site, Path(name).stem)
 
 
+@of_the_site
 def test_a_diagram_is_a_part_of_its_page_and_has_a_text(site: Path) -> None:
     """So that it follows the colours that a reader chooses, and can be read aloud."""
     for name in pages():
@@ -101,6 +108,7 @@ def test_a_diagram_is_a_part_of_its_page_and_has_a_text(site: Path) -> None:
     assert '<svg role="img"' in shown(site, "index")
 
 
+@of_the_site
 def test_every_command_is_in_the_reference_with_its_options(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", shown(site, "cli"))
     sections = dict(
@@ -113,6 +121,7 @@ def test_every_command_is_in_the_reference_with_its_options(site: Path) -> None:
             assert name in section, (path, name)
 
 
+@of_the_site
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     anchors = set(re.findall(r'id="(tallystick[\w.]*)"', shown(site, "api")))
     for module in (tallystick, author, errors):
@@ -125,6 +134,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
         assert set(names) - known == set(), module.__name__
 
 
+@of_the_site
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
 @pytest.mark.parametrize("page", ["index", "operations"])
 def test_a_page_can_be_used_by_everyone(  # what is looked at

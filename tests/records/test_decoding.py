@@ -75,7 +75,7 @@ def with_path(path: str, value: str) -> bytes:
 def test_decoder_schema_and_oracle_agree_on_spoilt_records(skill_type: str) -> None:
     judge, other = jsonschema_rs.Draft202012Validator(SCHEMAS[skill_type]), oracle(skill_type)
     verdicts = collections.Counter()
-    for seed in range(350):
+    for seed in range(120):
         record = spoil(make(skill_type, seed), seed)
         line = json.dumps(record).encode()
         result = DECODER.decode(line, seed)
@@ -85,7 +85,7 @@ def test_decoder_schema_and_oracle_agree_on_spoilt_records(skill_type: str) -> N
             assert judge.is_valid(record) == expected
             verdicts[expected] += 1
         assert DECODER.convert(record, seed) == result
-    assert min(verdicts.values()) > 30
+    assert min(verdicts.values()) > 10
 
 
 @pytest.mark.parametrize("skill_type", SCHEMAS)

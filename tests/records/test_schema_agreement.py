@@ -76,7 +76,7 @@ def test_everyone_accepts_what_was_not_mutated(skill_type: str) -> None:
 @pytest.mark.parametrize("skill_type", TYPES)
 def test_everyone_agrees_on_null_and_on_nothing_in_every_place(skill_type: str) -> None:
     asked = judges_of(skill_type)
-    for seed in range(1, 9):
+    for seed in range(1, 4):
         record = random_record(skill_type, seed)
         for holder, key in places(record):
             kept = dict(holder) if isinstance(holder, dict) else list(holder)

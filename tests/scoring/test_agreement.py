@@ -12,7 +12,7 @@ from oracle import score as oracle
 import tallystick
 
 SEED = 20_261
-COUNT = 4_000
+COUNT = 2_000
 VERSIONS = ("1.0.0", "1.1.0")
 
 Row = dict[str, Any]

@@ -166,7 +166,7 @@ def test_tables_are_scored_by_the_pinned_thresholds(scorers: Scorers, tmp_path: 
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     st.dictionaries(st.integers(0, 5), st.integers(0, 666_666_666), min_size=1),
     st.lists(st.integers(0, 7), min_size=1, max_size=12),

@@ -43,8 +43,8 @@ from tallystick.state.transfer import export_state
 __all__ = ["server"]
 
 Places = Callable[[], str]
-_SOME = [pytest.param(10), pytest.param(200, marks=pytest.mark.slow)]
-_FEW = [pytest.param(3), pytest.param(60, marks=pytest.mark.slow)]
+_SOME = [pytest.param(6), pytest.param(200, marks=pytest.mark.slow)]
+_FEW = [pytest.param(2), pytest.param(60, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(params=KINDS)
@@ -263,7 +263,14 @@ cp disk/state.db end.db
 if mounts():
     # beyond the limits, which every machine has: a disk that is full for all files together
 
-    @pytest.mark.parametrize(("step", "pages"), [(0, 0), (0, 10), (0, 40), (1, 0), (1, 9)])
+    @pytest.mark.parametrize(
+        ("step", "pages"),
+        [
+            (0, 0),
+            *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0, 10), (0, 40), (1, 0))),
+            (1, 9),
+        ],
+    )
     def test_a_full_disk_leaves_the_state_as_it_was(tmp_path: Path, step: int, pages: int) -> None:
         tried = case(tmp_path, step)
         (tmp_path / "disk").mkdir()

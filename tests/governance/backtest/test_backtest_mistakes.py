@@ -119,7 +119,7 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", HISTORIES)
 def test_a_history_that_holds_nothing_is_named(tmp_path: Path, case: str, workers: str) -> None:
     name, content, message = HISTORIES[case]
@@ -176,7 +176,7 @@ def test_a_back_test_is_not_written_into_its_history(history: Path, tmp_path: Pa
     assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_run_that_is_killed_leaves_no_folder_and_can_run_again(
     records: bytes, tmp_path: Path, workers: str
 ) -> None:

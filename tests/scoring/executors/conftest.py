@@ -22,10 +22,10 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """1500 records, of which some are rejected; epochs rise."""
+    """600 records, of which some are rejected; epochs rise."""
     found = []
-    for number, line in enumerate(lines(51, 1500, SKILLS)):
-        record = json.loads(line) | {"epoch": number // 25}
+    for number, line in enumerate(lines(51, 600, SKILLS)):
+        record = json.loads(line) | {"epoch": number // 10}
         found.append(b"{}" if number % 97 == 5 else json.dumps(record).encode())
     path = tmp_path_factory.mktemp("records") / "records.jsonl"
     path.write_bytes(b"\n".join(found))

@@ -26,7 +26,7 @@ from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.run import ScoringSpec, ScoringTask
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
-COUNT = 900
+COUNT = 450
 
 
 @pytest.fixture(scope="session")

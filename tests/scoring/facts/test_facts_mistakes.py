@@ -149,7 +149,7 @@ def _places(data: bytes, form: str) -> list[int]:
 
 
 @pytest.mark.parametrize("form", ["facts", "records"])
-@pytest.mark.parametrize("mask", [1, 0x55])
+@pytest.mark.parametrize("mask", [pytest.param(1, marks=pytest.mark.slow), 0x55])
 def test_a_byte_that_was_changed_is_told_with_the_file(
     made: dict[str, bytes],
     scorers: dict[str, tallystick.Scorer],
@@ -255,7 +255,7 @@ def test_workers_and_a_cluster_are_not_both(facts: Path, tmp_path: Path) -> None
     assert "expected one of them" in found.err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
     tmp_path: Path, workers: str
 ) -> None:

@@ -21,7 +21,7 @@ from tallystick.scoring.table import to_arrow
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
-COUNT = 1_500
+COUNT = 600
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def history() -> list[bytes]:
     """Good records of every type, missed deadlines, records with a defect, and no records."""
     rng = random.Random(3)
     bad = [
-        json.dumps(record(rng, rng.choice(SKILL_TYPES), valid=False)).encode() for _ in range(300)
+        json.dumps(record(rng, rng.choice(SKILL_TYPES), valid=False)).encode() for _ in range(120)
     ]
     missed = [json.dumps(_without_answer(rng)).encode() for _ in range(60)]
     found = [*(line.rstrip(b"\n") for line in lines(8, COUNT)), *bad, *missed, b"", b"[]", b"{"]

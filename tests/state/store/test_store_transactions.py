@@ -226,7 +226,9 @@ except StoreError as error:
 """
 
 
-@pytest.mark.parametrize("room", [0, 40_000, 500_000, 5_000_000])
+@pytest.mark.parametrize(
+    "room", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (40_000, 5_000_000)), 500_000]
+)
 @pytest.mark.parametrize("how", ["make", "open"])
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, room: int, how: str) -> None:
     path = tmp_path / "s.db"
