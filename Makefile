@@ -57,8 +57,9 @@ test-busy: $(TEST) ## Run the tests beside busy loops on every core.
 test-lowest: $(TEST) ## Run the tests of scoring, facts and states with the lowest versions that are declared.
 	rm -rf $(LOWEST_VENV)
 	$(PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_BIN)/python $(LOCKED) --requirement $(LOCK)/build.txt
 	$(BIN)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
-		--build-constraints $(LOCK)/build.txt --require-build-hashes --editable '.[test]'
+		--no-build-isolation --editable '.[test]'
 	$(LOWEST_BIN)/python $(PYTEST) tests/scoring tests/state tests/vectors
 
 lint: $(TEST) ## Check the style and the format of the code.
