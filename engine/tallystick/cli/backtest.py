@@ -12,16 +12,17 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli.command import examples
-from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
+from tallystick.cli.executor_options import OPTION_NAMES, executor_options
 from tallystick.cli.progress import line_count
 from tallystick.cli.shown import as_json, print_json
 
 if TYPE_CHECKING:
     from tallystick.governance.backtest.comparison_model import Outcome
     from tallystick.governance.backtest.output import Written
+    from tallystick.scoring.executors.executor import Executor
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "workers", "cluster", "as_json")
+_ELSEWHERE = ("output", "write_best", "as_json", *OPTION_NAMES)
 """What is told elsewhere, or changes no result."""
 
 
@@ -83,8 +84,7 @@ _ELSEWHERE = ("output", "write_best", "workers", "cluster", "as_json")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
 )
-@workers_option
-@cluster_option
+@executor_options
 @as_json
 def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     history: Path,
@@ -96,8 +96,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     draws: int,
     seed: str,
     output: Path,
-    workers: int,
-    cluster: str | None,
+    executor: Executor,
     as_json: bool,
 ) -> None:
     """What would each rule set have made of the HISTORY?
@@ -117,7 +116,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
-    bootstrap, executor = Bootstrap(draws, seed), executor_of(workers, cluster)
+    bootstrap = Bootstrap(draws, seed)
     candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
     with line_count("reading") as progress:
         outcome, written = run(

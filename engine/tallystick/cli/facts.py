@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
+from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.facts.run import FactsReceipt
 
 
@@ -33,15 +34,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
-@workers_option
-@cluster_option
+@executor_options
 @as_json
-def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
+def facts(  # one argument for each option
     records: Path,
     output: Path,
     rejects: Path | None,
-    workers: int,
-    cluster: str | None,
+    executor: Executor,
     as_json: bool,
 ) -> None:
     """Validate the RECORDS of a file or folder once, and write what any rule set reads of them.
@@ -52,7 +51,6 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
     from tallystick.scoring.facts.run import extract_file  # noqa: PLC0415  # heavy
 
-    executor = executor_of(workers, cluster)
     with progress_bar("taking facts") as progress:
         receipt = extract_file(
             records, output, installed(), rejects=rejects, progress=progress, executor=executor

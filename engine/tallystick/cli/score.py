@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli import log
 from tallystick.cli.command import examples
-from tallystick.cli.executor_options import cluster_option, executor_of, workers_option
+from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
@@ -19,6 +19,7 @@ from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
+    from tallystick.scoring.executors.executor import Executor
     from tallystick.scoring.receipt import Receipt
 
 
@@ -48,8 +49,7 @@ if TYPE_CHECKING:
     help="Where the receipt goes; by default OUTPUT.receipt.json.",
 )
 @snapshots_option
-@workers_option
-@cluster_option
+@executor_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -59,8 +59,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     rejects: Path | None,
     receipt_path: Path | None,
     where: str | None,
-    workers: int,
-    cluster: str | None,
+    executor: Executor,
     as_json: bool,
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
@@ -76,7 +75,6 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     streams = output == STANDARD
     if as_json and streams:
         raise click.UsageError("--json and -o - both want the standard output: name a file")
-    executor = executor_of(workers, cluster)
     with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,

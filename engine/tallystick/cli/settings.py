@@ -21,6 +21,9 @@ FILE = f"{_STEM}.toml"
 """The name of the file."""
 KEYS: Mapping[str, type] = {
     "cluster": str,
+    "cluster_ca": str,
+    "cluster_cert": str,
+    "cluster_key": str,
     "log_json": bool,
     "rules": str,
     "state": str,
@@ -28,6 +31,7 @@ KEYS: Mapping[str, type] = {
     "workers": int,
 }
 """The settings, and what each is."""
+_FILES = ("cluster_ca", "cluster_cert", "cluster_key")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
 
 
@@ -114,7 +118,7 @@ def _check(path: Path, key: str, value: object) -> None:
 
 def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind
     """A value; a relative path as it is from the working folder."""
-    is_path = key == "state" and "://" not in value
+    is_path = key in _FILES or (key == "state" and "://" not in value)
     is_file = key == "rules" and (value.endswith(".toml") or "/" in value.partition("@")[0])
     if not (is_path or is_file):
         return value

@@ -1,7 +1,8 @@
 """Workers on any number of machines: a Dask ``distributed`` cluster (extra ``cluster``).
 
-Tasks and answers are pickled, so a cluster must be one that is trusted. A task whose worker is lost
-is done again by another; answers are functions of the task, so that changes no byte.
+Tasks and answers are pickled, so a cluster must be one that is trusted: who reaches its scheduler
+can run code on it, and who is its scheduler can run code here. A task whose worker is lost is done
+again by another; answers are functions of the task, so that changes no byte.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import EngineError
+from tallystick.scoring.executors.certificates import (
+    Certificates,
+    client_security,
+    is_encrypted,
+)
 from tallystick.scoring.executors.executor import (
     Answer,
     Failure,
@@ -34,15 +40,17 @@ _AHEAD = 3
 
 @attrs.frozen
 class Cluster:
-    """A cluster by the address of its scheduler, such as ``tcp://host:8786``.
+    """A cluster by the address of its scheduler, such as ``tls://host:8786``.
 
     Attributes:
         address: of the scheduler.
         patience: seconds that it may take to answer, or be without a worker.
+        certificates: for TLS; by default those that Dask is configured with.
     """
 
     address: str
     patience: float = CONNECT_SECONDS
+    certificates: Certificates | None = None
     is_elsewhere = True
 
     def map(
@@ -66,21 +74,36 @@ class Cluster:
     @contextmanager
     def _client(self) -> Iterator[Client]:
         make = _imported(self.address)
+        security = client_security(self.address, self.certificates)
         from distributed.comm.addressing import get_address_host  # noqa: PLC0415  # heavy
 
         try:
             # before there is a client: one that cannot begin to connect never ends well
             get_address_host(self.address)
-            client = make(self.address, timeout=self.patience, set_as_default=False)
+            client = make(
+                self.address, timeout=self.patience, set_as_default=False, security=security
+            )
         except (OSError, ValueError, TimeoutError) as error:
             raise EngineError(
-                f"{self.address}: the cluster cannot be reached ({_said(error)}): check the "
-                "address of its scheduler, such as tcp://host:8786"
+                f"{self.address}: the cluster cannot be reached ({_said(error)}): "
+                f"check {self._hint}"
             ) from error
         try:
             yield client
         finally:
             client.close(timeout=self.patience)  # type: ignore[no-untyped-call]  # as released
+
+    @property
+    def _hint(self) -> str:
+        if is_encrypted(self.address):
+            return (
+                "the address of its scheduler, and that its certificates and this client's are "
+                "signed by the same authority"
+            )
+        return (
+            "the address of its scheduler, such as tcp://host:8786, or tls://host:8786 where it "
+            "takes no other connections"
+        )
 
     def _threads(self, client: Client) -> dict[str, int]:
         """The threads of each worker, once there is one."""

@@ -1,0 +1,111 @@
+"""The cluster of the page, by its commands: real processes that know each other by certificates."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cli.command import SKILLS
+from manual.page import Page
+from needs import tool
+from scoring.executors.tls import blocks, make_certificates
+
+_PAGE = Page.of("docs/cluster.md")
+_PATIENCE = 300
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def _here(text: str, port: int) -> str:
+    """A block of the page with all machines being this one."""
+    assert "10.0.0.5" in text
+    return text.replace("10.0.0.5", "127.0.0.1").replace("8786", str(port))
+
+
+def _environment() -> dict[str, str]:
+    """As a reader's, whose environment is active."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("DASK_")}
+    return kept | {"PATH": path}
+
+
+@contextmanager
+def _started(command: str, folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [tool("bash"), "-c", f"exec {command}"],
+            cwd=folder,
+            env=_environment(),
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(_PATIENCE)
+
+
+def _wait(process: subprocess.Popen[bytes], log: Path, said: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while said not in log.read_text(encoding="utf-8"):
+        assert process.poll() is None, log.read_text(encoding="utf-8")
+        assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
+        time.sleep(0.05)
+
+
+def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [tool("bash"), "-c", command],
+        cwd=folder,
+        env=_environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+    )
+
+
+@pytest.mark.slow
+def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
+    port: int, tmp_path: Path
+) -> None:
+    folder, foreign = (make_certificates(tmp_path / name) for name in ("ours", "foreign"))
+    scheduler, worker, client = (_here(text, port) for text in blocks()[1:])
+    (folder / "records.jsonl").write_bytes(SKILLS.read_bytes())
+    (settings,) = [b.text for b in _PAGE.blocks() if b.title == "tallystick.toml"]
+    first, second = tmp_path / "scheduler.log", tmp_path / "worker.log"
+    with _started(scheduler, folder, first) as one:
+        _wait(one, first, f"tls://127.0.0.1:{port}")
+        with _started(worker, folder, second):
+            _wait(one, first, "Register worker")
+
+            done = _run(client, folder)
+            assert done.returncode == 0, done.stderr
+            alone = "tallystick score records.jsonl --rules skills@1.1.0 -o alone.jsonl"
+            assert _run(alone, folder).returncode == 0
+            results = (folder / "results.jsonl").read_bytes()
+            assert results == (folder / "alone.jsonl").read_bytes()
+
+            (folder / "tallystick.toml").write_text(_here(settings, port), encoding="utf-8")
+            assert _run(alone.replace("alone.jsonl", "again.jsonl"), folder).returncode == 0
+            assert results == (folder / "again.jsonl").read_bytes()
+
+            (foreign / "records.jsonl").write_bytes(SKILLS.read_bytes())
+            theirs = client.replace("--cluster-ca ca.pem", f"--cluster-ca {folder / 'ca.pem'}")
+            for refused in (theirs, client, client.partition("\\")[0]):
+                done = _run(refused, foreign)
+                assert done.returncode == 2, done.stderr
+                assert done.stderr.startswith(f"error: tls://127.0.0.1:{port}: ")
+                assert done.stderr.count("\n") == 1, done.stderr
+                assert not (foreign / "results.jsonl").exists()
+    assert "TLS handshake failed" in first.read_text(encoding="utf-8")
