@@ -1,0 +1,187 @@
+"""Hostile files against whoever reads their kind, and what has to hold whatever they hold.
+
+A file is read or refused with an error of the engine, never with another one. Beyond that:
+
+- of a table, every row is scored or rejected;
+- a rule set that loads scores, and its digest is the same when it is loaded again;
+- a state takes all of a file of events or nothing, and its log leads to what it holds;
+- an export or a store that is accepted is the one that was written.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from attack import hostile_files
+from attack.hostile_lines import MINERS, mixed
+from attrs import field, frozen
+from cli.command import ROOT
+from state.chronicle import feed, history
+
+import tallystick
+from tallystick.errors import RefusedError, TallystickError
+from tallystick.plugins.registry import installed
+from tallystick.scoring.facts.run import extract_file
+from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
+from tallystick.state.rules import state_rules_of
+from tallystick.state.store.store import Store
+from tallystick.state.transfer import export_state, import_state
+
+RULES = "skills@1.2.0"
+RULE_SETS = ("skills@1.1.0", "skills@1.2.0", "workflow@1.2.0")
+_SKILLS = ("rag_knowledge", "declarative", "mcp_server")
+
+
+@frozen
+class Files:
+    """Attacks with files, in a folder of their own.
+
+    Attributes:
+        found: by kind and outcome, how many.
+    """
+
+    folder: Path
+    found: Counter[tuple[str, str]] = field(factory=Counter)
+
+    def attack(self, kind: str, seed: object) -> None:
+        """Make one hostile file of a kind and read it."""
+        random = Random(f"{kind} {seed}")
+        try:
+            outcome = KINDS[kind](self.folder, random)
+        except TallystickError as error:
+            outcome = type(error).__name__
+        self.found[kind, outcome] += 1
+
+
+@cache
+def _scorer(rules: str) -> tallystick.Scorer:
+    return tallystick.load(rules)
+
+
+def _table(folder: Path, random: Random) -> str:
+    path = folder / "records.parquet"
+    path.write_bytes(hostile_files.parquet(random))
+    counts = _scorer(RULES).score_file(path, folder / "out.jsonl").counts
+    rows = (folder / "out.jsonl").read_bytes().count(b"\n")
+    assert counts.records == rows + counts.rejected
+    return "read"
+
+
+@cache
+def _facts_of(folder: Path) -> bytes:
+    source, path = folder / "good.jsonl", folder / "good.facts.parquet"
+    source.write_bytes(mixed("facts", 40, _SKILLS, good=0.9).data)
+    extract_file(source, path, installed())
+    return path.read_bytes()
+
+
+def _facts(folder: Path, random: Random) -> str:
+    path = folder / "facts.parquet"
+    path.write_bytes(hostile_files.facts(random, _facts_of(folder)))
+    _scorer(RULES).score_file(path, folder / "out.jsonl")
+    return "read"
+
+
+@cache
+def _rule_set_of(name: str) -> bytes:
+    family, _, version = name.partition("@")
+    return (ROOT / "rules" / family / f"{version}.toml").read_bytes()
+
+
+def _rule_set(folder: Path, random: Random) -> str:
+    path = folder / "rules.toml"
+    path.write_bytes(hostile_files.rule_set(random, _rule_set_of(random.choice(RULE_SETS))))
+    scorer = tallystick.load(path)
+    data = mixed("rules", 8, tuple(scorer.types), good=1).lines()
+    assert sum(1 for _ in scorer.score_many(data)) == len(data)
+    return "read"
+
+
+@cache
+def _ledger(folder: Path) -> Ledger:
+    ledger = Ledger.create(str(folder / "events.db"), RULES)
+    for uid, hotkey in enumerate(MINERS):
+        ledger.register(hotkey, uid, ["executable_python", "mcp_server"])
+    return ledger
+
+
+def _events(folder: Path, random: Random) -> str:
+    path, ledger = folder / "events.jsonl", _ledger(folder)
+    path.write_bytes(hostile_files.events(random))
+    before, refused = _entries(ledger), list[int]()
+    try:
+        random.choice((ledger.import_events, ledger.close_round))(path)
+    except RefusedError as error:
+        refused = [each.line for each in error.refusals]
+    if refused:
+        assert _entries(ledger) == before
+        assert 1 <= min(refused) <= max(refused) <= path.read_bytes().count(b"\n")
+    if random.random() < 0.02:
+        verify(ledger)
+    return "refused" if refused else "taken"
+
+
+def _entries(ledger: Ledger) -> int:
+    with ledger.queries() as queries:
+        return queries.head.entries
+
+
+@cache
+def _exported(folder: Path) -> bytes:
+    with Ledger.create(str(folder / "good.db"), "skills@1.1.0") as ledger:
+        for epoch in history(3, epochs=2):
+            feed(ledger, epoch, folder)
+            ledger.select_group("executable_python", 1, "seed")
+            ledger.close_epoch()
+        export_state(ledger, folder / "good.export.jsonl")
+    return (folder / "good.export.jsonl").read_bytes()
+
+
+def _export(folder: Path, random: Random) -> str:
+    whole, path, where = _exported(folder), folder / "export.jsonl", folder / "imported.db"
+    data = hostile_files.export(random, whole)
+    path.write_bytes(data)
+    where.unlink(missing_ok=True)
+    import_state(path, where)
+    with Ledger.open(where) as ledger:
+        verify(ledger)
+        export_state(ledger, path)
+    assert path.read_bytes() == data
+    return "the same" if data == whole else "another"
+
+
+@cache
+def _stored(folder: Path) -> bytes:
+    _exported(folder)
+    import_state(folder / "good.export.jsonl", folder / "good.copy.db")
+    return (folder / "good.copy.db").read_bytes()
+
+
+@cache
+def _state_rules() -> object:
+    return state_rules_of(_scorer("skills@1.1.0"))
+
+
+def _store(folder: Path, random: Random) -> str:
+    whole, path = _stored(folder), folder / "store.db"
+    for each in folder.glob("store.db*"):
+        each.unlink()
+    hostile_files.store(random, whole, path)
+    with Ledger(Store.open(str(path)), _state_rules()) as ledger:
+        verify(ledger)
+        export_state(ledger, folder / "store.export.jsonl")
+    assert (folder / "store.export.jsonl").read_bytes() == _exported(folder)
+    return "the same"
+
+
+KINDS: dict[str, Callable[[Path, Random], str]] = {
+    "table": _table,
+    "facts": _facts,
+    "rule set": _rule_set,
+    "events": _events,
+    "export": _export,
+    "store": _store,
+}

@@ -1,0 +1,26 @@
+"""No file of a stranger, and no store that was edited, ends in anything but an error of the engine.
+
+The laws of each kind are in `file_attack`. A failure names the kind and the seed of its file.
+"""
+
+from pathlib import Path
+
+import pytest
+from attack.file_attack import KINDS, Files
+from attack.scale import CASES, SEED
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
+    files = Files(tmp_path)
+    for number in range(CASES // 250):
+        files.attack(kind, f"{SEED} {number}")
+    assert len(files.found) > 1, "all of one outcome: the mutator has become tame"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_times_as_many_hostile_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
+    files = Files(tmp_path)
+    for number in range(CASES // 25):
+        files.attack(kind, f"more {SEED} {number}")

@@ -1,0 +1,51 @@
+"""No line of a stranger stops a run, changes another line's row, or means something else elsewhere.
+
+The laws are in `line_attack`. A failure names the rule set and the seed of its file.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attack.hostile_lines import mixed
+from attack.line_attack import Target
+from attack.scale import CASES, FILE, SEED
+
+SKILLS = (
+    *("rag_knowledge", "declarative", "executable_python", "executable_script", "mcp_server"),
+    "agent_composition",
+)
+TYPES = {"skills@1.2.0": SKILLS, "workflow@1.2.0": ("workflow",)}
+PARTS = 5
+"""Of the lines of a rule set: each is a test, so that they can run side by side."""
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    made = Target.of(tmp_path, request.param)
+    yield made
+    made.ledger.close()
+
+
+def _attack(target: Target, cases: int, seed: object) -> None:
+    rules = target.scorer.rule_set.reference
+    for number in range(max(1, cases // FILE)):
+        target.attack(mixed(f"{rules} {seed} {number}", FILE, TYPES[rules]))
+    target.verify()
+    assert target.found["row"] > cases / 4
+    assert len(target.found) > 10, "hardly any code: the mutator has become tame"
+
+
+@pytest.mark.parametrize("target", TYPES, indirect=True)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_hostile_lines_are_rows_or_rejects_and_good_ones_stay_as_they_are(
+    target: Target, part: int
+) -> None:
+    _attack(target, CASES // PARTS // len(TYPES), f"{SEED} {part}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TYPES, indirect=True)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_ten_times_as_many_hostile_lines_are_rows_or_rejects(target: Target, part: int) -> None:
+    _attack(target, 10 * CASES // PARTS // len(TYPES), f"more {SEED} {part}")
