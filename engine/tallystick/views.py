@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from tallystick.diagnostics import Diagnostic
+    from tallystick.state.claims import Claim, Hearing
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
@@ -30,9 +31,10 @@ View = dict[str, Any]
 """A JSON object."""
 
 
-def begun(rules: StateRules) -> View:
+def begun(rules: StateRules, hearing: Hearing) -> View:
     """A state that was begun."""
-    return {"rule_set": rules.rule_set.reference, "digest": rules.digest, "epoch": 0}
+    view = {"rule_set": rules.rule_set.reference, "digest": rules.digest, "epoch": 0}
+    return {**view, **hearing.to_dict()}
 
 
 def miner(found: Miner) -> View:
@@ -60,8 +62,9 @@ def synced(found: Synced) -> View:
     }
 
 
-def info(where: str, rules: StateRules, found: StateInfo) -> View:
-    """A state at a glance."""
+def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> View:
+    """A state at a glance; whom it hears and what waits only where there is any."""
+    waiting = {"quarantine": found.quarantine} if found.quarantine else {}
     return {
         "state": where,
         "rule_set": rules.rule_set.reference,
@@ -75,6 +78,8 @@ def info(where: str, rules: StateRules, found: StateInfo) -> View:
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
+        **hearing.to_dict(),
+        **waiting,
     }
 
 
@@ -167,8 +172,49 @@ def verified(found: Verified) -> View:
 
 
 def ingested(found: Ingested) -> View:
-    """What became of a file of records and events."""
-    return {"recorded": found.events, "duplicates": found.duplicates}
+    """What became of a file of records and events; of what is not recorded only what there is."""
+    several: View = {
+        "quarantined": dict(found.quarantined),
+        "refused": dict(found.refused),
+        "displaced": found.displaced,
+        "released": found.released,
+        "told": [each.to_dict() for each in found.told],
+    }
+    told = {name: value for name, value in several.items() if value}
+    return {"recorded": found.events, "duplicates": found.duplicates, **told}
+
+
+def quarantine(found: Iterable[Claim], reason: str = "") -> View:
+    """Claims that are not recorded; the reason is why there are none."""
+    return explained({"claims": [_claim(each) for each in found]}, "claims", reason)
+
+
+def _claim(found: Claim) -> View:
+    event = found.event
+    view: View = {
+        "claim": found.seq,
+        "reason": found.reason,
+        "rank": found.rank.name.lower(),
+        "validator": event.validator,
+        "hotkey": event.hotkey,
+        "skill_type": event.skill_type,
+        "task_id": event.task_id,
+        "round": event.round,
+        "epoch": event.epoch,
+        "id": event.id,
+        "events": list(event.events),
+    }
+    return view if event.quality is None else {**view, "quality": to_text(event.quality)}
+
+
+def accepted(claims: Iterable[int]) -> View:
+    """Claims that the operator accepted, by their numbers."""
+    return {"accepted": sorted(claims)}
+
+
+def dropped(claims: Iterable[int], released: int) -> View:
+    """Claims that the operator dropped, by their numbers, and how many others that released."""
+    return {"dropped": sorted(claims), "released": released}
 
 
 def rounds(closed: Iterable[ClosedRound], found: Ingested) -> View:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli.command import SKILLS, run
 from cli.test_main import COMMANDS
-from state.subnet import written
+from state.subnet import event, written
 
 pytestmark = pytest.mark.smoke
 
@@ -14,6 +14,7 @@ HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
 TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"
 RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
+NAMED = ("--state", "named.db")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -56,6 +57,12 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "digest", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (("weights", *STATE), 0),
+    (("state", "init", "--rules", "skills@1.2.0", *NAMED, "--validator", "5Me"), 0),
+    (("miner", "register", HOTKEYS[0], "--uid", "0", "--types", TYPES, *NAMED), 0),
+    (("events", "import", "late.jsonl", *NAMED), 0),
+    (("quarantine", "list", *NAMED), 0),
+    (("quarantine", "accept", "--round", "1", *NAMED), 0),
+    (("quarantine", "drop", "--validator", "5Peer", *NAMED), 0),
 )
 
 
@@ -63,6 +70,8 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     records = map(json.loads, SKILLS.read_bytes().splitlines()[:6])
     written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
+    late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
+    written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     for step, expected in STEPS:
         found = run(*step)

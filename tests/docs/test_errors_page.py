@@ -12,10 +12,12 @@ from tallystick import errors
 from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
+from tallystick.state.claims import REASONS
 from tallystick.state.ingest import CODES as OF_FILES
+from tallystick.state.ingest import LINE_CODES
 from tallystick.state.slots import CODES as OF_LISTS
 
-OF_STATES = {**OF_FILES, **OF_LISTS}
+OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}
 _PAGE = Page.of("docs/errors.md")
 _ENGINE = Path(tallystick.__file__).parent
 _CLASS = re.compile(r"^class ([A-Z]\w*)\(([A-Z]\w*Error)\):", re.MULTILINE)

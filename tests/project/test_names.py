@@ -31,6 +31,7 @@ EXEMPT = {
     ("scoring/", "baseline"): _FORMAT,
     ("records/", "missed_deadline"): _RECORD,
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
+    ("state/claims.py", "3"): "a place in the order of ranks",
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
     ("governance/", "baseline"): _COMPARED,
     ("governance/diff/policy.py", "detection"): "a key of the rule-set format",

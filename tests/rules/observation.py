@@ -34,7 +34,11 @@ REPORTED = (
     *("rerun_pass", "rerun_fail", "digest_mismatch", "validity_violation", "probe_fail"),
     *("parse_failure", "early_arrival", "missed_deadline", "collusion_flag"),
 )
-FLAGGED = ("hk-0", "hk-0", "hk-1", "hk-1", "hk-1", "hk-2", "hk-2", "hk-2", "hk-2")
+FLAGGED = (
+    *(("hk-0", "val-1", "never"), ("hk-0", "val-1", "never"), *[("hk-1", "val-1", "f")] * 3),
+    *(*[("hk-2", "val-1", "f")] * 2, *[("hk-2", "val-2", "f")] * 2),
+)
+"""Who is flagged, by whom, and for which task."""
 CONSENSUS = (0.0, 0.35, 0.395, 0.4, 0.45, 0.65, 0.695, 0.7, 0.75, 1.0)
 
 _EVIDENCE = {
@@ -88,8 +92,15 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     for uid, hotkey in enumerate(MINERS):
         ledger.register(hotkey, uid, (PYTHON, RAG) if uid < 3 else (PYTHON,))
     yield "an early group", views.group(ledger.select_group(PYTHON, 0, "seed"))
-    flags = [event(f"f{n}", "collusion_flag", "t", hotkey) for n, hotkey in enumerate(FLAGGED)]
-    later = [*flags, *(each for number in range(1, 4) for each in _round(number))]
+    flags = [
+        event(f"f{n}", "collusion_flag", task, hotkey, validator=validator)
+        for n, (hotkey, validator, task) in enumerate(FLAGGED)
+    ]
+    tasks = [
+        record("f", hotkey, validator=validator, consensus=None)
+        for hotkey, validator in (("hk-1", "val-1"), ("hk-2", "val-1"), ("hk-2", "val-2"))
+    ]
+    later = [*flags, *tasks, *(each for number in range(1, 4) for each in _round(number))]
     for name, lines, at in (("first", _round(0), START), ("later", later, START + DAY / 2)):
         closed, _ = ledger.close_round(written(folder / f"{name}.jsonl", lines), at=at)
         yield f"the {name} rounds", [(each.epoch, each.scores) for each in closed]
@@ -104,6 +115,7 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
 
 def _asked(ledger: tallystick.Ledger) -> Told:
     with ledger.queries() as queries:
+        yield "quarantine", [each.reason for each in queries.quarantine()]
         for hotkey in MINERS:
             profile = queries.profile(hotkey, START + DAY)
             seen = seen_by(hotkey, hotkey, ledger.rules)
@@ -168,7 +180,9 @@ def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
             if hotkey == MINERS[-1]:
                 whole["checks"] |= {"output_quality": 0.05, "hard_failures": 2}
             lines.append(whole)
-    ledger.import_events(written(folder / "lines.jsonl", lines))
+    late = event("late", "rerun_fail", "never", skill_type="workflow")
+    ledger.import_events(written(folder / "lines.jsonl", [*lines, late]))
     with ledger.queries() as queries:
+        yield "quarantine", [each.reason for each in queries.quarantine()]
         yield "weights", attrs.astuple(queries.weights())
         yield "weights while immune", attrs.astuple(queries.weights(MINERS[:4]))

@@ -43,7 +43,7 @@ UNREAD = (
 """What is read once there is a detection of collusion, and a consensus of the engine's own."""
 KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
 """What only shows where reputations do not all fall."""
-OF_A_STATE = ("reputation", "epochs", "groups", "aggregation")
+OF_A_STATE = ("reputation", "epochs", "groups", "aggregation", "claims")
 SHIFT = Decimal("0.01")
 SCHEMA: Data = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from state.chronicle import digest_of
-from state.subnet import Record, event, missed, record, written
+from state.subnet import Record, event, record, written
 
 from tallystick.errors import RefusedError, StateError
 from tallystick.state.ingest import CODES
@@ -99,26 +99,6 @@ BAD: dict[str, tuple[list[Record], str]] = {
             "the epochs before it first"
         ),
     ),
-    "conflict": (
-        [GOOD, record("t1", consensus=0.9)],
-        (
-            'F:2: conflict: task_id: found "t1", expected the record of '
-            "val-1 that is known, or a new "
-            "task"
-        ),
-    ),
-    "conflict of an event": (
-        [event("e1", "rerun_pass", "t1")],
-        'F:1: conflict: id: found "e1", expected the event of val-1 that is known, or a new id',
-    ),
-    "conflict within the file": (
-        [GOOD, missed("t3")],
-        (
-            'F:2: conflict: task_id: found "t3", expected the record of '
-            "val-1 that is known, or a new "
-            "task"
-        ),
-    ),
 }
 
 
@@ -147,11 +127,11 @@ def test_two_epochs_in_one_round(subnet: Subnet) -> None:
 
 
 def test_every_bad_line_is_told(subnet: Subnet) -> None:
-    lines = [record("t4", "nobody"), GOOD, record("t5", epoch=3), record("t1", consensus=0.2)]
+    lines = [record("t4", "nobody"), GOOD, record("t5", epoch=3), record("t1", epoch=2)]
     found = subnet.refused(lines).splitlines()
     assert found[0] == "F: found 3 bad lines, expected none: nothing was recorded"
     codes = [line.split(": ")[:2] for line in found[1:]]
-    assert codes == [["F:1", "unknown-miner"], ["F:3", "future-epoch"], ["F:4", "conflict"]]
+    assert codes == [["F:1", "unknown-miner"], ["F:3", "future-epoch"], ["F:4", "future-epoch"]]
 
 
 def test_of_many_bad_lines_some_are_told_and_all_are_kept(subnet: Subnet) -> None:
@@ -183,7 +163,9 @@ def test_what_is_known_stays_known_in_later_epochs(subnet: Subnet) -> None:
     before = subnet.look()
     assert subnet.ledger.import_events(subnet.folder / "r.jsonl").duplicates == 3
     assert subnet.look() == before
-    assert "F:1: conflict" in subnet.refused([record("t1", consensus=0.5)])
+    found = subnet.ledger.import_events([record("t1", consensus=0.5)])
+    assert (found.events, found.quarantined) == (0, {"closed-epoch": 1})
+    assert digest_of(subnet.ledger) == before[0]
 
 
 def test_the_same_task_in_another_round_of_another_validator_or_type_is_new(

@@ -37,6 +37,9 @@ class Oracle:
     levels: dict[str, tuple[Fraction, Fraction]] = field(factory=dict)
     flags: dict[str, int] = field(factory=lambda: defaultdict(int))
     pinned: dict[int, tuple[Mapping[Any, Fraction], Mapping[str, Any]]] = field(factory=dict)
+    waiting: list[tuple[int, Record]] = field(factory=list)
+    tasks: set[tuple[Any, ...]] = field(factory=set)
+    cleared: dict[str, int] = field(factory=dict)
 
     @classmethod
     def begun(cls, name: str) -> "Oracle":
@@ -55,16 +58,36 @@ class Oracle:
         for each in epoch.newcomers:
             for skill_type in each.types:
                 self.reputations.setdefault((each.hotkey, skill_type), Fraction("0.5"))
-        reports = [self.report(each) for each in epoch.lines]
-        for each in reports:
-            self.flags[each.hotkey] += each.events.count("collusion_flag")
+        reports = []
+        for came, line in self.arrived(number, epoch.lines):
+            each = self.report(line)
+            reports.append(each)
+            # what was there before a clearing was cleared, also while it waited
+            if came > self.cleared.get(each.hotkey, -1):
+                self.flags[each.hotkey] += each.events.count("collusion_flag")
         for hotkey in epoch.cleared:
             self.flags[hotkey] = 0
+            self.cleared[hotkey] = number
         rules = oracle.RULES[self.name]
         bases = {each: reputations for each, (reputations, _) in self.pinned.items()}
         self.reputations.update(oracle.reputations(self.reputations, reports, bases, rules))
         self.levels.update(oracle.levels(self.levels, reports, rules))
         self.pin(number + 1)
+
+    def arrived(self, number: int, lines: Iterable[Record]) -> list[tuple[int, Record]]:
+        """The lines that count now, and when each came: since 1.2.0 events wait for their task."""
+        present = [*self.waiting, *((number, line) for line in lines)]
+        names = "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
+        flat = [(came, line, line | line.get("miner", {})) for came, line in present]
+        self.tasks |= {tuple(map(each.get, names)) for _, line, each in flat if "event" not in line}
+        waits = [
+            self.name == "skills@1.2.0"
+            and "event" in line
+            and tuple(map(each.get, names)) not in self.tasks
+            for _, line, each in flat
+        ]
+        self.waiting[:] = [each for each, wait in zip(present, waits, strict=True) if wait]
+        return [each for each, wait in zip(present, waits, strict=True) if not wait]
 
     def report(self, line: Record) -> oracle.Report:
         if "event" in line:

@@ -40,8 +40,8 @@ def test_a_round_of_mappings_is_closed(tmp_path: Path) -> None:
     ledger.register("hk-1", 1, ["executable_python"])
     (closed,), found = ledger.close_round(record(f"t{n}", round=7) for n in range(3))
     assert (closed.round, list(closed.scores), found) == (7, ["hk-1"], Ingested(3, 0))
-    with pytest.raises(RefusedError, match="records:2: conflict: task_id"):
-        ledger.import_events([record("new"), record("t1", round=7, consensus=0.1)])
+    with pytest.raises(RefusedError, match="records:2: unknown-miner"):
+        ledger.import_events([record("new"), record("t1", "nobody", round=7)])
     with pytest.raises(InputError, match="found no records, expected at least one"):
         ledger.close_round([])
 

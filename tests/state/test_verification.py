@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,10 +67,10 @@ def outcome(path: Path, rules: StateRules) -> str:
     return "valid"
 
 
-def statements(path: Path) -> Iterator[Statement]:
+def statements(path: Path, tables: Sequence[str] = TABLES) -> Iterator[Statement]:
     """Every value of every row changed in some ways, and every row left out."""
     with closing(sqlite3.connect(path)) as connection:
-        for table in TABLES:
+        for table in tables:
             name = f"tallystick_{table}"
             cursor = connection.execute(f"SELECT rowid, * FROM {name}")  # noqa: S608  # our names
             columns = [each[0] for each in cursor.description]
@@ -126,6 +126,41 @@ def test_every_change_of_every_row_is_found(
     assert [f"{end}: {text} {v!r:.150}" for end, (text, v) in ends if end != "found"] == []
 
 
+def test_every_change_of_what_waits_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "disputed.db"
+    with Ledger.create(str(path), "skills@1.2.0", validator="val-1", hear=["val-2"]) as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        late = [event(f"e{n}", "collusion_flag", "never", validator="val-2") for n in range(3)]
+        ledger.import_events([record("t1", consensus=0.0), *late])
+        ledger.close_round([record("t1")])
+        with ledger.queries() as queries:
+            _, accepted, dropped, _ = (each.seq for each in queries.quarantine())
+        ledger.accept([accepted])
+        ledger.drop([dropped])
+        rules, hearing = ledger.rules, ledger.hearing
+
+    def end(statement: Statement) -> str:
+        store = Store.open(str(changed(path, tmp_path, statement)))
+        try:
+            verify(Ledger(store, rules, hearing))
+        except TallystickError:
+            return "found"
+        return "valid"
+
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    ends = list[tuple[str, str]]()
+    for each in statements(path, ("quarantine", "claim_counts")):
+        with suppress(sqlite3.IntegrityError):
+            ends.append((end(each), each[0]))
+    assert len(ends) > 20
+    assert {told for told, _ in ends} == {"found"}, ends
+    with Ledger.open(str(path)) as ledger, ledger.store.reading() as transaction:
+        kinds = {each.kind for each in transaction.entries()}
+        assert {"signal", "own", "accept", "drop"} <= kinds
+        assert verify(ledger).entries
+
+
 ADDED = {
     "a snapshot": "INSERT INTO tallystick_snapshots SELECT 9, digest, body FROM "
     "tallystick_snapshots WHERE epoch = 1",
@@ -137,9 +172,9 @@ ADDED = {
     "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, hash FROM "
     "tallystick_log WHERE seq = 1",
     "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
-    "skill_type, role, is_record FROM tallystick_signals LIMIT 1",
+    "skill_type, role, is_record, rank FROM tallystick_signals LIMIT 1",
     "an event below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
-    "hotkey, skill_type, role, is_record FROM tallystick_signals LIMIT 1",
+    "hotkey, skill_type, role, is_record, rank FROM tallystick_signals LIMIT 1",
     "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state FROM "
     "tallystick_head",
 }

@@ -222,7 +222,9 @@ def _admission(rule_set: str, given: Json) -> Json:
             ledger.close_epoch()
         codes = [None] * len(given["lines"])
         try:
-            ledger.close_round(source, given["round"])
+            _, found = ledger.close_round(source, given["round"])
+            for told in found.told:
+                codes[told.line - 1] = told.code
         except RefusedError as error:
             for refusal in error.refusals:
                 codes[refusal.line - 1] = refusal.code

@@ -8,6 +8,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import state_option
@@ -33,6 +34,8 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
 
     FILE can be -, the standard input. A line is a record, or {id, validator, hotkey, skill_type,
     task_id, round, epoch, event}. If a line is bad nothing is recorded and the exit status is 1.
+    A line that is good but contradicts another, or is of a validator that is not heard, is told and
+    left out; then the exit status is 1 too.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
@@ -41,4 +44,5 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.ingested(ingested))
     else:
-        click.echo(f"{file}: {ingested.events} recorded, {ingested.duplicates} known already")
+        click.echo(f"{file}: {ingested_text(ingested)}")
+    complain_of_lines(file, ingested)

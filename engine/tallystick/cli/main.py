@@ -40,6 +40,10 @@ class LazyGroup(CommandGroup):
         "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
         "miner": ("tallystick.cli.miner:miner", "Miners of a state: list, register, sync, clear."),
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
+        "quarantine": (
+            "tallystick.cli.quarantine:quarantine",
+            "Claims that are not recorded: list, accept, drop.",
+        ),
         "records": ("tallystick.cli.records:records", "Records: generate."),
         "round": ("tallystick.cli.round:round_group", "Rounds of a state: list, show, close."),
         "rules": (

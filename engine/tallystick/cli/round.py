@@ -9,6 +9,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
@@ -101,7 +102,8 @@ def close_command(
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
     RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
-    is 1.
+    is 1. In a state that names its validator, records of this one close rounds and displace what
+    others said in its name; records of others are taken as `events import` takes them.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
@@ -110,8 +112,10 @@ def close_command(
     if as_json:
         print_json(views.rounds(rounds, ingested))
     else:
-        click.echo(f"{records}: {ingested.events} recorded, {ingested.duplicates} known already")
-        click.echo("\n".join(line for each in rounds for line in _lines(each)))
+        click.echo(f"{records}: {ingested_text(ingested)}")
+        lines = [line for each in rounds for line in _lines(each)]
+        click.echo("\n".join(lines or ["no round closed: no record is of the state's validator"]))
+    complain_of_lines(records, ingested)
 
 
 def _lines(closed: ClosedRound) -> list[str]:

@@ -35,22 +35,38 @@ def state() -> None:
     epilog=examples(
         "tallystick state init --rules skills@1.1.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
+        "    --hear 5Other --state subnet.db",
     ),
 )
 @rules_option
 @state_option
+@click.option(
+    "--validator",
+    metavar="HOTKEY",
+    help="Whose state it is: its own rounds stand above what others say in its name.",
+)
+@click.option(
+    "--hear",
+    multiple=True,
+    metavar="HOTKEY",
+    help="A validator that is heard beside it; repeatable. Else all are heard.",
+)
 @as_json
-def init_command(reference: str, where: str, as_json: bool) -> None:
-    """Begin a state under a rule set; the store keeps the rule set, whole."""
+def init_command(
+    reference: str, where: str, validator: str | None, hear: tuple[str, ...], as_json: bool
+) -> None:
+    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.create(where, reference) as ledger:
-        rules, shown = ledger.rules, ledger.store.shown
+    with Ledger.create(where, reference, validator=validator, hear=hear) as ledger:
+        rules, shown, hearing = ledger.rules, ledger.store.shown, ledger.hearing
     if as_json:
-        print_json(views.begun(rules))
+        print_json(views.begun(rules, hearing))
     else:
         under = f"{rules.rule_set.reference} {rules.digest}"
-        click.echo(f"{shown}: a state under {under}; epoch 0 is open")
+        own = "" if validator is None else f" of {visible(validator)}"
+        click.echo(f"{shown}: a state{own} under {under}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -62,13 +78,19 @@ def info_command(where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.info()
-    view = views.info(ledger.store.shown, ledger.rules, found)
+    view = views.info(ledger.store.shown, ledger.rules, found, ledger.hearing)
     if as_json:
         print_json(view)
     else:
         width = max(map(len, view))
-        rows = ((name, "none" if value is None else value) for name, value in view.items())
+        rows = ((name, _cell(value)) for name, value in view.items())
         click.echo("\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(visible, value))
+    return "none" if value is None else visible(str(value))
 
 
 @state.command(

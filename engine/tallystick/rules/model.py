@@ -14,7 +14,7 @@ from typing import Literal
 
 import attrs
 
-from tallystick.rules.sections import Aggregation, Epochs, Groups, Reputation, Role, Window
+from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
@@ -165,7 +165,7 @@ class Lint:
 
 @attrs.frozen
 class RuleSet:
-    """One rule set; a section that is left out is None, or empty for ``lint`` and ``windows``."""
+    """One rule set; a section that is left out is None, or empty."""
 
     rule_set: Header
     axes: Mapping[str, Axis]
@@ -176,6 +176,7 @@ class RuleSet:
     epochs: Epochs | None = None
     groups: Groups | None = None
     aggregation: Aggregation | None = None
+    claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
 

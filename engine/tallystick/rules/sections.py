@@ -85,6 +85,7 @@ class Collusion:
         ejected_until: when an ejected miner returns.
         flag_window_resets: whether a flag starts the window of detection anew.
         detection: when a flag is given; reference for whoever detects.
+        quorum: the flags that eject come from so many validators, or one is the engine's own.
     """
 
     eject_at: int
@@ -93,6 +94,7 @@ class Collusion:
     ejected_until: Literal["cleared"]
     flag_window_resets: bool
     detection: CollusionDetection
+    quorum: int = 1
 
 
 @attrs.frozen
@@ -380,3 +382,21 @@ class Window:
 
     t_min_s: Decimal
     deadline_s: Decimal
+
+
+@attrs.frozen
+class Claims:
+    """What a state takes of one validator; a limit that is left out is none.
+
+    Attributes:
+        event_task: which task an event that came alone may be about: ``any``, or only one that the
+            validator of the event has ``recorded`` in the state; until then the event waits.
+        per_round: the most claims of one validator about one round.
+        per_epoch: the most claims of one validator that are pinned to one epoch.
+        rounds_per_epoch: the most rounds of one epoch that a validator may claim something about.
+    """
+
+    event_task: Literal["any", "recorded"] = "any"
+    per_round: int | None = None
+    per_epoch: int | None = None
+    rounds_per_epoch: int | None = None

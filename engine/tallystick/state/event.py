@@ -74,12 +74,21 @@ class StateEvent:
     @cached_property
     def identity(self) -> bytes:
         """What it is one of: two events of one identity are the same event, or conflict."""
-        if self.id is not None:
-            parts: tuple[Any, ...] = ("event", self.validator, self.id)
-        else:
-            dispatch = self.skill_type, self.task_id, self.round
-            parts = ("record", self.validator, self.hotkey, *dispatch)
+        if self.id is None:
+            return self.task
+        return hashlib.sha256(_json(("event", self.validator, self.id))).digest()
+
+    @cached_property
+    def task(self) -> bytes:
+        """The identity of the record that it is, or that it is about."""
+        dispatch = self.skill_type, self.task_id, self.round
+        parts = ("record", self.validator, self.hotkey, *dispatch)
         return hashlib.sha256(_json(parts)).digest()
+
+    @property
+    def scope(self) -> bytes:
+        """What it is counted with; see `scope_of`."""
+        return scope_of(self.validator, self.epoch)
 
     def to_line(self) -> str:
         """The canonical JSON of the event."""
@@ -111,6 +120,11 @@ class StateEvent:
 
 _FIELDS = tuple(field.name for field in attrs.fields(StateEvent))
 _PLACES_OF_DECIMALS = tuple(_FIELDS.index(name) for name in _DECIMALS)
+
+
+def scope_of(validator: str, epoch: int) -> bytes:
+    """What stands for everything of a validator that is pinned to an epoch, which limits count."""
+    return hashlib.sha256(_json(("scope", validator, epoch))).digest()
 
 
 def events_digest(lines: Iterable[str]) -> str:

@@ -6,20 +6,25 @@ Invariants:
 - an entry says everything that its transition needs: time and chance are in it, never read;
 - what a transition gives (the digest of a snapshot, the members of a group) is in its entry too, so
   that applying the entries again proves them;
+- every claim has an entry, recorded or not; which are recorded follows from the entries alone;
 - nothing is seen by others before the transaction around it ends.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import attrs
 from rfc8785 import CanonicalizationError
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
+from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
+from tallystick.state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
@@ -32,9 +37,31 @@ FORMAT = 1
 """The version of the entries."""
 LATEST = "~"
 """Later than every time that is written."""
-# the word that every log has for them, which hashes cover
-EVENT = "signal"
-"""The kind of the entries that are state events."""
+RANKS: Mapping[str, Rank] = MappingProxyType({"signal": Rank.IMPORTED, "own": Rank.OWN})
+"""The kinds of the entries that are claims, and the rank with which each comes.
+
+The first is the word that every log has for them, which hashes cover.
+"""
+_KINDS = {rank: kind for kind, rank in RANKS.items()}
+RECORDED = "recorded"
+"""What a claim is that is not in quarantine."""
+
+
+@attrs.frozen
+class Taken:
+    """What became of a batch of events; they are named by their places in it.
+
+    Attributes:
+        entries: those that have an entry of the log, in its order.
+        raised: by place, the number of a claim that was known, with a lower rank.
+        duplicates: how many others are known.
+        refused: those that are above a limit of the rule set.
+    """
+
+    entries: tuple[int, ...]
+    raised: Mapping[int, int]
+    duplicates: int
+    refused: tuple[int, ...]
 
 
 class EventLog:
@@ -46,24 +73,32 @@ class EventLog:
         rules: its rules.
         entries: how many entries the log has.
         hash: of the last entry.
+        hearing: whose claims are taken.
+        moved: of claims that were moved, what each was before this transaction, empty if it was
+            not there, and what it is: recorded, or why it is not.
     """
 
-    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
+    def __init__(
+        self, transaction: Transaction, rules: StateRules, hearing: Hearing = EVERYONE
+    ) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.rules, self.transaction = rules, transaction
+        self.rules, self.transaction, self.hearing = rules, transaction, hearing
+        self.moved: dict[int, tuple[str, str]] = {}
+        self._register: ClaimRegister | None = None
         self.state = head.state if head is not None else State(0, {}, rules.seeds)
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
 
     def begin(self) -> None:
-        """Write the first entry: the rule set, whole; and keep the first snapshot."""
+        """Write the first entry: the rule set, whole, and who is heard; keep the first snapshot."""
         rule_set = {
             "digest": self.rules.digest,
             "reference": self.rules.rule_set.reference,
             "text": self.rules.loaded.text,
         }
-        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set})
+        heard = self.hearing.to_dict()
+        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **heard})
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
     def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
@@ -100,18 +135,63 @@ class EventLog:
             self._write("clear", {"at": at, "hotkey": hotkey})
             self.state = after
 
-    def record(self, events: Iterable[StateEvent]) -> None:
-        """Record events that the state admits."""
-        entries, rows, flags = list[Entry](), list[tuple[int, StateEvent, int]](), Counter[str]()
-        for event in events:
-            entry = self._chained(EVENT, event.to_line())
+    def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> Taken:
+        """Take claims of events that the state admits, and decide which are recorded.
+
+        Args:
+            events: of validators that are heard.
+            rank: with which they come.
+        """
+        batch, register, epoch = [*events], self._claims(), self.state.epoch
+        sifted = register.sift(batch, rank, epoch)
+        entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
+        places = sorted([*sifted.new, *sifted.raised])
+        for place in places:
+            entry = self._chained(kind, batch[place].to_line())
             entries.append(entry)
-            rows.append((entry.seq, event, self.state.epoch))
-            if FLAG in event.events:
-                flags[event.hotkey] += event.events.count(FLAG)
+            if place not in sifted.raised:
+                new.append((entry.seq, batch[place]))
         self.transaction.append(entries)
-        self.transaction.put_events(rows)
-        self.state = flag(self.state, flags)
+        self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
+        raised = {place: claim.seq for place, claim in sifted.raised.items()}
+        return Taken(tuple(places), raised, sifted.duplicates, sifted.refused)
+
+    def accept(self, numbers: Sequence[int], at: str | None) -> None:
+        """Record claims that are in quarantine, as the operator has decided.
+
+        Raises:
+            StateError: a claim is not in quarantine, or another one stands against it.
+        """
+        claims = self._quarantined(numbers)
+        identities = [each.event.identity for each in claims]
+        for rival in self.transaction.claims.of(identities):
+            if rival.reason != DROPPED and rival.seq not in numbers:
+                self._refuse_rival(rival, claims)
+        if len(set(identities)) < len(identities):
+            raise StateError(
+                "found two claims about the same, expected one: choose one, and drop the other"
+            )
+        if not claims:
+            return
+        self._write("accept", {"at": at, "claims": [each.seq for each in claims]})
+        self._apply(self._claims().accept(claims, self.state.epoch))
+        left = [each.seq for each in self.transaction.claims.numbered(numbers)]
+        if left:
+            raise StateError(
+                f"found that the claim {left[0]} stays in quarantine, expected "
+                "room for it within the limits of the rule set: accept fewer"
+            )
+
+    def drop(self, numbers: Sequence[int], at: str | None) -> None:
+        """Leave claims out that are in quarantine, for good; the same again stays out.
+
+        Raises:
+            StateError: a claim is not in quarantine.
+        """
+        claims = [each for each in self._quarantined(numbers) if each.reason != DROPPED]
+        if claims:
+            self._write("drop", {"at": at, "claims": [each.seq for each in claims]})
+            self._apply(self._claims().drop(claims, self.state.epoch))
 
     def close_round(self, number: int, at: str | None) -> None:
         """Mark a round as closed; once more, unless at an earlier time, is not written."""
@@ -177,6 +257,59 @@ class EventLog:
             ) from None
         self.transaction.append([self._chained(kind, text)])
 
+    def _claims(self) -> ClaimRegister:
+        if self._register is None:
+            self._register = ClaimRegister(self.transaction, self.rules)
+        return self._register
+
+    def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
+        """The claims in quarantine with some numbers, in their order.
+
+        Raises:
+            StateError: one of them is not there.
+        """
+        wanted = sorted(set(numbers))
+        claims = sorted(self.transaction.claims.numbered(wanted), key=lambda each: each.seq)
+        missing = [n for n in wanted if n not in {each.seq for each in claims}]
+        if missing:
+            raise StateError(
+                f"found the number {missing[0]}, expected that of a claim in quarantine: "
+                "tallystick quarantine list shows them"
+            )
+        return claims
+
+    def _refuse_rival(self, rival: Claim, claims: Iterable[Claim]) -> None:
+        number = next(e.seq for e in claims if e.event.identity == rival.event.identity)
+        if rival.reason is None:
+            raise StateError(
+                f"found that {rival.seq} is recorded, which says something else than {number}, "
+                f"expected nothing against it: what is recorded stays, so drop {number}"
+            )
+        raise StateError(
+            f"found that {rival.seq} says something else than {number}, expected nothing against "
+            f"it: drop {rival.seq} first, or drop {number}"
+        )
+
+    def _apply(self, settled: Settled) -> None:
+        """Note what moved, and count the flags that came with it, or went."""
+        flags = Counter[tuple[str, str]]()
+        for _, event in settled.recorded:
+            if FLAG in event.events:
+                flags[event.hotkey, event.validator] += event.events.count(FLAG)
+        cleared: Mapping[str, int] | None = None
+        for move in settled.moves:
+            event, before, after = move.after.event, _status(move.before), _status(move.after)
+            first, _ = self.moved.get(move.after.seq, (before, after))
+            self.moved[move.after.seq] = first, after
+            more = (after == RECORDED) - (before == RECORDED)
+            if more and FLAG in event.events:
+                if cleared is None:
+                    cleared = self.transaction.claims.cleared()
+                # a clearing clears what had come by then, recorded or not
+                if move.after.seq > cleared.get(event.hotkey, 0):
+                    flags[event.hotkey, event.validator] += more * event.events.count(FLAG)
+        self.state = flag(self.state, self.rules, flags)
+
     def _chained(self, kind: str, body: str) -> Entry:
         entry = chained(self.hash, self.entries + 1, kind, body)
         self.entries, self.hash = entry.seq, entry.hash
@@ -199,3 +332,7 @@ class EventLog:
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)
         return auditor_streak(roles)
+
+
+def _status(claim: Claim | None) -> str:
+    return "" if claim is None else claim.reason or RECORDED

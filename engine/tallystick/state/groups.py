@@ -46,6 +46,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.sections import Role
+from tallystick.state.miners import ENGINE
 from tallystick.state.model import Miner, State
 from tallystick.state.rules import StateRules
 
@@ -71,9 +72,15 @@ class Group:
 
 
 def is_ejected(rules: StateRules, miner: Miner) -> bool:
-    """Whether collusion flags keep the miner out of every group (E35 of docs/errata.md)."""
+    """Whether collusion flags keep the miner out of every group (E35 of docs/errata.md).
+
+    They come from a quorum of validators, or one of them is the engine's own.
+    """
     collusion = rules.reputation.collusion
-    return collusion is not None and miner.flags >= collusion.eject_at
+    if collusion is None or miner.flags < collusion.eject_at:
+        return False
+    by = miner.flagged_by
+    return collusion.quorum == 1 or ENGINE in by or len(by) >= collusion.quorum
 
 
 def is_selectable(rules: StateRules, miner: Miner, skill_type: str) -> bool:

@@ -1,10 +1,11 @@
-"""Ingest: files of records and of late events into the log of a state, or nothing of them.
+"""Ingest: files of records and of late events into the log of a state.
 
 A record is scored by the snapshot that its epoch pins. Its digest is of its RFC 8785 form after
 decoding, without what is left out, null or empty. Two spellings of one record have one digest.
 
 A late event is a line that is an object with the key ``event``, which no record has. What the state
-knows already is left out; what it cannot take refuses the whole file.
+knows already is left out; what it cannot take refuses the whole file. What other claims stand
+against waits in quarantine and is told, and the rest of the file is recorded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -35,8 +39,20 @@ from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
+from tallystick.state.claims import (
+    CLOSED,
+    CONFLICT,
+    DROPPED,
+    EVERYONE,
+    OUTRANKED,
+    OVER,
+    REASONS,
+    UNKNOWN,
+    Hearing,
+    Rank,
+)
 from tallystick.state.event import StateEvent
-from tallystick.state.event_log import EventLog
+from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
 from tallystick.state.reputation import consensus_event, events_of_record
@@ -44,7 +60,6 @@ from tallystick.state.rules import StateRules, state_rules_of
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
-        "conflict": "the same validator said something else of the same task, or under the same id",
         "future-epoch": "the epoch has not begun in this state",
         "other-epoch": "a round is pinned to one epoch, but its records name two",
         "other-round": "the record belongs to another round than the one that is closed",
@@ -52,10 +67,18 @@ CODES: Mapping[str, str] = MappingProxyType(
         "unknown-miner": "no miner of this state has the hotkey",
     }
 )
-"""Why a state refuses a good record or event, and what it means."""
+"""Why a state refuses the whole file of a good record or event, and what it means."""
+UNHEARD = "unheard-validator"
+LINE_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        OVER: REASONS[OVER],
+        UNHEARD: "the state does not hear the validator",
+    }
+)
+"""Why a state refuses a line alone, and what it means."""
+MOST_TOLD = 128
+"""Of how many lines at most it is told why they are not recorded; all are counted."""
 
-Known = Mapping[bytes, StateEvent]
-"""Events that are recorded already, by identity."""
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
 
@@ -74,12 +97,27 @@ class Ingested:
     """What became of a file of events.
 
     Attributes:
-        events: how many were new.
+        events: how many were new and are recorded.
         duplicates: how many were known already.
+        quarantined: how many are in quarantine, by the reason.
+        refused: how many were left out, by the code.
+        displaced: how many claims that were recorded before are in quarantine now.
+        released: how many claims that were in quarantine before are recorded now.
+        told: why lines are refused or in quarantine, by line; the first `MOST_TOLD`.
     """
 
     events: int
     duplicates: int
+    quarantined: Mapping[str, int] = attrs.field(factory=dict)
+    refused: Mapping[str, int] = attrs.field(factory=dict)
+    displaced: int = 0
+    released: int = 0
+    told: tuple[Reject, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every line is recorded, known, or only waits for its task."""
+        return not self.refused and self.quarantined.keys() <= {UNKNOWN}
 
 
 @attrs.define
@@ -88,10 +126,12 @@ class Rounds:
 
     Attributes:
         only: the one round that all records are of; None for whichever they are of.
+        hearing: of a state that names its validator, only records of this one close rounds.
         epochs: the epoch of each round so far.
     """
 
     only: int | None = None
+    hearing: Hearing = EVERYONE
     epochs: dict[int, int] = attrs.field(factory=dict)
 
     def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
@@ -100,8 +140,8 @@ class Rounds:
         return {line: reject for line, reject in found if reject is not None}
 
     def _refusal(self, line: int, event: StateEvent) -> Reject | None:
-        """A late event closes no round."""
-        if not event.is_record:
+        """A late event closes no round, nor does what others say of theirs."""
+        if not event.is_record or self.hearing.validator not in {None, event.validator}:
             return None
         if self.only is not None and event.round != self.only:
             wanted = f"the round {self.only}"
@@ -113,19 +153,73 @@ class Rounds:
         return None
 
 
-@attrs.frozen
-class Admitted:
-    """What becomes of some lines.
+class _Lines:
+    """The lines of one file, and what becomes of them."""
 
-    Attributes:
-        events: those that are new, in order.
-        duplicates: how many were known already.
-        refused: why others cannot be recorded.
-    """
+    def __init__(self, log: EventLog) -> None:
+        self._log, self._first, self._duplicates = log, log.entries + 1, 0
+        # entries of the file follow each other: of each, its line
+        self._lines = array("Q")
+        self._raised: dict[int, int] = {}
+        self._refused, self._told = Counter[str](), list[Reject]()
 
-    events: tuple[StateEvent, ...]
-    duplicates: int
-    refused: tuple[Reject, ...]
+    def heard(self, lines: Iterable[Line]) -> list[Line]:
+        """Those of validators that the state hears."""
+        hearing, found = self._log.hearing, list[Line]()
+        for line, event in lines:
+            if hearing.hears(event.validator):
+                found.append((line, event))
+            else:
+                wanted = "a validator that this state hears; it was named as the state began"
+                shown_as = shown(event.validator)
+                self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
+        return found
+
+    def record(self, lines: Sequence[Line], rank: Rank) -> None:
+        """Record events that the state admits, as far as nothing stands against them."""
+        taken = self._log.record([event for _, event in lines], rank)
+        self._duplicates += taken.duplicates
+        self._lines.extend(lines[place][0] for place in taken.entries)
+        self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
+        for place in taken.refused:
+            self._refuse(_held(*lines[place], OVER))
+
+    def ingested(self) -> Ingested:
+        """What became of them in the end."""
+        moved, quarantined = dict(self._log.moved), dict[int, str]()
+        displaced = released = known = 0
+        for seq, (before, after) in moved.items():
+            ours = seq >= self._first or seq in self._raised
+            if ours and after != RECORDED:
+                quarantined[seq] = after
+            known += seq in self._raised and before == after == RECORDED
+            displaced += not ours and before == RECORDED != after
+            released += not ours and before != RECORDED == after
+        told = [*self._told, *self._quarantined(quarantined)]
+        return Ingested(
+            len(self._lines) - len(quarantined) - known,
+            self._duplicates + known,
+            dict(sorted(Counter(quarantined.values()).items())),
+            dict(sorted(self._refused.items())),
+            displaced,
+            released,
+            tuple(sorted(told, key=lambda each: each.line)[:MOST_TOLD]),
+        )
+
+    def _refuse(self, reject: Reject) -> None:
+        self._refused[reject.code] += 1
+        if len(self._told) < MOST_TOLD:
+            self._told.append(reject)
+
+    def _quarantined(self, reasons: Mapping[int, str]) -> Iterator[Reject]:
+        """Why lines of the file are in quarantine, of the first ones."""
+        lines = {seq: self._line_of(seq) for seq in reasons}
+        first = nsmallest(MOST_TOLD, reasons, key=lines.__getitem__)
+        for each in self._log.transaction.claims.numbered(first):
+            yield _held(lines[each.seq], each.event, reasons[each.seq])
+
+    def _line_of(self, seq: int) -> int:
+        return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
 
 
 def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
@@ -143,54 +237,32 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         source: records and late events.
         scorer: the rule set with the snapshots of the state.
         name: the source in errors.
-        rounds: given, the rounds that the source closes.
+        rounds: given, the rounds that the source closes; what the state's own validator says there
+            has the highest rank.
         progress: told how much of the source was read.
 
     Raises:
         InputError: the file cannot be read.
         RefusedError: a line is bad; the transaction has to be given up.
     """
-    refused, events, duplicates = list[Reject](), 0, 0
+    refused, lines = list[Reject](), _Lines(log)
     for batch in events_of(source, scorer):
         if progress is not None:
             progress(source.bytes_read, source.size)
-        others = {} if rounds is None else rounds.refusals(batch.events)
-        lines = [each for each in batch.events if each[0] not in others]
-        known = log.transaction.known([event for _, event in lines])
-        admitted = admit(log.state, log.rules, lines, known)
-        refused += [*batch.rejects, *others.values(), *admitted.refused]
-        duplicates += admitted.duplicates
-        events += len(admitted.events)
+        found = lines.heard(batch.events)
+        others = {} if rounds is None else rounds.refusals(found)
+        admitted = [each for each in found if each[0] not in others]
+        refusals = (refusal(log.state, log.rules, *each) for each in admitted)
+        refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
-            log.record(admitted.events)
+            own = [e for e in admitted if rounds is not None and log.hearing.is_own(e[1])]
+            if own:
+                lines.record(own, Rank.OWN)
+                admitted = [each for each in admitted if not log.hearing.is_own(each[1])]
+            lines.record(admitted, Rank.IMPORTED)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))
-    return Ingested(events, duplicates)
-
-
-def admit(state: State, rules: StateRules, lines: Iterable[Line], known: Known) -> Admitted:
-    """Tell new events from known ones and from those that are refused.
-
-    Args:
-        state: the live state.
-        rules: its rules.
-        lines: events with the numbers of their lines.
-        known: at least those of the recorded events that have the identity of one of the lines.
-    """
-    new: dict[bytes, StateEvent] = {}
-    refused, duplicates = list[Reject](), 0
-    for line, event in lines:
-        identity = event.identity
-        before = known.get(identity) or new.get(identity)
-        if before == event:
-            duplicates += 1
-        elif before is not None:
-            refused.append(_conflict(line, event))
-        elif (reject := refusal(state, rules, line, event)) is not None:
-            refused.append(reject)
-        else:
-            new[identity] = event
-    return Admitted(tuple(new.values()), duplicates, tuple(refused))
+    return lines.ingested()
 
 
 def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Reject | None:
@@ -219,12 +291,24 @@ def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
     return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
-def _conflict(line: int, event: StateEvent) -> Reject:
-    if event.is_record:
-        wanted = f"the record of {event.validator} that is known, or a new task"
-        return _reject(line, event, "conflict", "task_id", shown(event.task_id), wanted)
-    wanted = f"the event of {event.validator} that is known, or a new id"
-    return _reject(line, event, "conflict", "id", shown(event.id), wanted)
+def _held(line: int, event: StateEvent, code: str) -> Reject:
+    """Why a line is not recorded although it is good."""
+    path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
+    if code == OVER:
+        path, value = "validator", event.validator
+    elif code == UNKNOWN:
+        path, value = "task_id", event.task_id
+    return _reject(line, event, code, path, shown(value), _WANTED[code])
+
+
+_WANTED = {
+    CLOSED: "what was counted in an epoch that is closed, or a new identity",
+    CONFLICT: "one thing that its validator says, or a new identity; all that differ wait",
+    DROPPED: "something that the operator has not dropped",
+    OUTRANKED: "what the validator of this state says itself, or what its operator accepted",
+    OVER: "no more claims of a validator than the rule set allows; none of them is recorded",
+    UNKNOWN: "a task that its validator has recorded in this state: the event waits for it",
+}
 
 
 @attrs.frozen

@@ -21,11 +21,12 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick.state.claims import EVERYONE, Hearing
 from tallystick.state.event import LARGEST_NUMBER
-from tallystick.state.event_log import EventLog
-from tallystick.state.miners import miner_of
+from tallystick.state.event_log import RECORDED, EventLog
+from tallystick.state.miners import check_hotkey, miner_of
 from tallystick.state.queries import StateQueries
-from tallystick.state.rules import StateRules, genesis_rules, state_rules_of
+from tallystick.state.rules import StateRules, genesis_hearing, genesis_rules, state_rules_of
 from tallystick.state.store.store import Store
 
 if TYPE_CHECKING:
@@ -96,36 +97,51 @@ class ClosedEpoch:
 class Ledger:
     """A store and the rules that its state follows."""
 
-    def __init__(self, store: Store, rules: StateRules) -> None:
+    def __init__(self, store: Store, rules: StateRules, hearing: Hearing = EVERYONE) -> None:
         """Use `open` or `create`."""
-        self.store, self.rules = store, rules
+        self.store, self.rules, self.hearing = store, rules, hearing
 
     @classmethod
     def create(
-        cls, where: PathLike, reference: PathLike, *, registry: Registry | None = None
+        cls,
+        where: PathLike,
+        reference: PathLike,
+        *,
+        validator: str | None = None,
+        hear: Iterable[str] = (),
+        registry: Registry | None = None,
     ) -> Self:
         """Begin a state under a rule set.
 
         Args:
             where: a path, for SQLite, or a URL.
             reference: the rule set.
+            validator: the hotkey of the validator whose state it is; what it says by closing a
+                round stands above what others say in its name.
+            hear: the hotkeys of the validators that it hears beside its own; by default all.
             registry: the plugins; by default the installed ones.
 
         Raises:
             InputError: the place is neither text nor a path.
             RuleSetError: the rule set does not load.
+            StateError: a hotkey is not possible.
             StoreError: there is something at that place already, or it cannot be written.
         """
         from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
 
         place = path_text(where, PLACE)
+        heard = frozenset(_texts(hear, "hear"))
+        for hotkey in sorted(heard if validator is None else heard | {validator}):
+            _check_text(hotkey, "validator")
+            check_hotkey(hotkey)
+        hearing = Hearing(validator, heard)
         scorer = load(reference, registry=registry)
         rules = state_rules_of(scorer)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, rules)
+            log = EventLog(transaction, rules, hearing)
             log.begin()
             log.finish()
-        return cls(store, rules)
+        return cls(store, rules, hearing)
 
     @classmethod
     def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
@@ -142,7 +158,7 @@ class Ledger:
         rules = genesis_rules(genesis, store.shown, registry)
         told = {"state": store.shown, "rule_set": rules.rule_set.reference, "digest": rules.digest}
         _LOG.info("opened a state", extra=told)
-        return cls(store, rules)
+        return cls(store, rules, genesis_hearing(genesis, store.shown))
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -224,7 +240,8 @@ class Ledger:
 
         Raises:
             InputError: the file cannot be read, or there is no record.
-            RefusedError: a line is bad; nothing is recorded.
+            RefusedError: a line is bad; nothing is recorded. What another validator, or nobody
+                that is heard, stands for is no bad line: see `Ingested`.
         """
         with self._writing() as log:
             return self._ingest(log, source, progress=progress)
@@ -251,7 +268,7 @@ class Ledger:
         """
         from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
 
-        pinned = Rounds(None if number is None else _whole(number, "round"))
+        pinned = Rounds(None if number is None else _whole(number, "round"), self.hearing)
         with self._writing() as log:
             recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
@@ -262,6 +279,35 @@ class Ledger:
                 for each, epoch in sorted(pinned.epochs.items())
             )
         return rounds, recorded
+
+    def accept(self, claims: Iterable[int], at: datetime | None = None) -> None:
+        """Record claims that are in quarantine.
+
+        Args:
+            claims: their numbers, as `StateQueries.quarantine` has them.
+            at: when, with an offset.
+
+        Raises:
+            StateError: a claim is not in quarantine, or another one stands against it.
+        """
+        numbers = [_whole(each, "claim") for each in claims]
+        with self._writing() as log:
+            log.accept(numbers, _timestamp(at))
+
+    def drop(self, claims: Iterable[int], at: datetime | None = None) -> int:
+        """Leave claims out that are in quarantine; gives how many others that releases.
+
+        Args:
+            claims: their numbers, as `StateQueries.quarantine` has them.
+            at: when, with an offset.
+
+        Raises:
+            StateError: a claim is not in quarantine.
+        """
+        numbers = [_whole(each, "claim") for each in claims]
+        with self._writing() as log:
+            log.drop(numbers, _timestamp(at))
+        return sum(after == RECORDED for _, after in log.moved.values())
 
     def close_epoch(self, epoch: int | None = None, at: datetime | None = None) -> ClosedEpoch:
         """Close an epoch; one that is closed already stays as it is.
@@ -333,7 +379,7 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            log = EventLog(transaction, self.rules)
+            log = EventLog(transaction, self.rules, self.hearing)
             before = log.entries
             yield log
             log.finish()

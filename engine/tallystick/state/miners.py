@@ -13,6 +13,11 @@ from tallystick.state.model import Miner, State
 from tallystick.state.reputation import initial_reputation
 from tallystick.state.rules import StateRules
 
+Flags = Mapping[tuple[str, str], int]
+"""How many flags come to each miner from each validator; below 0 for those that go."""
+
+ENGINE = ""
+"""Who gave the flags that the engine itself computes: no validator has this hotkey."""
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
 LONGEST_HOTKEY = 64
@@ -40,12 +45,16 @@ def register(state: State, rules: StateRules, hotkey: str, uid: int, types: Iter
         else {}
     )
     kept = before.reputation if before is not None else {}
-    flags = before.flags if before is not None else 0
     others = {
         name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
         for name, miner in state.miners.items()
     }
-    miner = Miner(hotkey, uid, declared, {**fresh, **kept}, flags)
+    reputation = {**fresh, **kept}
+    miner = (
+        Miner(hotkey, uid, declared, reputation)
+        if before is None
+        else attrs.evolve(before, uid=uid, types=declared, reputation=reputation)
+    )
     return attrs.evolve(state, miners={**others, hotkey: miner})
 
 
@@ -65,19 +74,33 @@ def clear(state: State, hotkey: str) -> State:
     Raises:
         StateError: there is no such miner.
     """
-    miner = attrs.evolve(miner_of(state, hotkey), flags=0)
+    miner = attrs.evolve(miner_of(state, hotkey), flags=0, flagged_by={})
     return attrs.evolve(state, miners={**state.miners, hotkey: miner})
 
 
-def flag(state: State, flags: Mapping[str, int]) -> State:
-    """The state with so many more collusion flags for some miners."""
+def flag(state: State, rules: StateRules, flags: Flags) -> State:
+    """The state with so many more collusion flags for some miners, or so many fewer."""
     if not flags:
         return state
-    changed = {
-        hotkey: attrs.evolve(state.miners[hotkey], flags=state.miners[hotkey].flags + more)
-        for hotkey, more in flags.items()
-    }
-    return attrs.evolve(state, miners={**state.miners, **changed})
+    changed = dict(state.miners)
+    for (hotkey, validator), more in flags.items():
+        miner = changed[hotkey]
+        by = dict(miner.flagged_by)
+        if quorum(rules) > 1:
+            by[validator] = by.get(validator, 0) + more
+        changed[hotkey] = attrs.evolve(
+            miner,
+            flags=miner.flags + more,
+            flagged_by={name: by[name] for name in sorted(by) if by[name]},
+        )
+    return attrs.evolve(state, miners=changed)
+
+
+def quorum(rules: StateRules) -> int:
+    """How many validators the flags have to come from that eject a miner."""
+    reputation = rules.rule_set.reputation
+    collusion = None if reputation is None else reputation.collusion
+    return 1 if collusion is None else collusion.quorum
 
 
 def as_of(state: State, pinned: State, rules: StateRules) -> State:
@@ -126,7 +149,12 @@ def has_declared(miner: Miner, skill_type: str) -> bool:
     return skill_type in miner.types or skill_type in miner.reputation
 
 
-def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+def check_hotkey(hotkey: str) -> None:
+    """Refuse what cannot be a hotkey.
+
+    Raises:
+        StateError: it is no Unicode text, or has too few or too many characters.
+    """
     if not hotkey.isascii() and hotkey.encode("utf-8", "replace").decode() != hotkey:
         raise StateError(f"found the hotkey {hotkey!a}, expected Unicode text")
     if not 1 <= len(hotkey) <= LONGEST_HOTKEY:
@@ -134,6 +162,10 @@ def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> 
             f"found the hotkey {shown(hotkey)} of {len(hotkey)} characters, expected 1 to "
             f"{LONGEST_HOTKEY}"
         )
+
+
+def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+    check_hotkey(hotkey)
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
     known = rules.rule_set.skill_types

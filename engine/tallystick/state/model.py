@@ -46,6 +46,8 @@ class Miner:
         reputation: by skill type, in nano; also of types that it no longer declares, so that a
             type that is dropped and declared again does not start anew.
         flags: collusion flags since they were last cleared.
+        flagged_by: how many of them each validator gave, where the rule set asks for a quorum of
+            validators; otherwise empty, and no part of the canonical form.
     """
 
     hotkey: str
@@ -53,6 +55,7 @@ class Miner:
     types: tuple[str, ...]
     reputation: Mapping[str, Nano]
     flags: int = 0
+    flagged_by: Mapping[str, int] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -122,8 +125,13 @@ def _converter() -> cattrs.Converter:
 
 
 def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
-    """Leave the hotkey of a miner out of what its hotkey is the key of."""
-    write = make_dict_unstructure_fn(Miner, converter, hotkey=override(omit=True))
+    """Leave out the hotkey of what a hotkey is the key of, and who flagged it if nobody did."""
+    write = make_dict_unstructure_fn(
+        Miner,
+        converter,
+        hotkey=override(omit=True),
+        flagged_by=override(omit_if_default=True),
+    )
     read = make_dict_structure_fn(Miner, converter)
 
     def miners(found: Mapping[str, Any], _: object) -> dict[str, Miner]:

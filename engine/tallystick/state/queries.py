@@ -7,7 +7,7 @@ here tells of a task of anyone (reputation.txt, Visibility).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby, islice
@@ -16,6 +16,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
+from tallystick.state.claims import DROPPED, Claim
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.miners import miner_of, pinned_reputation
@@ -78,6 +79,7 @@ class StateInfo:
         open_events: how many events are recorded in the open epoch.
         entries: how many entries the log has.
         hash: of the last entry.
+        quarantine: how many claims are in quarantine, without those that were dropped.
     """
 
     epoch: int
@@ -89,6 +91,7 @@ class StateInfo:
     open_events: int
     entries: int
     hash: str
+    quarantine: int = 0
 
 
 @attrs.frozen
@@ -235,6 +238,26 @@ class StateQueries:
         reason = "" if uids else no_weights(self.state, self._rules, self._last_round())
         return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
 
+    def quarantine(
+        self,
+        validator: str | None = None,
+        number: int | None = None,
+        reasons: Collection[str] = (),
+    ) -> Iterator[Claim]:
+        """The claims that are not recorded, in the order in which they came.
+
+        Args:
+            validator: only those of this one.
+            number: only those about this round.
+            reasons: only those that are there for one of these; by default all but what the
+                operator has dropped.
+        """
+        for claim in self._transaction.claims.waiting():
+            wanted = claim.reason in reasons if reasons else claim.reason != DROPPED
+            of_validator = validator in {None, claim.event.validator}
+            if wanted and of_validator and number in {None, claim.event.round}:
+                yield claim
+
     def no_candidates(self, skill_type: str) -> str:
         """Why no group of a type, and no leaderboard, has anyone."""
         return no_candidates(self.state, skill_type, self._rules)
@@ -253,6 +276,11 @@ class StateQueries:
             open_events=self._transaction.counted_events().get(head.epoch, 0),
             entries=head.entries,
             hash=head.hash,
+            quarantine=sum(
+                claims
+                for reason, claims in self._transaction.claims.reasons().items()
+                if reason != DROPPED
+            ),
         )
 
     def miners(self) -> list[Miner]:

@@ -17,20 +17,30 @@ import attrs
 import msgspec
 
 from tallystick.errors import DamagedError, StateError
+from tallystick.records.messages import shown
 from tallystick.state.chain import Entry, check
+from tallystick.state.claims import Rank
 from tallystick.state.event import Number, StateEvent
-from tallystick.state.event_log import EVENT, EventLog
+from tallystick.state.event_log import RANKS, EventLog
 from tallystick.state.ingest import refusal
 from tallystick.state.ledger import Ledger
 from tallystick.state.store.store import Store
-from tallystick.state.store.tables import EVENTS, HEAD, LOG, ROUNDS, SNAPSHOTS
+from tallystick.state.store.tables import (
+    CLAIM_COUNTS,
+    EVENTS,
+    HEAD,
+    LOG,
+    QUARANTINE,
+    ROUNDS,
+    SNAPSHOTS,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from tallystick.state.store.transaction import Transaction
 
-TABLES = (SNAPSHOTS, HEAD, ROUNDS, EVENTS, LOG)
+TABLES = (SNAPSHOTS, HEAD, ROUNDS, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
 """Everything that a store holds, the shortest to read first."""
 EVENTS_AT_ONCE = 10_000
 """How many state events in a row are applied at a time."""
@@ -56,6 +66,11 @@ class _Round(TypedDict):
     at: str | None
 
 
+class _Decision(TypedDict):
+    at: str | None
+    claims: list[Number]
+
+
 class _Epoch(TypedDict):
     at: str | None
 
@@ -73,6 +88,8 @@ _BODIES: Mapping[str, Any] = MappingProxyType(
         "miner": _Miner,
         "retire": _Retired,
         "clear": _Cleared,
+        "accept": _Decision,
+        "drop": _Decision,
         "round": _Round,
         "epoch": _Epoch,
         "group": _Group,
@@ -128,7 +145,7 @@ def verify(ledger: Ledger) -> Verified:
         ledger.store.reading() as stored,
         Store.create(str(Path(folder) / "replayed")) as (_, transaction),
     ):
-        log = EventLog(transaction, ledger.rules)
+        log = EventLog(transaction, ledger.rules, ledger.hearing)
         replay(log, check(stored.entries()))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
@@ -138,11 +155,11 @@ def verify(ledger: Ledger) -> Verified:
 
 def _run(entry: Entry) -> tuple[str, int]:
     """What entries that are applied together share: events in a row do, others stand alone."""
-    return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind == EVENT else entry.seq
+    return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
 def _apply(log: EventLog, chunk: list[Entry]) -> None:
-    if chunk[0].kind != EVENT:
+    if chunk[0].kind not in RANKS:
         _apply_one(log, chunk[0])
         return
     events = [StateEvent.from_line(entry.body) for entry in chunk]
@@ -150,7 +167,14 @@ def _apply(log: EventLog, chunk: list[Entry]) -> None:
         refused = refusal(log.state, log.rules, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
-    log.record(events)
+        if not log.hearing.hears(event.validator):
+            raise StateError(
+                f"found a claim of {shown(event.validator)}, whom the state does not hear"
+            )
+    rank = RANKS[chunk[0].kind]
+    if rank is Rank.OWN and not all(map(log.hearing.is_own, events)):
+        raise StateError("found an own claim of another validator than the state's own")
+    log.record(events, rank)
 
 
 def _apply_one(log: EventLog, entry: Entry) -> None:
@@ -167,6 +191,10 @@ def _apply_one(log: EventLog, entry: Entry) -> None:
             log.retire(body["hotkey"])
         case "clear":
             log.clear(body["hotkey"], body["at"])
+        case "accept":
+            log.accept(body["claims"], body["at"])
+        case "drop":
+            log.drop(body["claims"], body["at"])
         case "round":
             log.close_round(body["round"], body["at"])
         case "epoch":

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -23,6 +23,7 @@ from tallystick.records.messages import shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet, read_again
 from tallystick.rules.sections import Epochs, Groups, Reputation
+from tallystick.state.claims import Hearing
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
@@ -159,13 +160,8 @@ def genesis_rules(
             set another meaning than it had.
         RuleSetError: the rule set does not load with the installed plugins.
     """
-    if genesis is None or genesis.kind != GENESIS:
-        kind = "nothing" if genesis is None else genesis.kind
-        raise DamagedError(
-            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
-        )
     try:
-        said = json.loads(genesis.body)["rule_set"]
+        said = _first(genesis, where)["rule_set"]
         text, name, digest = said["text"], said["reference"], said["digest"]
     except (ValueError, KeyError, TypeError):
         raise DamagedError(
@@ -179,3 +175,35 @@ def genesis_rules(
             f"plugins, expected {digest}: install the plugins that the state began with"
         )
     return StateRules(loaded, found)
+
+
+def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
+    """Whose claims the state takes, as the first entry of its log says.
+
+    Args:
+        genesis: the first entry, if the log has one.
+        where: the store or the file, for errors.
+
+    Raises:
+        DamagedError: it says no such thing.
+    """
+    said = _first(genesis, where)
+    validator, heard = said.get("validator"), said.get("hears", [])
+    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
+    if not texts or not isinstance(validator, str | None):
+        raise DamagedError(
+            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
+            "copy"
+        )
+    return Hearing(validator, frozenset(heard))
+
+
+def _first(genesis: Entry | None, where: str) -> Mapping[str, Any]:
+    """What the entry says that begins a log."""
+    if genesis is None or genesis.kind != GENESIS:
+        kind = "nothing" if genesis is None else genesis.kind
+        raise DamagedError(
+            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
+        )
+    found: Mapping[str, Any] = json.loads(genesis.body)
+    return found

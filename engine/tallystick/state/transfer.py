@@ -22,7 +22,7 @@ from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
-from tallystick.state.rules import genesis_rules
+from tallystick.state.rules import genesis_hearing, genesis_rules
 from tallystick.state.store.store import Store
 
 FORMAT = 1
@@ -102,7 +102,7 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
             raise _cut(path, 0, header)
         rules = genesis_rules(genesis, str(path), registry)
         with Store.create(where) as (_, transaction):
-            log = EventLog(transaction, rules)
+            log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
             replay(log, [genesis])
             replay(log, entries)
             if (log.entries, log.hash) != (header.entries, header.hash):

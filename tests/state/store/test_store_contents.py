@@ -186,9 +186,12 @@ def _check_epochs(
 
 
 def _check_queries(transaction: Transaction, events: list[StateEvent]) -> None:
-    assert transaction.known(events[::2]) == {each.identity: each for each in events[::2]}
+    found = transaction.claims.of([each.identity for each in events[::2]])
+    assert {each.event for each in found} == {*events[::2]}
+    assert {each.reason for each in found} <= {None}
     unknown = event(10**6)
-    assert transaction.known([unknown, *events[:1]]).keys() == {s.identity for s in events[:1]}
+    some = transaction.claims.of([each.identity for each in (unknown, *events[:1])])
+    assert {each.event for each in some} == {*events[:1]}
     for number in range(6):
         expected = [each for each in events if each.round == number]
         assert list(transaction.events_of_round(number)) == expected
@@ -216,7 +219,7 @@ def test_results_of_many_pages_come_whole(store: Store) -> None:
         assert list(transaction.entries()) == entries
         assert list(transaction.entries(4000)) == entries[3999:]
         assert list(transaction.events(0)) == events
-        assert len(transaction.known(events)) == len(events)
+        assert len(transaction.claims.of([each.identity for each in events])) == len(events)
         mine = sorted(
             (each for each in events if each.hotkey == "5A"),
             key=lambda each: (each.round, each.task_id),

@@ -171,7 +171,10 @@ def _of_workflows() -> Iterator[tuple[Json, Json]]:
 
 
 def _of_states() -> Iterator[tuple[Json, Json]]:
-    """Lines of one file each; an answer has a code, or null, for each of them."""
+    """Lines of one file each; an answer has a code, or null, for each of them.
+
+    Two lines that conflict are both left out, and the rest is recorded.
+    """
 
     def record(task: str, **changes: Any) -> Record:  # noqa: ANN401  # any JSON
         made = base("executable_python", task={}, submission={}, checks={})
@@ -190,7 +193,7 @@ def _of_states() -> Iterator[tuple[Json, Json]]:
 
     same, other = record("a"), record("a", role="auditor")
     some: list[tuple[int | None, list[Record], list[str | None]]] = [
-        (1, [same, same, other], [None, None, "conflict"]),
+        (1, [same, same, other], ["conflict", None, "conflict"]),
         (1, [record("a"), record("b", round=2)], [None, "other-round"]),
         (None, [record("a"), record("b", epoch=0)], [None, "other-epoch"]),
         (1, [record("a", epoch=2)], ["future-epoch"]),
@@ -200,7 +203,7 @@ def _of_states() -> Iterator[tuple[Json, Json]]:
             [record("a"), _plain(miner={"uid": 1, "hotkey": "hk"}, epoch=1)],
             [None, "undeclared-type"],
         ),
-        (1, [late("e"), late("e"), late("e", event="rerun_pass")], [None, None, "conflict"]),
+        (1, [late("e"), late("e"), late("e", event="rerun_pass")], ["conflict", None, "conflict"]),
         (1, [late("e", round=9), late("f", hotkey="nobody")], [None, "unknown-miner"]),
         (1, [late("e", epoch=2), late("f", event="slept")], ["future-epoch", "not-allowed"]),
     ]

@@ -153,8 +153,11 @@ class _Replay:
         events = _distinct(s for part in parts for s in self._events(part))
         self._sum(events)
         before = self.state
-        flags = Counter(s.hotkey for s in events for event in s.events if event == FLAG)
-        self.state = close_epoch(flag(before, flags), events, self.rules, {epoch: before})
+        flags = Counter(
+            (s.hotkey, s.validator) for s in events for event in s.events if event == FLAG
+        )
+        flagged = flag(before, self.rules, flags)
+        self.state = close_epoch(flagged, events, self.rules, {epoch: before})
         self.records = len(events)
 
     def outcome(self, miners: Sequence[str]) -> StateOutcome:

@@ -2,7 +2,8 @@
 
 The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
 events, in a table that is named after the kind of their entries, are an index over entries of the
-log, with what is searched by.
+log, with what is searched by. The quarantine is the same for claims that are not recorded, and the
+counts are how many claims a validator has made.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from tallystick.state.store.migration import PREFIX
@@ -44,6 +46,12 @@ LOG = Table(
     Column("kind", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    Index(
+        f"{PREFIX}log_clear",
+        "seq",
+        sqlite_where=text("kind = 'clear'"),
+        postgresql_where=text("kind = 'clear'"),
+    ),
 )
 
 EVENTS = Table(
@@ -57,11 +65,35 @@ EVENTS = Table(
     Column("skill_type", Text, nullable=False),
     Column("role", Text),
     Column("is_record", Boolean, nullable=False),
+    Column("rank", Integer, nullable=False),
     UniqueConstraint("identity", name=f"{PREFIX}signals_identity"),
     Index(f"{PREFIX}signals_counted_in", "counted_in", "seq"),
     Index(f"{PREFIX}signals_round", "round", "seq"),
     Index(f"{PREFIX}signals_hotkey", "hotkey", "is_record", "round"),
     Index(f"{PREFIX}signals_role", "skill_type", "hotkey", "round", "role"),
+)
+
+QUARANTINE = Table(
+    f"{PREFIX}quarantine",
+    METADATA,
+    Column("seq", _Count, primary_key=True, autoincrement=False),
+    Column("identity", LargeBinary, nullable=False),
+    Column("task", LargeBinary, nullable=False),
+    Column("scope", LargeBinary, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Index(f"{PREFIX}quarantine_identity", "identity"),
+    Index(f"{PREFIX}quarantine_task", "task"),
+    Index(f"{PREFIX}quarantine_scope", "scope"),
+)
+
+CLAIM_COUNTS = Table(
+    f"{PREFIX}claim_counts",
+    METADATA,
+    Column("scope", LargeBinary, primary_key=True),
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    Column("claims", Integer, nullable=False),
 )
 
 SNAPSHOTS = Table(

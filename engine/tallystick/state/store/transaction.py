@@ -16,8 +16,10 @@ import attrs
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick.state.chain import Entry
+from tallystick.state.claims import Rank
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
+from tallystick.state.store.claim_rows import ClaimRows
 from tallystick.state.store.connection import Connection
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 _READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
 # below the number of parameters that every version of SQLite takes
-_IDENTITIES = _NUMBERS = 900
+_NUMBERS = 900
 _T = TypeVar("_T")
 
 # the statements; the tables and their indexes are in `tables`
@@ -100,27 +102,23 @@ class Transaction:
         """The events of a round, those that came alone too, in the order of the log."""
         return map(StateEvent.from_line, self._bodies("round", number))
 
-    def known(self, events: Sequence[StateEvent]) -> dict[bytes, StateEvent]:
-        """Those events of the store, by identity, that have the identity of one of these."""
-        identities = [event.identity for event in events]
-        found: dict[bytes, StateEvent] = {}
-        for start in range(0, len(identities), _IDENTITIES):
-            page = identities[start : start + _IDENTITIES]
-            query = f"SELECT identity, body {_BODY_OF} identity IN ({_marks(page)})"
-            for identity, body in self.connection.rows(query, page):
-                found[bytes(identity)] = StateEvent.from_line(body)
-        return found
+    @property
+    def claims(self) -> ClaimRows:
+        """The claims, those in quarantine too."""
+        return ClaimRows(self.connection)
 
     def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
         """Every row of a table as the database has it, in the order of its key."""
-        names = table.columns.keys()
-        query = f"SELECT {', '.join(names)} FROM {table.name}"  # noqa: S608  # our names
-        order = f"ORDER BY {names[0]} LIMIT {_READ}"
+        keys = [column.name for column in table.primary_key]
+        query = f"SELECT {', '.join(table.columns.keys())} FROM {table.name}"  # noqa: S608  # ours
+        order = f"ORDER BY {', '.join(keys)} LIMIT {_READ}"
         page = self.connection.rows(f"{query} {order}")
         while page:
-            yield from map(_plain, page)
-            after = (int(page[-1][0]),)
-            page = self.connection.rows(f"{query} WHERE {names[0]} > ? {order}", after)
+            rows = [*map(_plain, page)]
+            yield from rows
+            after = rows[-1][: len(keys)]
+            beyond = f"({', '.join(keys)}) > ({_marks(keys)})"
+            page = self.connection.rows(f"{query} WHERE {beyond} {order}", after)
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -222,17 +220,20 @@ class Transaction:
             ((each.seq, each.kind, each.body, each.hash) for each in entries),
         )
 
-    def put_events(self, events: Iterable[tuple[int, StateEvent, int]]) -> None:
-        """Index events.
+    def put_events(
+        self, events: Iterable[tuple[int, StateEvent, int]], rank: Rank = Rank.IMPORTED
+    ) -> None:
+        """Index events that are recorded.
 
         Args:
             events: for each, the number of its entry in the log, the event, and the epoch that
                 was open when it was recorded.
+            rank: of all of them.
         """
         self._insert(
             "tallystick_signals "
-            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record)",
-            (_indexed(*each) for each in events),
+            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record, rank)",
+            (_indexed(*each, int(rank)) for each in events),
         )
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
@@ -311,9 +312,9 @@ def _age(event: StateEvent) -> tuple[int, str, str, str]:
     return event.round, event.task_id, event.skill_type, event.validator
 
 
-def _indexed(seq: int, event: StateEvent, counted_in: int) -> tuple[Any, ...]:
+def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
     miner = event.hotkey, event.skill_type, event.role, event.is_record
-    return seq, event.identity, counted_in, event.round, *miner
+    return seq, event.identity, counted_in, event.round, *miner, rank
 
 
 def _structured(text: str, cls: type[_T], what: str) -> _T:

@@ -1,0 +1,41 @@
+"""What became of a file of records and events, for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.cli.log import complain
+from tallystick.io.text import visible
+
+if TYPE_CHECKING:
+    from tallystick.state.ingest import Ingested
+
+_SHOWN = 20
+
+
+def ingested_text(found: Ingested) -> str:
+    """What was recorded, and what was not."""
+    parts = {
+        "recorded": found.events,
+        "known already": found.duplicates,
+        "in quarantine": sum(found.quarantined.values()),
+        "refused": sum(found.refused.values()),
+        "displaced": found.displaced,
+        "released": found.released,
+    }
+    always = ("recorded", "known already")
+    return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)
+
+
+def complain_of_lines(file: Path, found: Ingested) -> None:
+    """Say why lines are not recorded, and end with 1 unless they only wait for their tasks."""
+    left = sum(found.quarantined.values()) + sum(found.refused.values())
+    for each in found.told[:_SHOWN]:
+        where = f"{file}:{each.line}: {each.code}: {each.path}"
+        complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
+    if left > _SHOWN:
+        complain(f"and {left - len(found.told[:_SHOWN])} more")
+    if not found.is_whole:
+        sys.exit(1)

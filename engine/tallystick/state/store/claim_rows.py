@@ -1,0 +1,127 @@
+"""The claims of a store: which are recorded, which are in quarantine, and how many there are.
+
+See `tallystick.state.claims`. What a claim says is in the log, by its number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from tallystick.state.claims import UNKNOWN, Claim, Counts, Rank
+from tallystick.state.event import StateEvent
+from tallystick.state.store.connection import Connection
+
+# below the number of parameters that every version of SQLite takes
+_AT_ONCE = 900
+_READ = 2_000
+
+_RECORDED = (
+    "SELECT seq, body, rank, NULL, counted_in FROM tallystick_signals JOIN tallystick_log "
+    "USING (seq) WHERE"
+)
+_WAITING = (
+    "SELECT seq, body, rank, reason, NULL FROM tallystick_quarantine JOIN tallystick_log "
+    "USING (seq) WHERE"
+)
+_QUARANTINE = "tallystick_quarantine (seq, identity, task, scope, rank, reason)"
+
+
+@attrs.frozen
+class ClaimRows:
+    """Reads and writes of claims."""
+
+    connection: Connection
+
+    def of(self, identities: Sequence[bytes], *, waiting: bool = True) -> list[Claim]:
+        """The claims of some identities, without those in quarantine if asked for."""
+        found = self._among(_RECORDED, "identity", identities)
+        return [*found, *(self._among(_WAITING, "identity", identities) if waiting else ())]
+
+    def has_waiting(self) -> bool:
+        """Whether there is anything in quarantine."""
+        return bool(self.connection.rows("SELECT seq FROM tallystick_quarantine LIMIT 1"))
+
+    def numbered(self, numbers: Sequence[int]) -> list[Claim]:
+        """The claims in quarantine with some numbers."""
+        return list(self._among(_WAITING, "seq", numbers))
+
+    def waiting(self) -> Iterator[Claim]:
+        """Every claim in quarantine, in the order in which they came."""
+        query = f"{_WAITING} seq > ? ORDER BY seq LIMIT {_READ}"
+        page = self._claims(query, (0,))
+        while page:
+            yield from page
+            page = self._claims(query, (page[-1].seq,))
+
+    def reasons(self) -> dict[str, int]:
+        """How many claims are in quarantine, by reason."""
+        query = "SELECT reason, COUNT(*) FROM tallystick_quarantine GROUP BY reason ORDER BY reason"
+        return dict(self.connection.rows(query))
+
+    def waiting_for(self, tasks: Sequence[bytes]) -> Iterator[Claim]:
+        """The claims that wait for one of some tasks."""
+        return (e for e in self._among(_WAITING, "task", tasks) if e.reason == UNKNOWN)
+
+    def about(self, record: StateEvent) -> Iterator[Claim]:
+        """The recorded events that came alone about the task of a record."""
+        query = f"{_RECORDED} hotkey = ? AND is_record = ? AND round = ?"
+        found = self._claims(query, (record.hotkey, False, record.round))
+        return (each for each in found if each.event.task == record.task)
+
+    def in_scope(self, scope: bytes) -> Iterator[Claim]:
+        """Every claim of a validator that is pinned to an epoch, by what the counts say of it."""
+        yield from self._claims(f"{_WAITING} scope = ?", (scope,))
+        rounds = sorted({number for number, _ in self.counts(scope)})
+        found = self._among(_RECORDED, "round", rounds)
+        yield from (each for each in found if each.event.scope == scope)
+
+    def counts(self, scope: bytes) -> Counts:
+        """How many claims a validator made that are pinned to an epoch, by round and rank."""
+        query = "SELECT round, rank, claims FROM tallystick_claim_counts WHERE scope = ?"
+        return {(row[0], row[1]): row[2] for row in self.connection.rows(query, (scope,))}
+
+    def put_counts(self, scope: bytes, counts: Counts) -> None:
+        """Keep the counts of a scope in place of those of before."""
+        self.connection.execute("DELETE FROM tallystick_claim_counts WHERE scope = ?", (scope,))
+        rows = [(scope, *key, claims) for key, claims in counts.items() if claims]
+        self.connection.execute_many(
+            "INSERT INTO tallystick_claim_counts (scope, round, rank, claims) VALUES (?, ?, ?, ?)",
+            rows,
+        )
+
+    def cleared(self) -> Mapping[str, int]:
+        """By hotkey, the number of the entry that last cleared its flags."""
+        query = "SELECT seq, body FROM tallystick_log WHERE kind = 'clear' ORDER BY seq"
+        return {json.loads(body)["hotkey"]: seq for seq, body in self.connection.rows(query)}
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """Take claims out of where they are, recorded or in quarantine."""
+        for claim in claims:
+            table = "signals" if claim.reason is None else "quarantine"
+            statement = f"DELETE FROM tallystick_{table} WHERE seq = ?"  # noqa: S608  # ours
+            self.connection.execute(statement, (claim.seq,))
+
+    def quarantine(self, claims: Iterable[Claim]) -> None:
+        """Put claims into quarantine."""
+        self.connection.execute_many(
+            f"INSERT INTO {_QUARANTINE} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608  # ours
+            [
+                (c.seq, c.event.identity, c.event.task, c.event.scope, int(c.rank), c.reason)
+                for c in claims
+            ],
+        )
+
+    def _among(self, query: str, column: str, values: Sequence[object]) -> Iterator[Claim]:
+        for start in range(0, len(values), _AT_ONCE):
+            page = values[start : start + _AT_ONCE]
+            yield from self._claims(f"{query} {column} IN ({', '.join('?' * len(page))})", page)
+
+    def _claims(self, query: str, values: Iterable[Any]) -> list[Claim]:
+        return [
+            Claim(seq, StateEvent.from_line(body), Rank(rank), reason, counted_in)
+            for seq, body, rank, reason, counted_in in self.connection.rows(query, values)
+        ]

@@ -1,0 +1,406 @@
+"""Which claims are recorded depends on the set of claims alone, never on who was first."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from state.chronicle import digest_of
+from state.subnet import Record, event, record, written
+
+from tallystick.errors import RuleSetError, StateError
+from tallystick.plugins.registry import installed
+from tallystick.resources import folder
+from tallystick.rules.reading import read_text
+from tallystick.state.claims import Claim, Hearing, Rank
+from tallystick.state.event import StateEvent
+from tallystick.state.event_log import EventLog
+from tallystick.state.groups import is_ejected
+from tallystick.state.ledger import Ledger
+from tallystick.state.miners import ENGINE, flag
+from tallystick.state.model import Miner, State
+from tallystick.state.queries import StateQueries
+from tallystick.state.replay import verify
+from tallystick.state.rules import StateRules
+from tallystick.state.store.store import Store
+from tallystick.state.transfer import export_state, import_state
+
+PYTHON = "executable_python"
+OWN, PEER, OTHER = "val-own", "val-peer", "val-other"
+LIMITS = (6, 9, 3)
+"""Of the rule set of the property: claims of a round and of an epoch, and rounds."""
+
+
+# ------------------------------------------------------------------------------ the whole outcome
+
+
+@cache
+def rules() -> StateRules:
+    """The newest rule set, with limits that a few claims pass."""
+    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
+    for key, limit in zip(("per_round", "per_epoch", "rounds_per_epoch"), LIMITS, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
+        text = text.replace(line, f"{key} = {limit}")
+    return StateRules(read_text(text, Path("limited.toml"), installed()), installed())
+
+
+@attrs.frozen
+class Said:
+    """A claim, and how it comes."""
+
+    event: StateEvent
+    rank: Rank
+
+
+@st.composite
+def said(draw: st.DrawFn) -> Said:
+    validator = draw(st.sampled_from((OWN, PEER, OTHER)))
+    alone = draw(st.integers(0, 2)) == 0
+    found = StateEvent(
+        validator=validator,
+        hotkey=draw(st.sampled_from(("hk-0", "hk-1"))),
+        skill_type=PYTHON,
+        task_id=draw(st.sampled_from(("t0", "t1"))),
+        round=draw(st.integers(0, 3)),
+        epoch=draw(st.sampled_from((0, 0, 0, 1))),
+        events=draw(st.sampled_from((("collusion_flag",), ("rerun_fail",)))) if alone else (),
+        id=draw(st.sampled_from(("e0", "e1"))) if alone else None,
+        role=None if alone else "primary",
+        quality=None if alone else draw(st.sampled_from((1, 2, 3))),
+        emission=None if alone else 1,
+    )
+    own = validator == OWN and draw(st.booleans())
+    return Said(found, Rank.OWN if own else Rank.IMPORTED)
+
+
+@contextmanager
+def writing(store: Store) -> Iterator[EventLog]:
+    with store.writing() as transaction:
+        log = EventLog(transaction, rules(), Hearing(OWN))
+        yield log
+        log.finish()
+
+
+def began(where: Path) -> Ledger:
+    with Store.create(str(where)) as (store, transaction):
+        log = EventLog(transaction, rules(), Hearing(OWN))
+        log.begin()
+        for uid, hotkey in enumerate(("hk-0", "hk-1")):
+            log.register(hotkey, uid, [PYTHON])
+        log.close_epoch(None)
+        log.finish()
+    return Ledger(store, rules(), Hearing(OWN))
+
+
+def fed(ledger: Ledger, claims: Sequence[Said], random: Random) -> None:
+    """Claims in a random order, in files of random sizes."""
+    shuffled = random.sample(claims, len(claims))
+    while shuffled:
+        size = random.randint(1, len(shuffled))
+        with writing(ledger.store) as log:
+            for rank in random.sample((Rank.OWN, Rank.IMPORTED), 2):
+                log.record([s.event for s in shuffled[:size] if s.rank is rank], rank)
+        del shuffled[:size]
+
+
+def outcome(ledger: Ledger) -> tuple[str, set[str], dict[str, tuple[int, dict[str, int]]]]:
+    """The digest, what is recorded, and who is flagged by whom."""
+    with ledger.store.reading() as transaction:
+        queries = StateQueries(transaction, ledger.rules)
+        lines = {line for epoch in (1, 2) for line in transaction.event_lines(epoch)}
+        miners = queries.state.miners.items()
+        return queries.digest(), lines, {h: (m.flags, dict(m.flagged_by)) for h, m in miners}
+
+
+def recorded(claims: Sequence[Said]) -> set[str]:
+    """What has to be recorded of claims in one epoch, from their definition."""
+    ranks = dict[StateEvent, Rank]()
+    for each in claims:
+        ranks[each.event] = max(each.rank, ranks.get(each.event, each.rank))
+    rivals = defaultdict[bytes, list[StateEvent]](list)
+    for found in ranks:
+        rivals[found.identity].append(found)
+
+    def is_clear(found: StateEvent) -> bool:
+        rank = ranks[found]
+        others = [each for each in rivals[found.identity] if each != found]
+        beside = [
+            each
+            for each, of_each in ranks.items()
+            if (each.validator, each.epoch) == (found.validator, found.epoch) and of_each >= rank
+        ]
+        rounds = Counter(each.round for each in beside)
+        within = (rounds[found.round], len(beside), len(rounds))
+        return all(ranks[each] < rank for each in others) and all(
+            number <= limit for number, limit in zip(within, LIMITS, strict=True)
+        )
+
+    clear = [found for found in ranks if is_clear(found)]
+    tasks = {(each.task, each.epoch) for each in clear if each.is_record}
+    return {
+        each.to_line()
+        for each in clear
+        if each.is_record or ranks[each] is Rank.OWN or (each.task, each.epoch) in tasks
+    }
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    first=st.lists(said(), max_size=24),
+    later=st.lists(said(), max_size=8),
+    seed=st.integers(0, 2**32),
+)
+def test_the_outcome_does_not_depend_on_arrival(
+    first: list[Said], later: list[Said], seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    where = tmp_path_factory.mktemp("claims")
+    random, found = Random(seed), []
+    for name in ("one", "other"):
+        ledger = began(where / name)
+        fed(ledger, first, random)
+        told = outcome(ledger)
+        assert told[1] == recorded(first)
+        with writing(ledger.store) as log:
+            log.close_epoch(None)
+        # what is counted in the closed epoch stays, whatever comes now
+        fed(ledger, later, random)
+        assert told[1] <= outcome(ledger)[1]
+        found.append((told, outcome(ledger)))
+    assert found[0] == found[1]
+    assert verify(ledger).entries
+
+
+# ------------------------------------------------------------------------------------ the attacks
+
+
+def begun(folder: Path, name: str = "skills@1.2.0", **named: object) -> Ledger:
+    """A state with two miners."""
+    ledger = Ledger.create(str(folder / "state.db"), name, **named)  # type: ignore[arg-type]
+    for uid, hotkey in enumerate(("hk-1", "hk-2")):
+        ledger.register(hotkey, uid, [PYTHON])
+    return ledger
+
+
+def reasons(ledger: Ledger, **chosen: object) -> list[str | None]:
+    with ledger.queries() as queries:
+        return [each.reason for each in queries.quarantine(**chosen)]  # type: ignore[arg-type]
+
+
+def numbers(ledger: Ledger, reason: str) -> list[int]:
+    with ledger.queries() as queries:
+        return [each.seq for each in queries.quarantine(reasons=[reason])]
+
+
+def replayed(ledger: Ledger, folder: Path) -> None:
+    """The log alone leads to the same state, quarantine and all, here and elsewhere."""
+    assert verify(ledger).entries
+    export_state(ledger, folder / "export.jsonl")
+    import_state(folder / "export.jsonl", str(folder / "imported.db"))
+    with Ledger.open(str(folder / "imported.db")) as again:
+        assert digest_of(again) == digest_of(ledger)
+        assert again.hearing == ledger.hearing
+        with again.queries() as one, ledger.queries() as two:
+            assert list(one.quarantine()) == list(two.quarantine())
+
+
+@pytest.mark.parametrize("name", ["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"])
+def test_a_forged_record_that_comes_first_does_not_block_the_round_of_its_validator(
+    name: str, tmp_path: Path
+) -> None:
+    honest = [record("t1", validator=OWN), record("t2", "hk-2", validator=OWN)]
+    forged = [record("t1", validator=OWN, consensus=0.0), event("e", "rerun_fail", "t1")]
+    with begun(tmp_path, name, validator=OWN) as ledger:
+        ledger.import_events(written(tmp_path / "forged.jsonl", forged))
+        (closed,), found = ledger.close_round(written(tmp_path / "own.jsonl", honest))
+        assert (found.events, found.displaced, found.is_whole) == (2, 1, True)
+        assert reasons(ledger, validator=OWN) == ["outranked"]
+        replayed(ledger, tmp_path)
+        digest = digest_of(ledger)
+    (tmp_path / "alone").mkdir()
+    with begun(tmp_path / "alone", name) as ledger:
+        ledger.import_events(written(tmp_path / "event.jsonl", forged[1:]))
+        (alone,), _ = ledger.close_round(tmp_path / "own.jsonl")
+        # who the state is of, and what was forged, is no part of it
+        assert (alone.scores, digest_of(ledger)) == (closed.scores, digest)
+
+
+def test_flags_for_tasks_that_never_were_eject_nobody(tmp_path: Path) -> None:
+    flags = [event(f"e{n}", "collusion_flag", f"never-{n}", validator=f"v{n}") for n in range(3)]
+    with begun(tmp_path) as ledger:
+        found = ledger.import_events(written(tmp_path / "flags.jsonl", flags))
+        assert (found.events, found.quarantined, found.is_whole) == (0, {"unknown-task": 3}, True)
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 0
+            assert not is_ejected(ledger.rules, queries.state.miners["hk-1"])
+
+
+def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
+    """Its tasks are known here: it made them up as well."""
+
+    def lies(validator: str, tasks: Sequence[int]) -> list[Record]:
+        about = [(f"t{n}", f"e{n}") for n in tasks]
+        flags = [event(name, "collusion_flag", task, validator=validator) for task, name in about]
+        return [*flags, *(record(task, validator=validator) for task, _ in about)]
+
+    with begun(tmp_path) as ledger:
+        found = ledger.import_events(written(tmp_path / "a.jsonl", lies("val-1", range(5))))
+        assert (found.events, found.quarantined) == (10, {})
+        with ledger.queries() as queries:
+            miner = queries.state.miners["hk-1"]
+        assert (miner.flags, dict(miner.flagged_by)) == (5, {"val-1": 5})
+        assert not is_ejected(ledger.rules, miner)
+        ledger.import_events(written(tmp_path / "b.jsonl", lies("val-2", [0])))
+        with ledger.queries() as queries:
+            assert is_ejected(ledger.rules, queries.state.miners["hk-1"])
+            assert queries.no_candidates(PYTHON).startswith("2 miners")
+        ledger.clear("hk-1")
+        with ledger.queries() as queries:
+            assert not queries.state.miners["hk-1"].flagged_by
+        replayed(ledger, tmp_path)
+
+
+def test_a_flag_of_the_engine_meets_the_quorum() -> None:
+    with_flags = rules()
+    state = State(0, {"hk": Miner("hk", 0, (PYTHON,), {})}, {})
+    state = flag(state, with_flags, {("hk", "val-1"): 2})
+    assert not is_ejected(with_flags, flag(state, with_flags, {("hk", "val-1"): 1}).miners["hk"])
+    assert is_ejected(with_flags, flag(state, with_flags, {("hk", ENGINE): 1}).miners["hk"])
+
+
+# ------------------------------------------------------------------------------------- quarantine
+
+
+def test_an_event_is_released_with_its_task(tmp_path: Path) -> None:
+    with begun(tmp_path) as ledger:
+        ledger.import_events([event("e", "collusion_flag", "t1")])
+        # another validator's task, another round, another epoch: not that task
+        strangers = [record("t1", validator="val-2"), record("t1", round=1)]
+        assert ledger.import_events(strangers).released == 0
+        ledger.close_epoch()
+        assert ledger.import_events([record("t1")]).released == 1
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 1
+        assert reasons(ledger) == []
+        # and it goes again with it
+        found = ledger.import_events([record("t1", consensus=0.0)])
+        assert (found.displaced, found.quarantined) == (2, {"conflict": 1})
+        assert sorted(map(str, reasons(ledger))) == ["conflict", "conflict", "unknown-task"]
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 0
+        replayed(ledger, tmp_path)
+
+
+def test_conflicting_claims_all_wait_and_the_rest_is_recorded(tmp_path: Path) -> None:
+    lines = [record("t1"), record("t1", consensus=0.0), record("t2"), record("t1")]
+    with begun(tmp_path, "skills@1.0.0") as ledger:
+        found = ledger.import_events(lines)
+        assert (found.events, found.duplicates) == (1, 1)
+        assert found.quarantined == {"conflict": 2}
+        assert [(each.line, each.code) for each in found.told] == [(1, "conflict"), (2, "conflict")]
+        assert not found.is_whole
+        one, other = numbers(ledger, "conflict")
+        with pytest.raises(StateError, match=rf"^found that {other} says something else"):
+            ledger.accept([one])
+        with pytest.raises(StateError, match=r"^found two claims about the same"):
+            ledger.accept([one, other])
+        # what stood against it alone is recorded
+        assert ledger.drop([other]) == 1
+        assert reasons(ledger) == []
+        assert numbers(ledger, "dropped") == [other]
+        with pytest.raises(StateError, match=f"^found that {one} is recorded"):
+            ledger.accept([other])
+        again = ledger.import_events([lines[1]])
+        assert (again.duplicates, again.quarantined) == (1, {})
+        with pytest.raises(StateError, match=r"^found the number 999"):
+            ledger.drop([999])
+        replayed(ledger, tmp_path)
+
+
+def test_what_the_operator_accepts_stands_above_what_others_say(tmp_path: Path) -> None:
+    with begun(tmp_path, validator=OWN) as ledger:
+        ledger.import_events([event("e", "collusion_flag", "never", validator=OWN)])
+        ledger.accept(numbers(ledger, "unknown-task"))
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 1
+        other = event("e", "rerun_fail", "never", validator=OWN)
+        assert ledger.import_events([other]).quarantined == {"outranked": 1}
+        # but not above the own validator
+        _, found = ledger.close_round([record("t1", validator=OWN), other])
+        assert (found.events, found.displaced) == (2, 1)
+        with ledger.queries() as queries:
+            assert queries.state.miners["hk-1"].flags == 0
+        replayed(ledger, tmp_path)
+
+
+def test_what_a_closed_epoch_has_counted_stays(tmp_path: Path) -> None:
+    with begun(tmp_path, validator=OWN) as ledger:
+        forged = record("t1", validator=OWN, consensus=0.0)
+        ledger.import_events([forged])
+        ledger.close_epoch()
+        _, found = ledger.close_round([record("t1", validator=OWN), record("t2", validator=OWN)])
+        assert (found.events, found.quarantined) == (1, {"closed-epoch": 1})
+        assert "counted" in found.told[0].expected
+        with pytest.raises(StateError, match="is recorded"):
+            ledger.accept(numbers(ledger, "closed-epoch"))
+        replayed(ledger, tmp_path)
+
+
+def test_who_claims_too_much_of_a_round_is_taken_nothing_of_it(tmp_path: Path) -> None:
+    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
+    limited = tmp_path / "limited.toml"
+    limited.write_text(text.replace("per_round = 4096", "per_round = 2"), encoding="utf-8")
+    with begun(tmp_path, str(limited)) as ledger:
+        ledger.import_events([record("t1"), record("t2"), record("t1", round=1)])
+        found = ledger.import_events([record("t3"), record("t4"), record("t1", validator="v")])
+        assert (found.events, found.displaced) == (1, 2)
+        assert (found.quarantined, found.refused) == ({"over-quota": 1}, {"over-quota": 1})
+        # the operator can make room, or decide for some
+        ledger.accept(numbers(ledger, "over-quota")[:2])
+        assert reasons(ledger) == ["over-quota"]
+        with pytest.raises(StateError, match="stays in quarantine"):
+            ledger.accept(numbers(ledger, "over-quota"))
+        ledger.drop(numbers(ledger, "over-quota"))
+        assert ledger.import_events([record("t1"), record("t2")]).duplicates == 2
+        replayed(ledger, tmp_path)
+
+
+def test_only_the_named_validators_are_heard(tmp_path: Path) -> None:
+    lines = [record(f"t-{name}", validator=name) for name in (OWN, PEER, "liar", "thief")]
+    with begun(tmp_path, validator=OWN, hear=[PEER]) as ledger:
+        found = ledger.import_events(lines)
+        assert (found.events, found.refused) == (2, {"unheard-validator": 2})
+        assert [each.line for each in found.told] == [3, 4]
+        (closed,), _ = ledger.close_round([record("t", validator="liar", round=5, epoch=9), *lines])
+        assert closed.round == 0
+        replayed(ledger, tmp_path)
+    with pytest.raises(StateError, match="of 65 characters"):
+        Ledger.create(str(tmp_path / "other.db"), "skills@1.2.0", validator="5" * 65)
+
+
+def test_records_of_others_neither_close_a_round_nor_stop_it(tmp_path: Path) -> None:
+    with begun(tmp_path, validator=OWN) as ledger:
+        ledger.close_epoch()
+        forged = [record("f", round=999, epoch=1), record("g", round=1)]
+        own = record("t", validator=OWN, round=1, epoch=1)
+        closed, found = ledger.close_round([*forged, own])
+        assert ([each.round for each in closed], found.events) == ([1], 3)
+
+
+@pytest.mark.parametrize("key", ["per_round", "per_epoch", "rounds_per_epoch", "quorum"])
+def test_a_limit_of_nothing_is_refused(key: str, tmp_path: Path) -> None:
+    text = (folder("rules") / "skills" / "1.2.0.toml").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"{key} ="))
+    with pytest.raises(RuleSetError, match=key):
+        read_text(text.replace(line, f"{key} = 0"), tmp_path / "none.toml", installed())
+
+
+def test_a_claim_says_whether_it_is_final() -> None:
+    found = Claim(1, StateEvent("v", "h", "t", "x", 0, 0), Rank.OWN, None, 2)
+    assert [found.is_final(epoch) for epoch in (2, 3)] == [False, True]
+    assert Rank.IMPORTED < Rank.ACCEPTED < Rank.OWN
