@@ -191,10 +191,9 @@ def _apply_one(log: EventLog, entry: Entry) -> None:
             log.retire(body["hotkey"])
         case "clear":
             log.clear(body["hotkey"], body["at"])
-        case "accept":
-            log.accept(body["claims"], body["at"])
-        case "drop":
-            log.drop(body["claims"], body["at"])
+        case "accept" | "drop":
+            decide = {"accept": log.accept, "drop": log.drop}[entry.kind]
+            decide(body["claims"], body["at"])
         case "round":
             log.close_round(body["round"], body["at"])
         case "epoch":
