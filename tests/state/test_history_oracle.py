@@ -79,7 +79,7 @@ class Oracle:
         present = [*self.waiting, *((number, line) for line in lines)]
         names = "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
         flat = [(came, line, line | line.get("miner", {})) for came, line in present]
-        self.tasks |= {tuple(map(each.get, names)) for _, line, each in flat if "event" not in line}
+        self.tasks.update(tuple(map(e.get, names)) for _, line, e in flat if "event" not in line)
         waits = [
             self.name == "skills@1.2.0"
             and "event" in line

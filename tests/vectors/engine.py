@@ -137,6 +137,7 @@ def _group(rule_set: str, given: Json) -> Json:
             (name,) if each["declared"] else (),
             {name: from_text(each["reputation"])},
             each["flags"],
+            {f"validator-{number}": 1 for number in range(each["flags"])},
         )
         for uid, each in enumerate(given["candidates"])
     }

@@ -65,6 +65,21 @@ def test_an_event_compounds_above_one_and_not_at_it(factor: str, told: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("change", "paths"),
+    [
+        (("per_round = 4096", "per_round = 16383"), []),
+        (("per_round = 4096", "per_round = 16384"), ["claims.per_round"]),
+        (("rounds_per_epoch = 100", "rounds_per_epoch = 16384"), ["claims.rounds_per_epoch"]),
+        (("quorum = 2", "quorum = 3"), []),
+        (("quorum = 2", "quorum = 4"), ["reputation.collusion.eject_at"]),
+    ],
+)
+def test_a_limit_binds_below_the_other_alone(change: tuple[str, str], paths: list[str]) -> None:
+    found = found_by(shipped("skills@1.2.0", change), "limit-never-binds")
+    assert [each.path for each in found] == paths
+
+
+@pytest.mark.parametrize(
     ("value", "told"), [("0", True), ("0.05", True), ("0.050000001", False), ("0.20", False)]
 )
 def test_a_filter_binds_above_the_floor_alone(value: str, told: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallystick.governance.lint import (
+    claims,
     cliffs,
     emission,
     formulas,
@@ -32,6 +33,7 @@ _MODULES = (
     reputation_dynamics,
     reputation_events,
     groups,
+    claims,
     suppressions,
 )
 
