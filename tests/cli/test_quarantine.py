@@ -1,0 +1,104 @@
+"""``tallystick quarantine``, and what is told of lines that are not recorded."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+from cli.command import Finished, run
+from state.subnet import Record, event, record, written
+
+PYTHON = "executable_python"
+
+
+@attrs.frozen
+class Named:
+    """A state of val-own, which hears val-1 and val-2."""
+
+    folder: Path
+
+    def do(self, *command: str, lines: list[Record] | None = None) -> Finished:
+        path = [] if lines is None else [str(written(self.folder / "lines.jsonl", lines))]
+        return run(*command, *path, "--state", str(self.folder / "named.db"))
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Named:
+    found = Named(tmp_path)
+    heard = ("--hear", "val-1", "--hear", "val-2")
+    begun = found.do("state", "init", "--rules", "skills@1.2.0", "--validator", "val-own", *heard)
+    assert "a state of val-own under skills@1.2.0" in begun.out
+    found.do("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON)
+    return found
+
+
+def test_a_line_that_is_not_recorded_is_told_and_the_rest_is_recorded(named: Named) -> None:
+    disputed = [record("t1"), record("t1", consensus=0.0), record("t2")]
+    found = named.do("events", "import", lines=[*disputed, record("t3", validator="liar\x1b[2J")])
+    assert found.status == 1
+    assert found.out.endswith(": 1 recorded, 0 known already, 2 in quarantine, 1 refused\n")
+    first, second, third = found.err.splitlines()
+    assert 'lines.jsonl:1: conflict: task_id: found "t1", expected one thing' in first
+    assert "lines.jsonl:2: conflict" in second
+    assert "lines.jsonl:4: unheard-validator: validator: found" in third
+    assert "\x1b" not in found.err
+    told = named.do("events", "import", "--json", lines=[record("t3", validator="liar")])
+    assert told.status == 1
+    view = told.json()
+    assert (view["recorded"], view["refused"]) == (0, {"unheard-validator": 1})
+    assert [(each["line"], each["code"]) for each in view["told"]] == [(1, "unheard-validator")]
+
+
+def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None:
+    forged = [record("t1", validator="val-own", consensus=0.0), event("e", "rerun_fail", "t9")]
+    # the state hears its own validator, so it hears who speaks in its name
+    assert named.do("events", "import", lines=forged).status == 0
+    found = named.do("round", "close", lines=[record("t1", validator="val-own")])
+    assert found.status == 0
+    assert ": 1 recorded, 0 known already, 1 displaced\n" in found.out
+    others = named.do("round", "close", lines=[record("t9")])
+    assert "1 released\nno round closed: no record is of the state's validator" in others.out
+    info = named.do("state", "info", "--json").json()
+    assert (info["validator"], info["hears"], info["quarantine"]) == (
+        *("val-own", ["val-1", "val-2"]),
+        1,
+    )
+    assert "val-1, val-2" in named.do("state", "info").out
+
+
+def test_the_operator_sees_and_decides(named: Named) -> None:
+    assert named.do("quarantine", "list").out.startswith("nothing waits")
+    assert named.do("quarantine", "list", "--json").json()["claims"] == []
+    lines = [record("t1"), record("t1", consensus=0.0), event("e", "probe_fail", "t9", round=3)]
+    named.do("events", "import", lines=lines)
+    claims = named.do("quarantine", "list", "--json").json()["claims"]
+    assert [each["reason"] for each in claims] == ["conflict", "conflict", "unknown-task"]
+    one, other, late = (str(each["claim"]) for each in claims)
+    shown = named.do("quarantine", "list", "--reason", "unknown-task").out
+    assert shown.split() == [
+        *(late, "unknown-task", "imported", "event", "e", "of", "hk-1,", f"{PYTHON},"),
+        *("task", "t9,", "round", "3,", "epoch", "0,", "by", "val-1"),
+    ]
+    assert "known" not in named.do("quarantine", "list", "--round", "0").out
+    refused = named.do("quarantine", "accept", one)
+    assert refused.status == 2
+    assert f"found that {other} says something else than {one}" in refused.err
+    dropped = named.do("quarantine", "drop", other, "--json").json()
+    assert dropped == {"dropped": [int(other)], "released": 1}
+    assert named.do("quarantine", "accept", "--round", "3").out == "1 claim accepted\n"
+    assert named.do("quarantine", "drop", "--validator", "val-1").out == "0 claims dropped\n"
+    assert named.do("state", "verify").status == 0
+
+
+MISTAKES = {
+    ("drop",): "found no claim, expected CLAIM, --validator or --round",
+    ("drop", "1", "--round", "1"): "found claims and a filter, expected one of both",
+    ("accept", "1"): "found the number 1, expected that of a claim in quarantine",
+    ("list", "--reason", "nonsense"): "found 'nonsense' for --reason, expected some of",
+}
+
+
+def test_mistakes_are_told(named: Named) -> None:
+    for command, message in MISTAKES.items():
+        found = named.do("quarantine", *command)
+        assert found.status == 2
+        assert message in found.err
