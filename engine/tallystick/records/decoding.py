@@ -152,9 +152,13 @@ class Decoder:
             except _REFUSALS:
                 pass
         try:
-            return self._validated(_parsed(line))
+            value = _parsed(line)
         except RecordError as error:
             return Reject.of(error, number, identity_of(line))
+        try:
+            return self._validated(value)
+        except RecordError as error:
+            return Reject.of(error, number, identity_of(value))
 
     def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
         """What one Python object holds, validated as the line that it would be.

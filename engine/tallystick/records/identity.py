@@ -12,11 +12,11 @@ from tallystick.records.rejects import UNKNOWN, Identity
 from tallystick.resources import schema_path
 
 
-def identity_of(item: bytes | Mapping[str, Any]) -> Identity:
+def identity_of(item: object) -> Identity:
     """Who a record is of that is no good one; what no record could have counts as unreadable.
 
     Args:
-        item: a line, or a mapping.
+        item: a line, or the value of one.
     """
     record = _parsed(item) if isinstance(item, bytes) else item
     if not isinstance(record, dict):

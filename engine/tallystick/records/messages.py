@@ -38,9 +38,16 @@ def path_text(path: Sequence[str | int]) -> str:
 
 def shown(value: object) -> str:
     """The JSON text of a value, cut to 80 characters."""
-    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        # cut before, as it may be very long; an escape makes no text shorter
+        value = value[:_SHOWN]
+    text = ""
+    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        text += piece
+        if len(text) > _SHOWN:
+            break
     # of all text only a lone surrogate has no UTF-8, and its replacement is its JSON escape
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = text[: _SHOWN + 1].encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -253,6 +253,24 @@ def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]
     return change({k: _map_inside(k, v, change) for k, v in schema.items()})
 
 
+def subschemas(schema: Schema) -> Iterator[Schema]:
+    """A schema and every schema in it; those that are true or false are left out."""
+    if not isinstance(schema, Mapping):
+        return
+    yield schema
+    for word, value in schema.items():
+        for inner in _inner(word, value):
+            yield from subschemas(inner)
+
+
+def _inner(keyword: str, value: Any) -> Iterable[Any]:  # noqa: ANN401  # whatever the keyword holds
+    if keyword in _HOLDS_ONE:
+        return (value,)
+    if keyword in _HOLDS_LIST:
+        return tuple(value)
+    return tuple(value.values()) if keyword in _HOLDS_NAMED else ()
+
+
 def _map_inside(
     keyword: str,
     value: Any,  # noqa: ANN401  # whatever the keyword holds
@@ -270,11 +288,13 @@ def _map_inside(
 def _check_references(schema: Schema, path: Path) -> None:
     import jsonschema_rs  # noqa: PLC0415  # as above
 
+    linear = jsonschema_rs.RegexOptions()
     try:
-        jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
+        jsonschema_rs.Draft202012Validator(dict(schema), offline=True, pattern_options=linear)
     except ValueError as error:
         message = getattr(error, "message", str(error))
-        raise SchemaError(f"{path}: the schema cannot be used: {message}") from error
+        hint = ": write the pattern without look-around and back-references" * ("regex" in message)
+        raise SchemaError(f"{path}: the schema cannot be used: {message}{hint}") from error
 
 
 def _check_common_fields(schema: Schema, path: Path) -> None:

@@ -21,7 +21,7 @@ from tallystick.formula.facts import attribute_name
 from tallystick.formula.schema_path import ANSWER
 from tallystick.records.schema import Schema, resolve
 
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     (
         "$comment",
         "default",
@@ -34,6 +34,7 @@ _ANNOTATIONS = frozenset(
         "writeOnly",
     )
 )
+"""Words of a schema that ask nothing of a value."""
 _CONDITION = ("if", "then", "else")
 _AT_THE_TOP = frozenset(("$schema", "$defs", *_CONDITION))
 _DOUBLE_EXACT = 2**53
@@ -101,7 +102,7 @@ def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
         return ()
     asked = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
     then = schema.get("then", {})
-    plain = isinstance(then, Mapping) and then.keys() <= _ANNOTATIONS.union(("required",))
+    plain = isinstance(then, Mapping) and then.keys() <= ANNOTATIONS.union(("required",))
     return then.get("required", ()) if plain and schema["if"] == asked else None
 
 
@@ -328,7 +329,7 @@ class _Translator:
         return Annotated[hint, msgspec.Meta(**conditions)] if kept else hint
 
     def _allow(self, schema: Schema, words: Iterable[str]) -> None:
-        if self.exact and not schema.keys() <= _ANNOTATIONS.union(words):
+        if self.exact and not schema.keys() <= ANNOTATIONS.union(words):
             raise _UntranslatableError
 
     def _anything(self) -> _Translated:

@@ -1,15 +1,17 @@
-"""The validator: the JSON Schema's error in a record, as one reject that says what to do.
+"""The validator: the JSON Schema's errors in a record, as one reject that says what to do.
 
-It validates records that the fast type refuses, which makes its word final and its speed a minor
-matter.
+jsonschema-rs says whether a record is valid, and of every part whether it is; it stops at the first
+error. What is wrong is then looked for part by part, by path: what is valid is passed over, and the
+search ends with the tenth problem, so that its cost does not follow how much is wrong. Paths are
+those of the walk: a key of an object is text, whatever it looks like, and an index a whole number.
 """
 
 from __future__ import annotations
 
 import difflib
 import heapq
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -19,7 +21,8 @@ from tallystick.errors import RecordError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.records.messages import NOTHING, expectation, path_text, shown
 from tallystick.records.rejects import MOST_PROBLEMS
-from tallystick.records.schema import Schema
+from tallystick.records.schema import Schema, resolve, subschemas
+from tallystick.records.struct_builder import ANNOTATIONS
 
 _CODES = {
     "type": "wrong-type",
@@ -35,16 +38,50 @@ _CODES = {
     "maxProperties": "too-many",
 }
 _RANKS = ("wrong-type", "unknown-field", "missing-field")
-_UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 _MISSING = object()
-# the longest line can have a million errors, and all of them would take half a minute
-_MANY_VALUES = 1000
+
+_IN_PLACE = ("$ref", "allOf", "anyOf", "oneOf", "if", "then", "else")
+"""Words that apply other parts to the value itself."""
 _BRANCHING = ("anyOf", "oneOf")
+_MOST, _LEAST = {dict: "maxProperties", list: "maxItems"}, {dict: "minProperties", list: "minItems"}
+_FOLLOWED = {
+    *("$schema", "$defs", "type", *_IN_PLACE, *ANNOTATIONS, *_MOST.values(), *_LEAST.values()),
+    *("properties", "required", "additionalProperties", "propertyNames", "items"),
+}
+"""Words that are followed here; what others ask of a list or an object is told as one problem."""
+_OF_OTHER_ENTRIES = {
+    *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
+    *("prefixItems", "dependentSchemas"),
+}
+"""Words with which ``additionalProperties`` and ``items`` are of other entries than without."""
+_NOT_OF_ITS_OWN = {*_IN_PLACE, *ANNOTATIONS}
+_KINDS: Mapping[str, Callable[[object], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: not isinstance(value, bool)
+    and (isinstance(value, int) or (isinstance(value, float) and value.is_integer())),
+}
+
+OPTIONS: Mapping[str, Any] = {
+    "validate_formats": False,
+    "offline": True,
+    # matches in linear time, whatever a text holds
+    "pattern_options": jsonschema_rs.RegexOptions(),
+}
+"""How schemas of records are compiled."""
+
+_ANSWERS = {(name,) for name in ANSWER}
+_COMPARED = 40
+"""How much of an unknown name is compared with those that are known."""
 
 Path = tuple[str | int, ...]
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class RecordValidator:
     """The schema of one skill type, ready to validate records."""
 
@@ -53,94 +90,79 @@ class RecordValidator:
 
     @_validator.default
     def _compile(self) -> jsonschema_rs.Draft202012Validator:
-        return jsonschema_rs.Draft202012Validator(
-            dict(self.schema), validate_formats=False, offline=True
-        )
+        return jsonschema_rs.Draft202012Validator(dict(self.schema), **OPTIONS)
 
     def validate(self, record: Mapping[str, Any]) -> None:
-        """Accept a record, a JSON value as in ``values``, or say what is wrong with it.
+        """Accept a record, a JSON value as in ``strict_json``, or say what is wrong with it.
 
         Raises:
             RecordError: the schema refuses the record. Of all errors it is the first by path, with
-                the next ones as its others; of a record with more than a thousand values, the first
-                that the validator meets.
+                the next ones as its others. What is in a list or an object that has too many
+                entries is not looked at.
         """
         if self._validator.is_valid(record):
             return
-        errors = self._errors(record)
-        complaints = (c for error in errors for c in self._read(error, record))
-        found = heapq.nsmallest(MOST_PROBLEMS, complaints, key=_Complaint.order)
-        # several words of a schema can refuse one value alike
-        problems = {(e.path, e.code): e for e in (each.as_error() for each in reversed(found))}
-        first, *others = list(problems.values())[::-1]
+        first, *others = (each.as_error() for each in self._first(record))
         raise RecordError(first.code, first.path, first.value, first.expected, others)
 
-    def _errors(self, record: Mapping[str, Any]) -> Iterable[Any]:
-        if next(itertools.islice(_values(record), _MANY_VALUES, None), _MISSING) is _MISSING:
-            return self._validator.iter_errors(record)
-        try:
-            self._validator.validate(record)
-        except jsonschema_rs.ValidationError as error:
-            return (error,)
-        return ()
+    def _first(self, record: Mapping[str, Any]) -> Iterable[_Complaint]:
+        """The first complaints by path; several words of a schema can refuse one value alike."""
+        found: dict[tuple[Path, str], _Complaint] = {}
+        for each in _Walk(self.schema, self._parts).refused(self.schema, record, ()):
+            found.setdefault((each.path, each.code), each)
+            if len(found) == MOST_PROBLEMS:
+                break
+        return found.values() or [_unexplained(record)]
 
-    def _read(self, error: Any, record: Any) -> Iterator[_Complaint]:  # noqa: ANN401  # its errors have no stable type
-        """What one error of the validator says."""
-        path, word = _path_of(error, record), error.kind.name
-        part = _at(self.schema, error.schema_path[:-1])
-        if word in _BRANCHING and hasattr(error.kind, "context"):
-            yield from self._read_branches(error, record)
-        elif word == "required":
-            yield self._missing((*path, error.kind.property), part, error.schema_path)
-        elif word in _UNKNOWN and hasattr(error.kind, "unexpected"):
-            # one record can have very many of them
-            name = min(error.kind.unexpected)
-            found = _at(record, (*path, name))
-            yield _Complaint((*path, name), "unknown-field", found, lambda: _hint(name, part))
-        elif word == "propertyNames":
-            inner = error.kind.error
-            code = _CODES.get(inner.kind.name, "invalid-record")
-            yield self._complaint((*path, inner.instance), code, inner.instance, inner.schema_path)
-        else:
-            code = _CODES.get(word, "invalid-record")
-            yield self._complaint(path, code, _at(record, path), error.schema_path)
+    @cached_property
+    def _parts(self) -> _Parts:
+        return _Parts.of(self.schema)
 
-    def _read_branches(self, error: Any, record: Any) -> Iterator[_Complaint]:  # noqa: ANN401  # as above
-        """The errors of the branch that was meant: the one whose JSON type the value has."""
-        path, told = _path_of(error, record), tuple(error.instance_path)
-        meant = [branch for branch in error.kind.context if not _is_of_another_type(branch, told)]
-        if len(meant) == 1 and meant[0]:
-            for inner in meant[0]:
-                yield from self._read(inner, record)
-        else:
-            code = "invalid-record" if meant else "wrong-type"
-            yield self._complaint(path, code, _at(record, path), error.schema_path)
 
-    def _missing(self, path: Path, part: Any, schema_path: Sequence[str | int]) -> _Complaint:  # noqa: ANN401  # a schema
-        name = str(path[-1])
-        # a branch of a condition requires what the schema around it declares
-        around = part if "properties" in part else _at(self.schema, schema_path[:-2])
-        declared = _properties(around).get(name)
-        event = ", or the event missed_deadline" if len(path) == 1 and name in ANSWER else ""
+@attrs.frozen
+class _Parts:
+    """Every part of a schema, compiled; made when the first bad record comes.
 
-        def expected() -> str:
-            known = declared is not None
-            return (expectation(declared, self.schema) if known else "the field") + event
+    Attributes:
+        validators: by the identity of the object of a part.
+        others: by the same, of those words of a part that are not followed here.
+    """
 
-        return _Complaint(path, "missing-field", _MISSING, expected)
+    validators: Mapping[int, Any]
+    others: Mapping[int, Any]
 
-    def _complaint(
-        self, path: Path, code: str, found: object, schema_path: Sequence[str | int]
-    ) -> _Complaint:
-        part, word = _at(self.schema, schema_path[:-1]), schema_path[-1]
-        if code == "invalid-record":
-            return _Complaint(path, code, found, lambda: _verbatim(part, word))
-        return _Complaint(path, code, found, lambda: expectation(part, self.schema))
+    @classmethod
+    def of(cls, schema: Schema) -> _Parts:
+        """Compile a self-contained schema."""
+        own = schema.get("$defs", {})
+        # longer than any other name
+        prefix = "p" * max([1, *(len(name) + 1 for name in own)])
+        parts = {f"{prefix}{number}": part for number, part in enumerate(subschemas(schema))}
+        others = {f"{name}-others": _others(part) for name, part in parts.items()}
+        document = {**schema, "$defs": {**own, **parts, **others}}
+        compiled = jsonschema_rs.validator_map_for(document, **OPTIONS)
+        return cls(
+            {id(part): compiled.get(f"#/$defs/{name}") for name, part in parts.items()},
+            {id(part): compiled.get(f"#/$defs/{name}-others") for name, part in parts.items()},
+        )
+
+    def accepts(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
+        """Whether a part of the schema accepts a value."""
+        if isinstance(part, bool):
+            return part
+        accepted: bool = self.validators[id(part)].is_valid(value)
+        return accepted
+
+
+def _others(part: Schema) -> Schema:
+    if not _OF_OTHER_ENTRIES.isdisjoint(part):
+        return part
+    return {word: value for word, value in part.items() if word not in _FOLLOWED}
 
 
 @attrs.frozen
 class _Complaint:
-    """One thing that is wrong; it is put into words only if it is the one that is reported."""
+    """One thing that is wrong; it is put into words only if it is one that is reported."""
 
     path: Path
     code: str
@@ -158,56 +180,240 @@ class _Complaint:
         return RecordError(self.code, path_text(self.path), found, self.expected())
 
 
-def _values(value: object) -> Iterator[object]:
-    """A JSON value and everything in it."""
-    yield value
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _values(item)
+Complaints = Iterator[_Complaint]
 
 
-def _path_of(error: Any, record: Any) -> Path:  # noqa: ANN401  # its errors have no stable type
-    """Where an error is; the validator takes the key "08" for the number 8, drops an empty key."""
-    told = tuple(error.instance_path)
-    readings = _readings(record, told)
-    return next((path for path in readings if _at(record, path) == error.instance), told)
+def _unexplained(record: object) -> _Complaint:
+    rule = "a record that its schema allows"
+    return _Complaint((), "invalid-record", record, lambda: rule)
 
 
-def _readings(value: Any, told: Path) -> Iterator[Path]:  # noqa: ANN401  # any JSON value
-    """Every path in a value that the validator tells so."""
-    if not told:
-        yield ()
-    if isinstance(value, list) and told and isinstance(told[0], int) and told[0] < len(value):
-        yield from ((told[0], *rest) for rest in _readings(value[told[0]], told[1:]))
-    if isinstance(value, dict):
-        for key in (key for key in value if told and _is_told(key, told[0])):
-            yield from ((key, *rest) for rest in _readings(value[key], told[1:]))
-        if "" in value:
-            yield from (("", *rest) for rest in _readings(value[""], told))
+@attrs.frozen
+class _Walk:
+    """The search for what is wrong with a value, along its schema; it finds by path."""
+
+    schema: Schema
+    parts: _Parts
+
+    def part(
+        self,
+        part: Any,  # noqa: ANN401  # a schema can be a boolean
+        value: Any,  # noqa: ANN401  # any JSON value
+        path: Path,
+        known: Mapping[str, Any] | None = None,
+    ) -> Complaints:
+        """What a part of the schema refuses of a value, if it does; as ``refused``."""
+        if not self.parts.accepts(part, value):
+            yield from self.refused(part, value, path, known)
+
+    def refused(
+        self,
+        part: Any,  # noqa: ANN401  # as above
+        value: Any,  # noqa: ANN401  # as above
+        path: Path,
+        known: Mapping[str, Any] | None = None,
+    ) -> Complaints:
+        """What is wrong with a value that a part of the schema refuses.
+
+        Args:
+            part: the part.
+            value: the value.
+            path: where it is.
+            known: the fields that a part around this one declares of the same value.
+        """
+        if isinstance(part, bool):
+            rule = f"what the schema demands: {path[-1] if path else 'all of it'} false"
+            return iter([_Complaint(path, "invalid-record", value, lambda: rule)])
+        known = part.get("properties", known or {})
+        streams = list(self._in_place(part, value, path, known))
+        if isinstance(value, dict | list):
+            streams += self._of_container(part, value, path, known)
+        elif not part.keys() <= _NOT_OF_ITS_OWN:
+            streams.append(_sorted(self._of_scalar(part, value, path)))
+        return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_Complaint.order)
+
+    def _in_place(
+        self,
+        part: Schema,
+        value: Any,  # noqa: ANN401  # any JSON value
+        path: Path,
+        known: Mapping[str, Any],
+    ) -> Iterator[Complaints]:
+        """What the parts refuse that a part applies to the value itself."""
+        if "$ref" in part:
+            yield self.part(resolve(self.schema, part["$ref"]), value, path)
+        for each in part.get("allOf", ()):
+            yield self.part(each, value, path, known)
+        if "if" in part:
+            branch = "then" if self.parts.accepts(part["if"], value) else "else"
+            yield self.part(part.get(branch, True), value, path, known)
+        for word in _BRANCHING:
+            if word in part:
+                yield self._branches(part, word, value, path)
+
+    def _branches(self, part: Schema, word: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
+        """What the branch refuses that was meant: the one whose JSON type the value has."""
+        accepting = sum(self.parts.accepts(each, value) for each in part[word])
+        if accepting == 1 or (accepting and word == "anyOf"):
+            return
+        meant = [each for each in part[word] if not self._is_of_another_type(each, value)]
+        if len(meant) == 1 and not accepting:
+            yield from self.refused(meant[0], value, path)
+        else:
+            code = "invalid-record" if meant else "wrong-type"
+            yield self._complaint(path, code, value, part, word)
+
+    def _is_of_another_type(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
+        if isinstance(part, bool):
+            return False
+        applied = [*part.get("allOf", ())]
+        applied += [resolve(self.schema, part["$ref"])] if "$ref" in part else []
+        return not _has_type(part, value) or any(
+            self._is_of_another_type(each, value) for each in applied
+        )
+
+    def _of_scalar(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
+        """What a part itself refuses of a value that has no others in it."""
+        for error in self.parts.validators[id(part)].iter_errors(value):
+            if error.evaluation_path[0] not in _IN_PLACE:
+                code = _CODES.get(error.kind.name, "invalid-record")
+                yield self._complaint(path, code, value, part, error.schema_path[-1])
+
+    def _of_container(
+        self,
+        part: Schema,
+        value: Any,  # noqa: ANN401  # as above
+        path: Path,
+        known: Mapping[str, Any],
+    ) -> Iterator[Complaints]:
+        """What a part itself refuses of a list or an object, and of what is in it."""
+        kind, size = type(value), len(value)
+        is_crowded = size > part.get(_MOST[kind], size)
+        if not part.keys() <= _FOLLOWED:
+            yield self._by_others(part, value, path)
+        broken = {
+            "type": not _has_type(part, value),
+            _MOST[kind]: is_crowded,
+            _LEAST[kind]: size < part.get(_LEAST[kind], size),
+        }
+        words = [word for word, is_broken in broken.items() if is_broken]
+        codes = [_CODES.get(word, "invalid-record") for word in words]
+        both = zip(codes, words, strict=True)
+        yield _sorted(self._complaint(path, code, value, part, word) for code, word in both)
+        if not is_crowded and _OF_OTHER_ENTRIES.isdisjoint(part):
+            inside = self._in_object if kind is dict else self._in_list
+            yield inside(part, value, path, known)
+
+    def _by_others(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
+        """What the words refuse first that are not followed here."""
+        try:
+            self.parts.others[id(part)].validate(value)
+        except jsonschema_rs.ValidationError as error:
+            inner, found = _followed(value, error.instance_path)
+            *around, word = error.evaluation_path
+            code = _CODES.get(error.kind.name, "invalid-record")
+            yield self._complaint((*path, *inner), code, found, self._at(part, around), word)
+
+    def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
+        for step in path:
+            is_reference = step == "$ref" and isinstance(part[step], str)
+            part = resolve(self.schema, part[step]) if is_reference else part[step]
+        return part
+
+    def _in_list(self, part: Schema, value: list[Any], path: Path, _known: object) -> Complaints:
+        items = part.get("items", True)
+        for index, item in enumerate(value):
+            if not self.parts.accepts(items, item):
+                yield from self.refused(items, item, (*path, index))
+
+    def _in_object(
+        self, part: Schema, value: Mapping[str, Any], path: Path, known: Mapping[str, Any]
+    ) -> Complaints:
+        """What is wrong with the fields of an object, by name: missing, unknown and bad ones."""
+        fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
+        keys, required = part.get("propertyNames", True), part.get("required", ())
+        names = {*value, *required}
+        if rest is False:
+            # one record can have very many of them
+            unknown = [min(value.keys() - fields.keys(), default="")]
+            names = {*fields, *required, *(name for name in unknown if name in value)}
+        for name in sorted(names):
+            place = (*path, name)
+            if name not in value:
+                if name in required:
+                    yield self._missing(place, known.get(name))
+                continue
+            inner, item = fields.get(name, rest), value[name]
+            if not self.parts.accepts(keys, name):
+                both = self.refused(keys, name, place), self._field(part, name, item, place)
+                yield from heapq.merge(*both, key=_Complaint.order)
+            elif not self.parts.accepts(inner, item):
+                yield from self._field(part, name, item, place)
+
+    def _field(self, part: Schema, name: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
+        """What is wrong with a field that is there."""
+        fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
+        if name in fields or rest is not False:
+            yield from self.part(fields.get(name, rest), value, path)
+        else:
+            yield _Complaint(path, "unknown-field", value, lambda: _hint(name, fields))
+
+    def _missing(self, path: Path, declared: Any) -> _Complaint:  # noqa: ANN401  # a schema
+        event = ", or the event missed_deadline" if path in _ANSWERS else ""
+
+        def expected() -> str:
+            known = declared is not None
+            return (expectation(declared, self.schema) if known else "the field") + event
+
+        return _Complaint(path, "missing-field", _MISSING, expected)
+
+    def _complaint(
+        self,
+        path: Path,
+        code: str,
+        found: object,
+        part: Any,  # noqa: ANN401  # a schema can be a boolean
+        word: str | int,
+    ) -> _Complaint:
+        if code == "invalid-record":
+            return _Complaint(path, code, found, lambda: _verbatim(part, word))
+        return _Complaint(path, code, found, lambda: expectation(part, self.schema))
 
 
-def _is_told(key: str, step: str | int) -> bool:
-    digits = key.removeprefix("+")
-    is_number = digits.isascii() and digits.isdigit()
-    return key == step or (is_number and isinstance(step, int) and int(digits[:400]) == step)
+def _sorted(complaints: Iterable[_Complaint]) -> Complaints:
+    return iter(sorted(complaints, key=_Complaint.order))
 
 
-def _at(value: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any JSON value
-    for step in path:
-        value = value[step]
-    return value
+def _has_type(part: Schema, value: object) -> bool:
+    declared = part.get("type")
+    kinds = [declared] if isinstance(declared, str) else declared
+    return kinds is None or any(_KINDS[kind](value) for kind in kinds)
 
 
-def _properties(part: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a schema can be a boolean
-    return part.get("properties", {}) if isinstance(part, Mapping) else {}
+def _followed(value: Any, told: Iterable[str | int]) -> tuple[Path, Any]:  # noqa: ANN401  # any JSON value
+    """The path that the validator tells, as far as it leads, and what is there.
+
+    It tells the keys "8" and "08" as the number 8, and an empty key not at all.
+    """
+    path: list[str | int] = []
+    for step in told:
+        found = step if isinstance(value, list) else _key(value, step)
+        if found is None:
+            break
+        path.append(found)
+        value = value[found]
+    return tuple(path), value
 
 
-def _is_of_another_type(branch: Iterable[Any], path: Path) -> bool:
-    return any(e.kind.name == "type" and tuple(e.instance_path) == path for e in branch)
+def _key(value: Mapping[str, Any], step: str | int) -> str | None:
+    text = str(step)
+    if text in value:
+        return text
+    return next((key for key in value if (key.lstrip("+0") or "0") == text), None)
 
 
-def _hint(name: str, part: Any) -> str:  # noqa: ANN401  # a schema can be a boolean
-    near = difflib.get_close_matches(name[:100], list(_properties(part)), n=1)
+def _hint(name: str, fields: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name[:_COMPARED], list(fields), n=1)
     return f"{near[0]}, or the field left out" if near else "the field left out"
 
 
