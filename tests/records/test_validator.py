@@ -1,10 +1,14 @@
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from records.making import SCHEMAS, make
+from jsonschema import Draft202012Validator
+from records.making import SCHEMAS, make, spoil
 
 from tallystick.errors import RecordError
+from tallystick.records.messages import path_text, shown
+from tallystick.records.rejects import MOST_PROBLEMS
 from tallystick.records.validator import RecordValidator
 
 BASE = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -164,3 +168,71 @@ def test_other_rules_are_told_as_they_are(schema: object, value: object, expecte
     found = said({**BASE, "properties": {"x": schema}}, {"x": value})
     assert found[:2] == ("invalid-record", "x")
     assert found[3] == expected
+
+
+NUMERALS = ("0", "8", "08", "+8", "-1", "1e3", "1_0", "٣", "0" * 400 + "1", "9" * 5000, "")
+
+
+@pytest.mark.parametrize("key", NUMERALS)
+@pytest.mark.parametrize("field", ["submission.error_handling", "checks.actual_retries"])
+def test_a_key_of_a_map_stays_text_whatever_it_looks_like(field: str, key: str) -> None:
+    good = {"retry_count": 0} if "submission" in field else 0
+    code, path, value, _ = complaint(
+        spoilt(field, {"0008": good, key: "x"}, "workflow"), "workflow"
+    )
+    assert path == path_text((*field.split("."), key))
+    assert (code, value) == (("wrong-type", '"x"') if 0 < len(key) <= 4096 else (code, shown(key)))
+
+
+@pytest.mark.parametrize("key", NUMERALS[:-1])
+def test_a_key_stays_text_where_another_rule_is_told(key: str) -> None:
+    texts = {"type": "array", "items": {"const": "x"}}
+    maps = {"type": "object", "patternProperties": {".": texts}}
+    schema = {**BASE, "properties": {"x": {"type": "array", "items": maps}}}
+    found = said(schema, {"x": [{}, {"+07": ["x"], key: ["x", 2]}]})
+    assert found == ("not-allowed", path_text(("x", 1, key, 1)), "2", '"x"')
+
+
+def told_by_oracle(schema: dict, record: object) -> Iterator[tuple[str | int, ...]]:
+    """Where an unrelated library finds errors; of alternatives, where they are."""
+    for error in Draft202012Validator(schema).iter_errors(record):
+        path = tuple(error.absolute_path)
+        if error.validator == "required":
+            yield from (
+                (*path, name) for name in error.validator_value if name not in error.instance
+            )
+        elif error.validator == "additionalProperties":
+            yield (*path, min(error.instance.keys() - error.schema["properties"].keys()))
+        elif error.validator == "propertyNames" or "propertyNames" in error.absolute_schema_path:
+            yield (*path, error.instance)
+        else:
+            yield path
+
+
+@pytest.mark.parametrize("skill_type", SCHEMAS)
+def test_every_error_of_the_schema_is_told_where_it_is(skill_type: str) -> None:
+    schema, several = SCHEMAS[skill_type], 0
+    validator = RecordValidator(schema)
+    for seed in range(120):
+        record = spoil(spoil(make(skill_type, seed), seed), seed + 1)
+        expected = set(told_by_oracle(schema, record))
+        try:
+            validator.validate(record)
+        except RecordError as error:
+            paths = {each.path for each in error.problems}
+            assert expected, record
+            if len(expected) < MOST_PROBLEMS and "consensus" not in record:
+                assert paths == {path_text(path) for path in expected}, record
+            several += len(paths) > 1
+        else:
+            assert not expected
+    assert several > 10
+
+
+def test_what_a_list_holds_that_is_too_long_is_not_looked_at() -> None:
+    record = spoilt("task.expected_poisoned_tools", [0] * 1001)
+    with pytest.raises(RecordError) as caught:
+        RecordValidator(SCHEMAS["mcp_server"]).validate(record)
+    assert [(each.code, each.path) for each in caught.value.problems] == [
+        ("too-many", "task.expected_poisoned_tools")
+    ]

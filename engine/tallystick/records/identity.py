@@ -9,6 +9,7 @@ from typing import Any
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import UNKNOWN, Identity
+from tallystick.records.strict_json import uncollected
 from tallystick.resources import schema_path
 
 
@@ -47,7 +48,8 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
     if len(line) > MAX_LINE_BYTES:
         return None
     try:
-        return json.loads(line)
+        with uncollected(line):
+            return json.loads(line)
     except (ValueError, RecursionError):
         return None
 

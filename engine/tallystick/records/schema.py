@@ -253,7 +253,7 @@ def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]
     return change({k: _map_inside(k, v, change) for k, v in schema.items()})
 
 
-def subschemas(schema: Schema) -> Iterator[Schema]:
+def subschemas(schema: Any) -> Iterator[Schema]:  # noqa: ANN401  # a schema can be a boolean
     """A schema and every schema in it; those that are true or false are left out."""
     if not isinstance(schema, Mapping):
         return

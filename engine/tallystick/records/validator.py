@@ -43,12 +43,18 @@ _MISSING = object()
 _IN_PLACE = ("$ref", "allOf", "anyOf", "oneOf", "if", "then", "else")
 """Words that apply other parts to the value itself."""
 _BRANCHING = ("anyOf", "oneOf")
-_MOST, _LEAST = {dict: "maxProperties", list: "maxItems"}, {dict: "minProperties", list: "minItems"}
+_MOST: Mapping[type, str] = {dict: "maxProperties", list: "maxItems"}
+_LEAST: Mapping[type, str] = {dict: "minProperties", list: "minItems"}
 _FOLLOWED = {
     *("$schema", "$defs", "type", *_IN_PLACE, *ANNOTATIONS, *_MOST.values(), *_LEAST.values()),
     *("properties", "required", "additionalProperties", "propertyNames", "items"),
 }
 """Words that are followed here; what others ask of a list or an object is told as one problem."""
+_OF_ENTRIES: Mapping[type, set[str]] = {
+    dict: {"properties", "required", "additionalProperties", "propertyNames"},
+    list: {"items"},
+}
+"""Those of them that ask something of what is in an object or a list."""
 _OF_OTHER_ENTRIES = {
     *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
     *("prefixItems", "dependentSchemas"),
@@ -62,8 +68,10 @@ _KINDS: Mapping[str, Callable[[object], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: not isinstance(value, bool)
-    and (isinstance(value, int) or (isinstance(value, float) and value.is_integer())),
+    "integer": lambda value: (
+        not isinstance(value, bool)
+        and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    ),
 }
 
 OPTIONS: Mapping[str, Any] = {
@@ -137,7 +145,7 @@ class _Parts:
         own = schema.get("$defs", {})
         # longer than any other name
         prefix = "p" * max([1, *(len(name) + 1 for name in own)])
-        parts = {f"{prefix}{number}": part for number, part in enumerate(subschemas(schema))}
+        parts = {f"{prefix}{number}": part for number, part in enumerate(_every(schema))}
         others = {f"{name}-others": _others(part) for name, part in parts.items()}
         document = {**schema, "$defs": {**own, **parts, **others}}
         compiled = jsonschema_rs.validator_map_for(document, **OPTIONS)
@@ -148,13 +156,30 @@ class _Parts:
 
     def accepts(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
         """Whether a part of the schema accepts a value."""
+        return self.acceptor(part)(value)
+
+    def acceptor(self, part: Any) -> Callable[[object], bool]:  # noqa: ANN401  # as above
+        """Tells whether a part of the schema accepts a value."""
         if isinstance(part, bool):
-            return part
-        accepted: bool = self.validators[id(part)].is_valid(value)
-        return accepted
+            return lambda _: part
+        accepts: Callable[[object], bool] = self.validators[id(part)].is_valid
+        return accepts
+
+
+def _every(schema: Schema) -> list[Schema]:
+    """A schema, every schema in it, and what they refer to outside of them."""
+    found: dict[int, Schema] = {}
+    waiting: list[Any] = [schema]
+    while waiting:
+        for part in subschemas(waiting.pop()):
+            if id(part) not in found:
+                found[id(part)] = part
+                waiting += [resolve(schema, part["$ref"])] if "$ref" in part else []
+    return list(found.values())
 
 
 def _others(part: Schema) -> Schema:
+    """The words of a part that are not followed here; all, where they mean others' entries."""
     if not _OF_OTHER_ENTRIES.isdisjoint(part):
         return part
     return {word: value for word, value in part.items() if word not in _FOLLOWED}
@@ -302,7 +327,8 @@ class _Walk:
         yield _sorted(self._complaint(path, code, value, part, word) for code, word in both)
         if not is_crowded and _OF_OTHER_ENTRIES.isdisjoint(part):
             inside = self._in_object if kind is dict else self._in_list
-            yield inside(part, value, path, known)
+            if not _OF_ENTRIES[kind].isdisjoint(part):
+                yield inside(part, value, path, known)
 
     def _by_others(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
         """What the words refuse first that are not followed here."""
@@ -315,15 +341,20 @@ class _Walk:
             yield self._complaint((*path, *inner), code, found, self._at(part, around), word)
 
     def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
-        for step in path:
-            is_reference = step == "$ref" and isinstance(part[step], str)
-            part = resolve(self.schema, part[step]) if is_reference else part[step]
+        """The part of the schema at a path that the validator tells, an empty one if it leads astray."""
+        try:
+            for step in path:
+                is_reference = step == "$ref" and isinstance(part[step], str)
+                part = resolve(self.schema, part[step]) if is_reference else part[step]
+        except (KeyError, IndexError, TypeError):
+            return {}
         return part
 
     def _in_list(self, part: Schema, value: list[Any], path: Path, _known: object) -> Complaints:
-        items = part.get("items", True)
+        items = part["items"]
+        accepts = self.parts.acceptor(items)
         for index, item in enumerate(value):
-            if not self.parts.accepts(items, item):
+            if not accepts(item):
                 yield from self.refused(items, item, (*path, index))
 
     def _in_object(
@@ -332,27 +363,30 @@ class _Walk:
         """What is wrong with the fields of an object, by name: missing, unknown and bad ones."""
         fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
         keys, required = part.get("propertyNames", True), part.get("required", ())
-        names = {*value, *required}
+        missing = {name for name in required if name not in value}
+        names = {*value, *missing}
         if rest is False:
-            # one record can have very many of them
-            unknown = [min(value.keys() - fields.keys(), default="")]
-            names = {*fields, *required, *(name for name in unknown if name in value)}
+            # one record can have very many that are unknown
+            unknown = min(value.keys() - fields.keys(), default=None)
+            names = {*(name for name in fields if name in value), *missing}
+            names |= set() if unknown is None else {unknown}
+        is_key, is_other = self.parts.acceptor(keys), self.parts.acceptor(rest)
         for name in sorted(names):
-            place = (*path, name)
-            if name not in value:
-                if name in required:
-                    yield self._missing(place, known.get(name))
+            if name in missing:
+                yield self._missing((*path, name), known.get(name))
                 continue
-            inner, item = fields.get(name, rest), value[name]
-            if not self.parts.accepts(keys, name):
-                both = self.refused(keys, name, place), self._field(part, name, item, place)
+            item = value[name]
+            is_good = self.parts.accepts(fields[name], item) if name in fields else is_other(item)
+            if not is_key(name):
+                both = self.refused(keys, name, (*path, name)), self._field(part, name, item, path)
                 yield from heapq.merge(*both, key=_Complaint.order)
-            elif not self.parts.accepts(inner, item):
-                yield from self._field(part, name, item, place)
+            elif not is_good:
+                yield from self._field(part, name, item, path)
 
     def _field(self, part: Schema, name: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
         """What is wrong with a field that is there."""
         fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
+        path = (*path, name)
         if name in fields or rest is not False:
             yield from self.part(fields.get(name, rest), value, path)
         else:
