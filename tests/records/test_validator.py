@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from records.making import SCHEMAS, make, spoil
 
 from tallystick.errors import RecordError
-from tallystick.records.messages import path_text, shown
+from tallystick.records.messages import path_text
 from tallystick.records.rejects import MOST_PROBLEMS
 from tallystick.records.validator import RecordValidator
 
@@ -177,11 +177,9 @@ NUMERALS = ("0", "8", "08", "+8", "-1", "1e3", "1_0", "٣", "0" * 400 + "1", "9"
 @pytest.mark.parametrize("field", ["submission.error_handling", "checks.actual_retries"])
 def test_a_key_of_a_map_stays_text_whatever_it_looks_like(field: str, key: str) -> None:
     good = {"retry_count": 0} if "submission" in field else 0
-    code, path, value, _ = complaint(
-        spoilt(field, {"0008": good, key: "x"}, "workflow"), "workflow"
-    )
-    assert path == path_text((*field.split("."), key))
-    assert (code, value) == (("wrong-type", '"x"') if 0 < len(key) <= 4096 else (code, shown(key)))
+    record = spoilt(field, {"0008": good, key: "x"}, "workflow")
+    place = path_text((*field.split("."), key))
+    assert complaint(record, "workflow")[:3] == ("wrong-type", place, '"x"')
 
 
 @pytest.mark.parametrize("key", NUMERALS[:-1])
@@ -194,9 +192,15 @@ def test_a_key_stays_text_where_another_rule_is_told(key: str) -> None:
 
 
 def told_by_oracle(schema: dict, record: object) -> Iterator[tuple[str | int, ...]]:
-    """Where an unrelated library finds errors; of alternatives, where they are."""
-    for error in Draft202012Validator(schema).iter_errors(record):
+    """Where an unrelated library finds errors, but for what is in lists that are too long."""
+    errors = list(Draft202012Validator(schema).iter_errors(record))
+    crowded = [
+        tuple(e.absolute_path) for e in errors if e.validator in {"maxItems", "maxProperties"}
+    ]
+    for error in errors:
         path = tuple(error.absolute_path)
+        if any(path[: len(each)] == each != path for each in crowded):
+            continue
         if error.validator == "required":
             yield from (
                 (*path, name) for name in error.validator_value if name not in error.instance

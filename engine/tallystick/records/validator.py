@@ -341,7 +341,7 @@ class _Walk:
             yield self._complaint((*path, *inner), code, found, self._at(part, around), word)
 
     def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
-        """The part of the schema at a path that the validator tells, an empty one if it leads astray."""
+        """The part at a path that the validator tells; an empty one where it leads astray."""
         try:
             for step in path:
                 is_reference = step == "$ref" and isinstance(part[step], str)
