@@ -79,7 +79,7 @@ lock: $(TEST) ## Write the lock anew, as pyproject.toml asks.
 
 # The wheel comes from the source distribution, so that both are known to be complete.
 wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dist/.
-	rm -rf dist
+	rm -f dist/tallystick-*
 	$(BIN)/python -m hatchling build --target sdist
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
 		--wheel-dir dist dist/tallystick-*.tar.gz
@@ -101,7 +101,9 @@ sbom: $(TEST) ## Write what an installation consists of, as CycloneDX, into dist
 
 # Chromium itself comes from the distribution: `apt-get install chromium`.
 browser: ## Install axe-core into build/browser, for the tests of pages in Chromium.
-	npm install --prefix build/browser --no-save --no-audit --no-fund --loglevel=error axe-core@4.14.1
+	mkdir -p build/browser
+	cp $(LOCK)/package.json $(LOCK)/package-lock.json build/browser
+	npm ci --prefix build/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 
 docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs

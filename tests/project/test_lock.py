@@ -1,5 +1,6 @@
 """The lock agrees with what the project declares, and nothing is installed beside it."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -55,6 +56,18 @@ def test_the_files_are_parts_of_one_lock(name: str) -> None:
     part = {str(each.requirement): each.hashes for each in entries(name)}
     whole = {str(each.requirement): each.hashes for each in entries("test")}
     assert part.items() <= whole.items()
+
+
+def test_what_npm_installs_has_hashes() -> None:
+    wanted, locked = (
+        json.loads((ROOT / ".ci" / "lock" / name).read_text(encoding="utf-8"))
+        for name in ("package.json", "package-lock.json")
+    )
+    whole, *packages = locked["packages"].values()
+    assert whole["dependencies"] == wanted["dependencies"]
+    assert len(packages) >= len(wanted["dependencies"])
+    assert all(each["integrity"].startswith("sha512-") for each in packages)
+    assert "\tnpm ci " in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_what_decides_has_an_upper_bound() -> None:
