@@ -23,7 +23,9 @@ PROJECT := $(PIP) --no-index --no-deps --no-build-isolation
 LOCKING := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK_OPTIONS)
 # The order is random; its seed stands at the start, and PYTEST_OPTIONS=--randomly-seed=N repeats it.
-PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --unchanged-sources $(PYTEST_OPTIONS)
+# A process that has nothing left takes from one that has; the slowest tests are told at the end.
+PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal --unchanged-sources --durations=10 \
+	$(PYTEST_OPTIONS)
 
 # What a user's own environment adds to the search path is no part of this one.
 unexport PYTHONPATH PYTHONHOME

@@ -96,6 +96,12 @@ def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
             results = (folder / "results.jsonl").read_bytes()
             assert results == (folder / "alone.jsonl").read_bytes()
 
+            (folder / "results.jsonl").unlink()
+            (program,) = [b.text for b in _PAGE.blocks() if b.text.startswith("import tallystick")]
+            (folder / "program.py").write_text(_here(program, port), encoding="utf-8")
+            assert _run("python program.py", folder).returncode == 0
+            assert results == (folder / "results.jsonl").read_bytes()
+
             (folder / "tallystick.toml").write_text(_here(settings, port), encoding="utf-8")
             assert _run(alone.replace("alone.jsonl", "again.jsonl"), folder).returncode == 0
             assert results == (folder / "again.jsonl").read_bytes()
