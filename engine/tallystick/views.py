@@ -49,8 +49,13 @@ def miner(found: Miner) -> View:
 
 def miners(epoch: int, found: Iterable[Miner], reason: str = "") -> View:
     """Miners of a state; the reason is why there are none."""
-    rows = [{**miner(each), "flags": each.flags} for each in found]
+    rows = [{**miner(each), "flags": each.flags, **_flagged_by(each)} for each in found]
     return explained({"epoch": epoch, "miners": rows}, "miners", reason)
+
+
+def _flagged_by(found: Miner) -> View:
+    """Who flagged a miner, where the rule set asks for a quorum."""
+    return {"flagged_by": dict(found.flagged_by)} if found.flagged_by else {}
 
 
 def synced(found: Synced) -> View:

@@ -65,6 +65,14 @@ def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None
     assert "val-1, val-2" in named.do("state", "info").out
 
 
+def test_who_flagged_a_miner_is_shown(named: Named) -> None:
+    flags = [event(f"e{n}", "collusion_flag", "t1") for n in range(3)]
+    named.do("events", "import", lines=[record("t1"), *flags])
+    assert "hk-1, 3 flags of 1 validator" in named.do("miner", "list").out
+    (miner,) = named.do("miner", "list", "--json").json()["miners"]
+    assert (miner["flags"], miner["flagged_by"]) == (3, {"val-1": 3})
+
+
 def test_the_operator_sees_and_decides(named: Named) -> None:
     assert named.do("quarantine", "list").out.startswith("nothing waits")
     assert named.do("quarantine", "list", "--json").json()["claims"] == []

@@ -63,6 +63,8 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
 def _lines(found: Miner) -> Iterator[str]:
     slot = "–" if found.uid is None else found.uid
     flags = f", {numbered(found.flags, 'flag')}" if found.flags else ""
+    if found.flagged_by:
+        flags += f" of {numbered(len(found.flagged_by), 'validator')}"
     yield f"{slot:>5}  {visible(found.hotkey)}{flags}"
     width = max(map(len, found.reputation), default=0)
     for name, nano in sorted(found.reputation.items()):
