@@ -113,10 +113,7 @@ def _lines(epoch: int, lines: int) -> list[dict[str, Any]]:
         for n in range(MINERS)
         if epoch > 0
     ]
-    # what contradicts itself, and what was recorded before; the second is in another chunk
-    disputed = [record(f"t{epoch}-{n}", "hk-0", round=epoch, epoch=epoch) for n in (0, 0, 2)]
-    disputed[1] |= {"consensus": 0.5}
-    return records + late + disputed
+    return records + late
 
 
 def begin(where: str) -> None:
