@@ -120,7 +120,11 @@ def test_a_bad_record_is_told_with_its_file_and_line(tmp_path: Path) -> None:
     ("name", "content", "part"),
     [
         ("absent.jsonl", None, "no such file: check the name"),
-        (".", None, "the folder is empty, expected .jsonl or .parquet files"),
+        (
+            ".",
+            None,
+            "the folder is empty, expected .jsonl, .jsonl.gz, .jsonl.zst or .parquet",
+        ),
         ("empty.jsonl", b"", "the file is empty"),
         ("broken.parquet", b"PAR1", "cannot be read as Parquet"),
     ],

@@ -12,6 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from work import calls
 
 from tallystick.errors import InputError
+from tallystick.io import lines as lines_module
 from tallystick.io.chunks import ChunkReader
 from tallystick.io.lines import LineReader
 
@@ -121,7 +122,10 @@ def test_a_file_that_fails_midway_says_how_far_it_was_read(
                 raise OSError(5, "Input/output error")
             return b"a\nb\nc"
 
-    monkeypatch.setattr(Path, "open", lambda *_: Failing())
+        def peek(self, _size: int) -> bytes:
+            return b"a\nb\nc"
+
+    monkeypatch.setattr(lines_module, "opened", lambda _: Failing())
     with pytest.raises(InputError, match=r"after 5 bytes and 2 lines \(Input/output error\)"):
         lines_of(LineReader(tmp_path / "records.jsonl"))
 

@@ -265,8 +265,14 @@ def test_a_file_that_shrinks_while_it_is_read_is_scored_as_far_as_it_was_read(
 
 FILES: dict[str, tuple[bytes | None, str]] = {
     "empty.jsonl": (b"", "the file is empty, expected one JSON record a line"),
-    "folder.jsonl": (None, "the folder is empty, expected .jsonl or .parquet files"),
-    "folder.parquet": (None, "the folder is empty, expected .jsonl or .parquet files"),
+    "folder.jsonl": (
+        None,
+        "the folder is empty, expected .jsonl, .jsonl.gz, .jsonl.zst or .parquet",
+    ),
+    "folder.parquet": (
+        None,
+        "the folder is empty, expected .jsonl, .jsonl.gz, .jsonl.zst or .parquet",
+    ),
     "lines.parquet": (GOOD[S] + b"\n", "cannot be read as Parquet"),
     "empty.parquet": (b"", "cannot be read as Parquet"),
     "magic.parquet": (b"PAR1", "cannot be read as Parquet"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -17,7 +17,8 @@ import attrs
 import numpy as np
 
 from tallystick.errors import InputError
-from tallystick.io.lines import LineReader, Splitter, opened
+from tallystick.io.inputs import opened
+from tallystick.io.lines import LineReader, LongLine, Splitter
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Chunk(Protocol):
     def first(self) -> int:
         """The number of the first record, over the whole input."""
 
-    def items(self) -> Sequence[bytes | Mapping[str, Any]]:
+    def items(self) -> Sequence[bytes | Mapping[str, Any] | LongLine]:
         """The records as they came: lines without their line ends, or rows as mappings.
 
         Raises:
@@ -130,25 +131,15 @@ class RowChunk:
     rows: pa.RecordBatch
     first: int
 
-    def items(self) -> list[dict[str, Any]]:
-        """The rows as mappings.
+    def items(self) -> Sequence[Mapping[str, Any] | LongLine]:
+        """The rows as mappings, made when they are asked for.
 
         Raises:
-            InputError: a value has no equal in Python.
+            InputError: later: a value has no equal in Python.
         """
-        from tallystick.io.tables import rows  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import Rows  # noqa: PLC0415  # heavy
 
-        with _of_file(self.path):
-            return list(rows(self.rows, self.first))
-
-
-@contextmanager
-def _of_file(path: Path) -> Iterator[None]:
-    """Says of an error in the block which file it is of."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        return Rows(self.rows, self.first, self.path)
 
 
 @attrs.frozen

@@ -14,13 +14,13 @@ import hashlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
-from tallystick.io.streams import STANDARD, standard_input
+from tallystick.io.inputs import check_start, codec_of, decompressed, opened
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -29,7 +29,18 @@ MAX_LINE_BYTES = 2**20
 """The longest line that a record may have, without its line end. See docs/records.md."""
 
 _BLOCK_BYTES = 2**17
-_PARQUET = b"PAR1"
+_START_BYTES = 8
+
+
+@attrs.frozen
+class LongLine:
+    """A record whose line would be too long, which is why nobody made it.
+
+    Attributes:
+        start: the first bytes of the line.
+    """
+
+    start: bytes
 
 
 @attrs.define
@@ -63,14 +74,40 @@ class Splitter:
 
 
 @attrs.define
+class _Counted:
+    """A file that is read once: how much of it was, and the digest of that.
+
+    Attributes:
+        file: what is read.
+        bytes_read: how much has been read so far.
+    """
+
+    file: IO[bytes]
+    bytes_read: int = attrs.field(default=0, init=False)
+    closed: bool = attrs.field(default=False, init=False)
+    hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
+
+    def read(self, size: int) -> bytes:
+        """Some of the bytes that follow."""
+        block = self.file.read(size)
+        self.hash.update(block)
+        self.bytes_read += len(block)
+        return block
+
+    def close(self) -> None:
+        """Leave the file to who opened it."""
+        self.closed = True
+
+
+@attrs.define
 class LineReader:
-    """Reads a file once, from start to end.
+    """Reads a file once, from start to end, decompressed if its name says that it is compressed.
 
     Attributes:
         path: the file.
         block_bytes: how much is read at a time.
         limit: the longest line that is kept whole, in bytes.
-        bytes_read: how much has been read so far.
+        bytes_read: how many bytes of the file have been read so far.
         lines_read: how many lines have ended so far, as who cuts the blocks into lines tells.
     """
 
@@ -83,60 +120,37 @@ class LineReader:
 
     @property
     def digest(self) -> str:
-        """``sha256:`` and the hexadecimal digest of what has been read so far."""
+        """``sha256:`` and the hexadecimal digest of what has been read so far of the file."""
         return PREFIX + self._hash.hexdigest()
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes as they are read, which the digest and ``bytes_read`` follow.
+        """The bytes of the lines as they are read, which the digest and ``bytes_read`` follow.
 
         Raises:
-            InputError: the file cannot be opened or read, or is Parquet.
+            InputError: the file cannot be opened or read, or is something else than its name says.
         """
         with opened(self.path) as file:
             try:
                 yield from self._read(file)
             except OSError as error:
                 read = f"after {self.bytes_read} bytes and {self.lines_read} lines"
+                codec = codec_of(self.path)
+                what = f"cannot be read as {codec}" if codec else "cannot be read"
+                remedy = "check that it is whole" if codec else "check the disk and run again"
                 raise InputError(
-                    f"{self.path}: the file cannot be read {read} ({error.strerror or error}): "
-                    "check the disk and run again"
+                    f"{self.path}: the file {what} {read} ({error.strerror or error}): {remedy}"
                 ) from error
 
     def _read(self, file: BinaryIO) -> Iterator[bytes]:
-        while block := file.read(self.block_bytes):
-            if not self.bytes_read and block.startswith(_PARQUET):
-                raise InputError(
-                    f"{self.path}: found Parquet, expected one JSON record a line: "
-                    "give the file the extension .parquet"
-                )
-            self._hash.update(block)
-            self.bytes_read += len(block)
+        check_start(self.path, file.peek(_START_BYTES))  # type: ignore[attr-defined]  # buffered
+        counted = _Counted(file)
+        self._hash = counted.hash
+        stream = decompressed(self.path, cast("IO[bytes]", counted))
+        while True:
+            try:
+                block = stream.read(self.block_bytes)
+            finally:
+                self.bytes_read = counted.bytes_read
+            if not block:
+                break
             yield block
-
-
-def opened(path: Path) -> BinaryIO:
-    """The file, open for reading; ``-`` is the standard input.
-
-    Raises:
-        InputError: there is no such file, or it cannot be opened.
-    """
-    if path == STANDARD:
-        return standard_input()
-    try:
-        return path.open("rb")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case FileNotFoundError():
-            return "no such file: check the name"
-        case IsADirectoryError():
-            return "a folder, expected a file: name one file of records in it"
-        case PermissionError():
-            return "the file may not be read: check its permissions"
-        case OSError():
-            return f"the file cannot be read ({error.strerror or error}): check the name"
-        case _:
-            return f"found a name that no file can have ({error}), expected the name of a file"

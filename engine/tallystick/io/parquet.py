@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 
+_BUFFER_BYTES = 1 << 16
 ROWS = 1 << 16
 """How many rows a row group has, however they came: equal rows are equal bytes."""
 
@@ -77,14 +78,24 @@ class RowGroupWriter:
         self._writer.write_table(whole, row_group_size=max(whole.num_rows, 1))
 
 
-def parquet_file(file: BinaryIO, coded: Sequence[str] = ()) -> pq.ParquetFile:
+def parquet_file(
+    file: BinaryIO, metadata: pq.FileMetaData, coded: Sequence[str] = ()
+) -> pq.ParquetFile:
     """An open file as Parquet, whose checksums are looked at.
 
     Args:
         file: stays open.
+        metadata: its footer.
         coded: of the texts, which are given as dictionaries.
     """
-    return pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(coded))
+    return pq.ParquetFile(
+        file,
+        metadata=metadata,
+        page_checksum_verification=True,
+        read_dictionary=list(coded),
+        # else the whole of a column is read at once
+        buffer_size=_BUFFER_BYTES,
+    )
 
 
 @contextmanager

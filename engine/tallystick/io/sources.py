@@ -17,7 +17,8 @@ from tallystick.canonical import digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
 from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
-from tallystick.io.lines import LineReader, opened
+from tallystick.io.inputs import CODECS, codec_of, opened
+from tallystick.io.lines import LineReader
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 12
 """How many rows of a Parquet file of records are a chunk."""
-SUFFIXES = (".jsonl", ".parquet")
-"""The extensions of files of records, in either case."""
+SUFFIXES = (".jsonl", *CODECS, ".parquet")
+"""How the names of files of records end, in either case."""
+_SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
 class Source(Protocol):
@@ -94,8 +96,9 @@ class JsonLinesSource:
         return iter(self._chunks)
 
     def places(self) -> Iterator[Chunk]:
-        """The places of the lines, or the lines of what cannot be read twice."""
-        return self._chunks.places() if is_seekable(self._path) else iter(self._chunks)
+        """The places of the lines, or the lines of what cannot be read in parts."""
+        can_be_read_apart = is_seekable(self._path) and codec_of(self._path) is None
+        return self._chunks.places() if can_be_read_apart else iter(self._chunks)
 
 
 class ParquetSource:
@@ -130,17 +133,22 @@ class ParquetSource:
             yield from self._rows(file)
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
-        from tallystick.io.parquet import parquet_file  # noqa: PLC0415  # heavy
+        from tallystick.io.pages import footer_of, rows_at_a_time  # noqa: PLC0415  # heavy
+        from tallystick.io.parquet import parquet_file  # noqa: PLC0415  # as above
+        from tallystick.io.tables import LARGEST_ROW, parts  # noqa: PLC0415  # as above
 
-        with parquet_file(file) as parquet:
-            if parquet.metadata.num_rows == 0:
-                raise InputError(f"{self._path}: the file has no rows, expected records")
+        footer = footer_of(self._path, file)
+        if footer.num_rows == 0:
+            raise InputError(f"{self._path}: the file has no rows, expected records")
+        rows = rows_at_a_time(self._path, file, footer, ROWS)
+        with parquet_file(file, footer) as parquet:
             self.next = self._first
-            for batch in parquet.iter_batches(ROWS):
-                first, self.next = self.next, self.next + batch.num_rows
-                read = self.next - self._first
-                self.bytes_read = self.size * read // parquet.metadata.num_rows
-                yield batch, first
+            for batch in parquet.iter_batches(rows):
+                for part, _ in parts(batch, LARGEST_ROW, ROWS, self.next):
+                    first, self.next = self.next, self.next + part.num_rows
+                    read = self.next - self._first
+                    self.bytes_read = self.size * min(read, footer.num_rows) // footer.num_rows
+                    yield part, first
 
 
 class ItemSource:
@@ -248,20 +256,20 @@ def files_of(folder: Path) -> tuple[Path, ...]:
     for path in shown:
         _check(path)
     if not shown:
-        raise InputError(f"{folder}: the folder is empty, expected .jsonl or .parquet files")
+        raise InputError(f"{folder}: the folder is empty, expected {_SUFFIXES} files")
     return shown
 
 
 def _check(path: Path) -> None:
     if not path.is_file():
         raise InputError(
-            f"{path}: found something else than a file, expected .jsonl or .parquet files alone: "
-            "move it out of the folder"
+            f"{path}: found something else than a file, expected {_SUFFIXES} files alone: move it "
+            "out of the folder"
         )
-    if path.suffix.lower() not in SUFFIXES:
+    if not path.name.lower().endswith(SUFFIXES):
         raise InputError(
             f"{path}: found the extension {path.suffix or 'of no name'!r}, expected "
-            f"{' or '.join(SUFFIXES)}: move the file out of the folder"
+            f"{_SUFFIXES}: move the file out of the folder"
         )
     if "\n" in path.name or "\\" in path.name:
         raise InputError(

@@ -6,22 +6,97 @@ elements of a list stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from tallystick.errors import InputError
+from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
-_ROWS = 1024
+LARGEST_ROW = 32 * MAX_LINE_BYTES
+"""The size of a row, as ``row_sizes`` counts, above which its line counts as too long."""
+
+_ROWS, _MEASURED_ROWS = 1 << 10, 1 << 12
+"""How many rows are made at a time, and how many are measured."""
+_SHORT = MAX_LINE_BYTES // 8
+"""The size of a row up to which its line is short enough, whatever it holds."""
+_PART = 8 << 20
+"""The size of the rows that are made at a time."""
+
+_STARTS = 100
+"""How many bytes of a line that is too long are kept, to be shown."""
 
 _Cleaner = Callable[[Any], Any]
-_Data: TypeAlias = "pa.Table | pa.RecordBatch"
+Row: TypeAlias = "dict[str, Any] | LongLine"
+"""A row as a record: without nulls; or the line that it would be, if that is too long."""
 
 
-def rows(data: _Data, first: int = 1) -> Iterator[dict[str, Any]]:
-    """The rows, in order, as dicts for ``Decoder.convert``, which judges what they hold.
+class Rows(Sequence[Row]):
+    """The rows of a batch, made when they are asked for, in parts of bounded memory."""
+
+    def __init__(self, data: pa.RecordBatch, first: int = 1, path: Path | None = None) -> None:
+        """Make none yet.
+
+        Args:
+            data: a column for each field.
+            first: the number of the first row.
+            path: where they are from, for what is said of a bad one.
+        """
+        self._data, self._first, self._path = data, first, path
+        self._made: tuple[int, list[Row]] = (-1, [])
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, pa.RecordBatch, npt.NDArray[np.float64]]]:
+        """The parts, each with the place of its first row and the sizes of its rows."""
+        found, place = [], 0
+        with self._told():
+            for part, sizes in parts(self._data, _PART, _ROWS, self._first):
+                found.append((place, part, sizes))
+                place += part.num_rows
+        return found
+
+    def __len__(self) -> int:
+        return int(self._data.num_rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        for number in range(len(self._parts)):
+            yield from self._rows(number)
+
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  # a row, by its place
+        place = range(len(self))[place]
+        number = bisect_right(self._parts, place, key=itemgetter(0)) - 1
+        return self._rows(number)[place - self._parts[number][0]]
+
+    def _rows(self, number: int) -> list[Row]:
+        """The rows of a part; those that were made last stay at hand."""
+        if self._made[0] != number:
+            place, part, sizes = self._parts[number]
+            with self._told():
+                self._made = number, _rows(part, sizes, self._first + place)
+        return self._made[1]
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Says of an error in the block which file it is of."""
+        try:
+            yield
+        except InputError as error:
+            raise error if self._path is None else InputError(f"{self._path}: {error}") from error
+
+
+def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
+    """The rows, in order, for ``Decoder.convert``, which judges what they hold.
 
     Args:
         data: a column for each field.
@@ -29,16 +104,78 @@ def rows(data: _Data, first: int = 1) -> Iterator[dict[str, Any]]:
 
     Raises:
         InputError: a value has no equal in Python, such as text that is not UTF-8 or a time after
-            the year 9999.
+            the year 9999; or a column has a type that no record has.
     """
     import pyarrow as pa  # noqa: PLC0415  # takes longer to load than most commands run
 
-    clean = _cleaner(pa.struct(list(data.schema)))
-    for start in range(0, data.num_rows, _ROWS):
-        yield from _cleaned(data.slice(start, _ROWS), clean, first + start)
+    for batch in data.to_batches() if isinstance(data, pa.Table) else [data]:
+        yield from Rows(batch, first)
+        first += batch.num_rows
 
 
-def _cleaned(data: _Data, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
+def parts(
+    data: pa.RecordBatch, size: int, most: int, first: int = 1
+) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.float64]]]:
+    """Consecutive rows that come to no more than a size, or one row, with the size of each.
+
+    Args:
+        data: a column for each field.
+        size: as ``row_sizes`` counts.
+        most: how many rows there are at most in a part.
+        first: the number of the first row, for errors.
+
+    Raises:
+        InputError: as ``row_sizes``.
+    """
+    from tallystick.io.row_sizes import row_sizes  # noqa: PLC0415  # heavy
+
+    for place in range(0, data.num_rows, _MEASURED_ROWS):
+        batch = data.slice(place, _MEASURED_ROWS)
+        sizes = row_sizes(batch, first + place)
+        sums = sizes.cumsum()
+        start, before = 0, 0.0
+        while start < len(sizes):
+            fitting = int(sums.searchsorted(before + size, side="right"))
+            end = min(max(fitting, start + 1), start + most)
+            yield batch.slice(start, end - start), sizes[start:end]
+            start, before = end, float(sums[end - 1])
+
+
+def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.float64], first: int) -> list[Row]:
+    """The rows of a part; of one that is too long, the start of its line."""
+    import pyarrow as pa  # noqa: PLC0415  # as above
+
+    clean = _cleaner(pa.struct(list(part.schema)))
+    if sizes[0] > LARGEST_ROW:
+        return [_start(part, clean, first)]
+    found = _cleaned(part, clean, first)
+    return found if sizes.max() <= _SHORT else [_in_a_line(row) for row in found]
+
+
+def _in_a_line(row: dict[str, Any]) -> Row:
+    """A row, or the start of its line if that is too long."""
+    line = _line(row)
+    return LongLine(line[:_STARTS]) if len(line) > MAX_LINE_BYTES else row
+
+
+def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
+    """The start of the line of a row that is not made, by those of its columns that are short."""
+    from tallystick.io.row_sizes import row_sizes  # noqa: PLC0415  # heavy
+
+    short = [n for n in range(row.num_columns) if row_sizes(row.select([n]))[0] <= _SHORT]
+    (found,) = _cleaned(row.select(short), clean, first)
+    return LongLine(_line(found)[:_STARTS])
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """The line of a row; of one with what no record has, which is told as such, none."""
+    try:
+        return msgspec.json.encode(row)
+    except (TypeError, ValueError):
+        return b""
+
+
+def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
     import pyarrow as pa  # noqa: PLC0415  # as above
 
     # LookupError is of a time zone that is not known, TypeError of a map whose keys are lists
@@ -46,7 +183,7 @@ def _cleaned(data: _Data, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
     try:
         return [clean(row) for row in data.to_pylist()]
     except refusals as error:
-        for part, row in _parts(data):
+        for part, row in _apart(data):
             _cleaned(part, clean, first + row)
         raise InputError(
             f"row {first}: {', '.join(data.schema.names)}: found a value that Python cannot hold "
@@ -55,7 +192,7 @@ def _cleaned(data: _Data, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
         ) from error
 
 
-def _parts(data: _Data) -> Iterator[tuple[_Data, int]]:
+def _apart(data: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The rows, or of one row the columns, to tell which is bad; and which row each comes from."""
     if data.num_rows > 1:
         yield from ((data.slice(row, 1), row) for row in range(data.num_rows))

@@ -18,7 +18,7 @@ import msgspec
 
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
-from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.records.identity import identity_of
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
@@ -46,8 +46,8 @@ class MissedDeadline:
     record: Record
 
 
-Item = bytes | Mapping[str, Any]
-"""A record as it came: a line of JSON, or a plain mapping."""
+Item = bytes | Mapping[str, Any] | LongLine
+"""A record as it came: a line of JSON, a plain mapping, or what is longer than a line may be."""
 Decoded = Record | MissedDeadline | Reject
 """What an item holds, or why it is no record."""
 
@@ -160,7 +160,7 @@ class Decoder:
         except RecordError as error:
             return Reject.of(error, number, identity_of(value))
 
-    def convert(self, record: Mapping[str, Any], number: int) -> Decoded:
+    def convert(self, record: Mapping[str, Any] | LongLine, number: int) -> Decoded:
         """What one Python object holds, validated as the line that it would be.
 
         Args:
@@ -168,6 +168,8 @@ class Decoder:
             number: the record's number, from 1, for the reject.
         """
         try:
+            if record.__class__ is LongLine:
+                raise _too_long(record.start)
             record = plain(record)
             try:
                 return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]
@@ -206,7 +208,10 @@ def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a t
 
 def _parsed(line: bytes) -> object:
     if len(line) > MAX_LINE_BYTES:
-        found = shown(line[:100].decode("utf-8", "backslashreplace"))
-        expected = f"a line of at most {MAX_LINE_BYTES} bytes"
-        raise RecordError("line-too-long", "", found, expected)
+        raise _too_long(line)
     return parse(line)
+
+
+def _too_long(line: bytes) -> RecordError:
+    found = shown(line[:100].decode("utf-8", "backslashreplace"))
+    return RecordError("line-too-long", "", found, f"a line of at most {MAX_LINE_BYTES} bytes")

@@ -154,11 +154,12 @@ class Scorer(BoundRules):
         """
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
+        from tallystick.io.sources import ROWS  # noqa: PLC0415  # loads NumPy
         from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
 
         _of_kind(table, pa.Table, "a pyarrow.Table")
         batches, rejects, first = [], list[Reject](), 1
-        for part in table.to_batches():
+        for part in table.to_batches(ROWS):
             batch = self.score_rows(part, first)
             first += part.num_rows
             batches.append(to_arrow(batch))
@@ -218,9 +219,9 @@ class Scorer(BoundRules):
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
         """
-        from tallystick.io.tables import rows as mappings  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import Rows  # noqa: PLC0415  # heavy
 
-        items = list(mappings(rows, first))
+        items = Rows(rows, first)
         return self.score_decoded(self.decoder.records(items, first), items, first)
 
     def score_decoded(

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
-from tallystick.io.lines import opened
+from tallystick.io.inputs import opened
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse, plain

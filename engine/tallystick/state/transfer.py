@@ -15,7 +15,7 @@ import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files
-from tallystick.io.lines import opened
+from tallystick.io.inputs import opened
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.chain import Entry, check

@@ -17,12 +17,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.io.lines import opened
+from tallystick.io.inputs import opened
+from tallystick.io.pages import check_group, footer_of
 from tallystick.io.parquet import RowGroupWriter, parquet_errors, parquet_file
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog
 from tallystick.scoring.facts.metadata import (
     KEY,
+    LARGEST_CHUNK,
     FactsMetadata,
     check,
     column_name,
@@ -31,7 +33,7 @@ from tallystick.scoring.facts.metadata import (
     sealed,
 )
 
-CHUNK = 1 << 17
+CHUNK = LARGEST_CHUNK
 """How many lines a chunk covers: enough rows of each type for columns to pay."""
 NEEDED = ("record", "epoch", "answered")
 """Those that are always read."""
@@ -170,8 +172,10 @@ class FactsFile:
         with ExitStack() as stack:
             file = stack.enter_context(opened(path))
             with parquet_errors(path):
-                self._parquet = stack.enter_context(parquet_file(file, self._request.coded))
-                self.metadata = metadata_of(path, self._parquet)
+                footer = footer_of(path, file)
+                self.metadata = metadata_of(path, footer)
+                parquet = parquet_file(file, footer, self._request.coded)
+                self._file, self._parquet = file, stack.enter_context(parquet)
             if request is not None:
                 catalogs, wanted = request.catalogs, request.wanted
                 self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogs.items()}
@@ -204,6 +208,7 @@ class FactsFile:
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
         with parquet_errors(self._path):
+            check_group(self._path, self._file, self._parquet.metadata, group, names)
             table = self._parquet.read_row_group(group, columns=names, use_threads=False)
             found = {name: _whole(table.column(name)) for name in names}
             _check_kinds(found)

@@ -15,12 +15,16 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 from tallystick.formula.text import fact_text
+from tallystick.io.inputs import opened
+from tallystick.io.pages import footer_of
 from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
 
 FORMAT = 1
 """The version of the file format."""
 KEY = b"tallystick.facts"
 """Under this key of the Parquet metadata stands what the file says of itself, as JSON."""
+LARGEST_CHUNK = 1 << 17
+"""How many lines a chunk covers at most, as it is read as a whole."""
 
 _DIGITS = 16
 _KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
@@ -63,9 +67,16 @@ class FactsMetadata:
 
 
 def is_facts(path: Path) -> bool:
-    """Whether a file is a whole Parquet file of facts, by what it says of itself."""
+    """Whether a file is a whole Parquet file of facts, by what it says of itself.
+
+    Raises:
+        InputError: it may not be read, or says too much.
+    """
     try:
-        return path.is_file() and KEY in (pq.read_metadata(path).metadata or {})
+        if not path.is_file():
+            return False
+        with opened(path) as file:
+            return KEY in (footer_of(path, file).metadata or {})
     except (OSError, ValueError, pa.ArrowException):
         return False
 
@@ -93,13 +104,13 @@ def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
     }
 
 
-def metadata_of(path: Path, parquet: pq.ParquetFile) -> FactsMetadata:
-    """What an open facts file says of itself.
+def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
+    """What the footer of a facts file says of the file.
 
     Raises:
         InputError: it is no facts file, one of another format, or damaged.
     """
-    stored = (parquet.metadata.metadata or {}).get(KEY)
+    stored = (footer.metadata or {}).get(KEY)
     if stored is None:
         raise InputError(
             f"{path}: found Parquet without facts, expected a facts file: make one of records "
@@ -124,8 +135,8 @@ def metadata_of(path: Path, parquet: pq.ParquetFile) -> FactsMetadata:
         sound = said.pop("checksum") == zlib.crc32(_text(said).encode()) and _is_sound(found)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(path) from error
-    groups = parquet.metadata.num_row_groups
-    sizes = [parquet.metadata.row_group(group).num_rows for group in range(groups)]
+    groups = footer.num_row_groups
+    sizes = [footer.row_group(group).num_rows for group in range(groups)]
     if not sound or sizes != [rows for _, _, rows in found.groups]:
         raise _damaged(path)
     return found
@@ -144,9 +155,10 @@ def _is_sound(found: FactsMetadata) -> bool:
     """Whether the chunks hold all records, in order, and are of types that are told of."""
     numbers = [chunk for chunk, _, _ in found.groups]
     return (
-        found.chunk > 0
+        0 < found.chunk <= LARGEST_CHUNK
         and numbers == sorted(numbers)
         and all(0 <= number < found.chunks for number in numbers)
+        and all(0 <= rows <= found.chunk for _, _, rows in found.groups)
         and found.records == sum(rows for _, _, rows in found.groups) <= found.lines
         and all(found.types[name].keys() >= _KEYS for _, name, _ in found.groups)
     )

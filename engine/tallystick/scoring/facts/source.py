@@ -9,7 +9,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
-from tallystick.io.lines import opened
+from tallystick.io.inputs import opened
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.file import FactsFile, FactsRequest, facts_metadata
 from tallystick.scoring.facts.metadata import FactsMetadata

@@ -1,0 +1,170 @@
+"""Inputs: files as they are opened and decompressed, so that none of them is read without an end.
+
+A device is refused: what it gives ends nowhere. A pipe is read, once somebody writes to it. Of a
+compressed file no more is decompressed than is asked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import stat
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from tallystick.errors import InputError
+from tallystick.io.streams import STANDARD, standard_input
+
+WRITER_SECONDS = 60.0
+"""How long a pipe is waited for that nobody writes to."""
+CODECS = {".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
+"""The compression of files of records, by the end of their names."""
+
+_LOG = logging.getLogger(__name__)
+_PATIENCE = 0.5
+"""After so many seconds it is told that a pipe is waited for."""
+_STARTS = {
+    b"PAR1": ("Parquet", "give the file the extension .parquet"),
+    b"\x1f\x8b": ("gzip", "give the file the extension .jsonl.gz, or decompress it first"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "give the file the extension .jsonl.zst, or decompress it first"),
+    b"BZh": ("bzip2", "decompress it first"),
+    b"\xfd7zXZ\0": ("xz", "decompress it first"),
+    b"PK\3\4": ("a ZIP archive", "unpack it first"),
+}
+"""How files begin that are no lines of JSON, what they are and what to do."""
+
+
+def opened(path: Path) -> BinaryIO:
+    """The file, open for reading; ``-`` is the standard input.
+
+    Raises:
+        InputError: there is no such file, it cannot be opened, has no end, or is a pipe that nobody
+            writes to.
+    """
+    if path == STANDARD:
+        return _checked(path, standard_input())
+    try:
+        if stat.S_ISFIFO(path.stat().st_mode):
+            return _pipe(path)
+        return _checked(path, path.open("rb"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+
+
+def codec_of(path: Path) -> str | None:
+    """The compression of a file of records, by its name: ``gzip``, ``zstd`` or none."""
+    name = path.name.lower()
+    return next((codec for end, codec in CODECS.items() if name.endswith(end)), None)
+
+
+def decompressed(path: Path, file: IO[bytes]) -> IO[bytes]:
+    """What a file of records holds, decompressed as it is read.
+
+    Errors of what is compressed are an ``OSError``, as those of a disk.
+
+    Args:
+        path: its name, which says how it is compressed.
+        file: it, at its start.
+    """
+    codec = codec_of(path)
+    if codec is None:
+        return file
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    return cast("IO[bytes]", pa.CompressedInputStream(file, codec))
+
+
+def check_start(path: Path, start: bytes) -> None:
+    """Refuse a file that begins as no file of its name does.
+
+    Raises:
+        InputError: it is compressed or Parquet where it should be JSON lines, or the other way.
+    """
+    codec = codec_of(path)
+    found, remedy = next((told for s, told in _STARTS.items() if start.startswith(s)), ("", ""))
+    # of a pipe there may be less than it takes to tell
+    if found == (codec or "") or any(each.startswith(start) for each in _STARTS):
+        return
+    if codec is None:
+        raise InputError(f"{path}: found {found}, expected one JSON record a line: {remedy}")
+    known = found or "no compressed file"
+    raise InputError(
+        f"{path}: found {known}, expected {codec}, as its name ends: {remedy or 'rename the file'}"
+    )
+
+
+def _checked(path: Path, file: BinaryIO) -> BinaryIO:
+    """A file that has an end; of the devices a terminal does, and the empty one."""
+    found = os.fstat(file.fileno())
+    is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
+    if is_device and not file.isatty() and not _is_empty_device(found):
+        file.close()
+        raise InputError(
+            f"{path}: found a device, which may have no end, expected a file or a pipe"
+        )
+    return file
+
+
+def _is_empty_device(found: os.stat_result) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(found, Path(os.devnull).stat())
+    return False
+
+
+def _pipe(path: Path) -> BinaryIO:
+    """A named pipe, as soon as somebody writes to it."""
+    found = list[BinaryIO | OSError]()
+
+    def wait() -> None:
+        # returns when there is a writer
+        try:
+            found.append(path.open("rb"))
+        except OSError as error:
+            found.append(error)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(min(_PATIENCE, WRITER_SECONDS))
+    if waiting.is_alive():
+        told = "waiting up to %g seconds for a writer of the pipe %s"
+        _LOG.warning(told, WRITER_SECONDS, path)
+        waiting.join(WRITER_SECONDS - _PATIENCE)
+    if waiting.is_alive():
+        _release(path, waiting, found)
+        raise InputError(
+            f"{path}: found a pipe that nobody writes to, expected a writer within "
+            f"{WRITER_SECONDS:g} seconds: start what writes to it first"
+        )
+    (file,) = found
+    if isinstance(file, OSError):
+        raise InputError(f"{path}: {_reason(file)}") from file
+    return file
+
+
+def _release(path: Path, waiting: threading.Thread, found: list[BinaryIO | OSError]) -> None:
+    """End the wait for a writer by being one, for a moment."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        waiting.join(_PATIENCE)
+    for file in found:
+        if not isinstance(file, OSError):
+            file.close()
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case FileNotFoundError():
+            return "no such file: check the name"
+        case IsADirectoryError():
+            return "a folder, expected a file: name one file of records in it"
+        case PermissionError():
+            return "the file may not be read: check its permissions"
+        case OSError(errno=errno.ENXIO):
+            return "found a socket, expected a file or a pipe"
+        case OSError():
+            return f"the file cannot be read ({error.strerror or error}): check the name"
+        case _:
+            return f"found a name that no file can have ({error}), expected the name of a file"

@@ -1,0 +1,501 @@
+"""The pages of a Parquet file: what reading them comes to, before any of it is read.
+
+The footer of a file may say anything, and a page of a few bytes may hold a billion values. What is
+believed are the headers of the pages, which the reader goes by, and the levels in the pages. By
+these the bytes of a batch of rows are bounded: by the values of the longest row, and by the pages
+that rows can be in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tallystick.errors import InputError
+
+BUDGET = 64 << 20
+"""How many bytes reading may come to, of a batch of rows; for a moment there are two of it."""
+
+_FOOTER_BYTES, _FOOTER_SHARE = 4 << 20, 128
+"""The longest footer, or its part of the file: in memory it takes thirty times as much."""
+_COLUMN_BYTES = 16 << 10
+"""What a column takes, however few values are read of it."""
+_SLOT_BYTES, _LISTED_BYTES = 4, 12
+"""What a value takes beside its bytes: a place in a dictionary; in a list two levels, too."""
+_WIDTHS = {"BOOLEAN": 1, "INT32": 8, "INT64": 8, "INT96": 12, "FLOAT": 8, "DOUBLE": 8}
+"""What the values of a physical type take; texts are counted by their pages."""
+_TEXT = "BYTE_ARRAY"
+
+_PLAIN = 0
+_ENCODINGS = {0: "PLAIN", 2: "PLAIN_DICTIONARY", 3: "RLE", 5: "DELTA_BINARY_PACKED"}
+_ENCODINGS |= {8: "RLE_DICTIONARY", 9: "BYTE_STREAM_SPLIT"}
+"""What is read. With the others a few bytes make texts, or lengths of texts, without end."""
+_RLE = 3
+_LARGE_DICTIONARY, _PACKED_BYTES = 8 << 20, 1 << 15
+_PADDING = 100
+"""How many bytes after a column the reader takes for a part of it, as old writers miscounted."""
+
+
+@attrs.frozen
+class Page:
+    """A page, as its header says.
+
+    Attributes:
+        offset: where its bytes begin in the file, after the header.
+        size: how many bytes it has, decompressed.
+        compressed: how many it has in the file.
+        values: how many values it holds, also nulls; none of a dictionary.
+        encoding: the number of its encoding.
+        is_dictionary: whether it holds the values that others name.
+        levels: how many bytes of repetition levels it begins with, where its header says so.
+        levels_encoding: the number of their encoding.
+    """
+
+    offset: int
+    size: int
+    compressed: int
+    values: int
+    encoding: int
+    is_dictionary: bool
+    levels: int | None
+    levels_encoding: int
+
+
+def footer_of(path: Path, file: BinaryIO) -> pq.FileMetaData:
+    """The footer of a file.
+
+    Raises:
+        InputError: it would take too much memory.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 8))
+    found = int.from_bytes(file.read(4), "little")
+    allowed = max(_FOOTER_BYTES, size // _FOOTER_SHARE)
+    if allowed < found <= size:
+        raise InputError(
+            f"{path}: found a footer of {found} bytes, expected at most {allowed}: write the file "
+            "with fewer columns or larger row groups"
+        )
+    return pq.read_metadata(file)
+
+
+def rows_at_a_time(path: Path, file: BinaryIO, metadata: pq.FileMetaData, most: int) -> int:
+    """How many rows can be read at a time so that they take no more than ``BUDGET`` bytes.
+
+    Args:
+        path: the file, for errors.
+        file: the same, open.
+        metadata: its footer.
+        most: so many are enough.
+
+    Raises:
+        InputError: already one row may take more, or the pages cannot be read.
+    """
+    for group in range(metadata.num_row_groups):
+        most = _rows(path, group, _columns(path, file, metadata, group), most)
+    return most
+
+
+def check_group(
+    path: Path, file: BinaryIO, metadata: pq.FileMetaData, group: int, names: Collection[str]
+) -> None:
+    """Refuse a row group whose texts and lists may take more than twice ``BUDGET``, read as one.
+
+    Args:
+        path: the file, for errors.
+        file: the same, open.
+        metadata: its footer.
+        group: which row group.
+        names: the columns that are read, without what is in them.
+
+    Raises:
+        InputError: they may take more, or the pages cannot be read.
+    """
+    found = dict[str, int]()
+    for column in _columns(path, file, metadata, group, names):
+        if column.depth or column.physical == _TEXT:
+            values = sum(page.values for page in column.pages)
+            found[column.name] = column.fixed + int(column.row_bytes(values))
+    if sum(found.values()) > 2 * BUDGET:
+        largest = max(found, key=found.__getitem__)
+        raise InputError(
+            f"{path}: row group {group}: found texts that may take {sum(found.values())} bytes of "
+            f"memory, most for the column {largest}, expected at most {2 * BUDGET}: make the facts "
+            "of the records again"
+        )
+
+
+def _rows(path: Path, group: int, columns: Sequence[_Column], most: int) -> int:
+    """How many rows of a group can be read at a time."""
+    fixed = sum(column.fixed for column in columns)
+    left = BUDGET - fixed
+    row = sum(column.row_bytes(column.values) for column in columns)
+    if most * row > left:
+        # the number of values is of all rows; the levels say how many of them one row has
+        row = sum(column.row_bytes(column.longest(left)) for column in columns)
+    if row > left:
+        largest = max(columns, key=lambda column: column.fixed + column.row_bytes(column.values))
+        raise InputError(
+            f"{path}: row group {group}: found that to read one row may take {int(fixed + row)} "
+            f"bytes of memory, most for the column {largest.name}, expected at most {BUDGET}: "
+            "leave out what is no record, or write smaller pages, as with write_batch_size=64 of "
+            "pyarrow"
+        )
+    return min(most, int(left / row)) if row else most
+
+
+@attrs.define(eq=False, slots=False)
+class _Column:
+    """A column of a row group.
+
+    Attributes:
+        name: its path.
+        physical: the name of its physical type.
+        length: how many bytes its values have, if all have as many.
+        depth: how many lists its values are in.
+        codec: the name of the compression of its pages.
+        file: where the pages are.
+        pages: those that the reader comes to.
+    """
+
+    name: str
+    physical: str
+    length: int
+    depth: int
+    codec: str
+    file: BinaryIO
+    pages: Sequence[Page]
+
+    @cached_property
+    def values(self) -> int:
+        """How many values a row has at most, as the headers say."""
+        return sum(page.values for page in self.pages) if self.depth else 1
+
+    @cached_property
+    def fixed(self) -> int:
+        """What reading it takes, however few rows are read at a time: a page and a dictionary."""
+        page = max((page.size + page.compressed for page in self._of_data()), default=0)
+        # a batch may have all texts of a page, and of the next
+        texts = 2 * max((page.size for page in self._plain()), default=0)
+        return _COLUMN_BYTES + 2 * sum(page.size for page in self._dictionaries()) + page + texts
+
+    @cached_property
+    def value_bytes(self) -> float:
+        """What a value takes at most; where a text stands in its page, on average over that."""
+        slot = _LISTED_BYTES if self.depth else _SLOT_BYTES
+        if self.physical != _TEXT:
+            return slot + _WIDTHS.get(self.physical, self.length)
+        named = max(map(self._longest_text, self._dictionaries()), default=0)
+        return slot + max((p.size / max(p.values, 1) for p in self._plain()), default=0) + named
+
+    def row_bytes(self, values: int) -> float:
+        """What rows of so many values take."""
+        return values * self.value_bytes
+
+    def longest(self, enough: int) -> int:
+        """How many values the longest row has; looks no further when that takes ``enough``."""
+        if not self.depth:
+            return 1
+        rows = _RowLengths()
+        for page in self._of_data():
+            levels = self._levels(page)
+            if levels is None:
+                return self.values
+            try:
+                rows.add(levels, self.depth.bit_length(), page.values)
+            except (IndexError, ValueError):
+                return self.values
+            if self.row_bytes(rows.longest) > enough:
+                break
+        return rows.longest
+
+    def _of_data(self) -> Iterator[Page]:
+        return (page for page in self.pages if not page.is_dictionary)
+
+    def _dictionaries(self) -> Iterator[Page]:
+        return (page for page in self.pages if page.is_dictionary)
+
+    def _plain(self) -> Iterator[Page]:
+        """The pages that hold texts themselves."""
+        is_text = self.physical == _TEXT
+        return (p for p in self._of_data() if is_text and p.encoding == _PLAIN)
+
+    def _longest_text(self, page: Page) -> int:
+        """The bytes of the longest text of a dictionary; of one that cannot be read, of all."""
+        data = self._data(page) if page.size <= _LARGE_DICTIONARY else None
+        place = longest = 0
+        while data and place < len(data):
+            size = int.from_bytes(data[place : place + 4], "little")
+            longest, place = max(longest, size), place + 4 + size
+        return page.size if data is None or place > len(data) else longest
+
+    def _levels(self, page: Page) -> bytes | None:
+        """The repetition levels of a page; None where they cannot be read."""
+        if page.levels_encoding != _RLE:
+            return None
+        if page.levels is not None:
+            self.file.seek(page.offset)
+            return self.file.read(page.levels)
+        data = self._data(page)
+        return None if data is None else data[4 : 4 + int.from_bytes(data[:4], "little")]
+
+    def _data(self, page: Page) -> bytes | None:
+        """The bytes of a page, decompressed; None where that is not possible."""
+        self.file.seek(page.offset)
+        data = self.file.read(page.compressed)
+        if self.codec == "UNCOMPRESSED":
+            return data
+        try:
+            # what writers call LZ4 today is this
+            codec = pa.Codec({"LZ4": "lz4_raw"}.get(self.codec, self.codec.lower()))
+            found: bytes = codec.decompress(data, page.size, asbytes=True)
+        except (OSError, ValueError, pa.ArrowException):
+            return None
+        return found
+
+
+def _columns(
+    path: Path,
+    file: BinaryIO,
+    metadata: pq.FileMetaData,
+    group: int,
+    names: Collection[str] | None = None,
+) -> list[_Column]:
+    """The columns of a row group; given names, those that are named, or within one.
+
+    Raises:
+        InputError: their pages cannot be read.
+    """
+    size, found = file.seek(0, os.SEEK_END), []
+    row_group = metadata.row_group(group)
+    for place in range(metadata.num_columns):
+        described = metadata.schema.column(place)
+        name = described.path
+        if names is not None and name.partition(".")[0] not in names:
+            continue
+        stored = row_group.column(place)
+        try:
+            pages = list(_pages(file, stored, size))
+        except (EOFError, ValueError) as error:
+            raise InputError(
+                f"{path}: row group {group}: the column {name} cannot be read as Parquet "
+                f"({error}): check that the file is whole"
+            ) from error
+        _check_encodings(path, group, name, pages)
+        found.append(
+            _Column(
+                name,
+                described.physical_type,
+                described.length,
+                described.max_repetition_level,
+                stored.compression,
+                file,
+                pages,
+            )
+        )
+    return found
+
+
+def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page]) -> None:
+    other = sorted({page.encoding for page in pages} - _ENCODINGS.keys())
+    if other:
+        raise InputError(
+            f"{path}: row group {group}: found the encoding {other[0]} in the column {column}, "
+            f"expected one of {', '.join(_ENCODINGS.values())}: write the file with another one"
+        )
+
+
+def _pages(file: BinaryIO, column: pq.ColumnChunkMetaData, size: int) -> Iterator[Page]:
+    """The pages of a column that the reader comes to.
+
+    Raises:
+        EOFError: one is not whole.
+        ValueError: one has no header that can be read.
+    """
+    start, dictionary = column.data_page_offset, column.dictionary_page_offset
+    if dictionary and 0 < dictionary < start:
+        start = dictionary
+    end, seen = min(size, start + column.total_compressed_size + _PADDING), 0
+    while seen < column.num_values and start < end:
+        page = _page(file, start)
+        seen += page.values
+        start = page.offset + page.compressed
+        yield page
+
+
+# of a header, by its number in the format and its type in the compact protocol of Thrift
+_INT, _BINARY, _STRUCT = 5, 8, 12
+_WHOLE = (4, _INT, 6)
+_SKIPPED = {1: 0, 2: 0, 3: 1, 7: 8}
+"""How many bytes fields of other types have: truths, a byte, a double."""
+_DEEPEST, _LONGEST_SHIFT = 4, 63
+_KIND, _SIZE, _COMPRESSED = (1, _INT), (2, _INT), (3, _INT)
+_DATA, _DICTIONARY, _DATA_2 = (5, _STRUCT), (7, _STRUCT), (8, _STRUCT)
+_VALUES, _ENCODING, _LEVELS_ENCODING = (1, _INT), (2, _INT), (4, _INT)
+_ENCODING_2, _LEVELS_2 = (4, _INT), (6, _INT)
+_HEADER_BYTES, _LONGEST_HEADER = 1 << 8, 1 << 22
+
+
+def _page(file: BinaryIO, offset: int) -> Page:
+    """The page whose header begins there."""
+    length = _HEADER_BYTES
+    while True:
+        file.seek(offset)
+        header = _Header(file.read(length))
+        try:
+            fields = header.struct()
+            break
+        except IndexError:
+            if length > min(len(header.data), _LONGEST_HEADER):
+                raise EOFError(f"no whole page at byte {offset}") from None
+            length *= 8
+    size, compressed = fields.get(_SIZE, 0), fields.get(_COMPRESSED, 0)
+    if size < 0 or compressed < 0:
+        raise ValueError(f"a page of less than no bytes at byte {offset}")
+    kind = fields.get(_KIND)
+    data = fields.get({0: _DATA, 2: _DICTIONARY, 3: _DATA_2}.get(kind), {})
+    values = data.get(_VALUES, 0) if kind in (0, 3) else 0
+    if values < 0:
+        raise ValueError(f"a page of less than no values at byte {offset}")
+    return Page(
+        offset=offset + header.place,
+        size=max(size, compressed),
+        compressed=compressed,
+        values=values,
+        encoding=data.get(_ENCODING_2 if kind == 3 else _ENCODING, _PLAIN),
+        is_dictionary=kind == 2,
+        levels=data.get(_LEVELS_2, 0) if kind == 3 else None,
+        levels_encoding=_RLE if kind == 3 else data.get(_LEVELS_ENCODING, _RLE),
+    )
+
+
+class _Header:
+    """A header in the compact protocol of Thrift."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.place = 0
+
+    def struct(self, depth: int = 0) -> dict[Any, Any]:
+        """The numbers and structs of a struct, by number and type; the rest is passed over.
+
+        Raises:
+            IndexError: there is more than the data.
+            ValueError: no header of a page has this.
+        """
+        found, number = {}, 0
+        while head := self._byte():
+            kind, step = head & 15, head >> 4
+            number = number + step if step else self._whole()
+            if kind in _WHOLE:
+                found[number, kind] = self._whole()
+            elif kind == _STRUCT and depth < _DEEPEST:
+                found[number, kind] = self.struct(depth + 1)
+            elif kind == _BINARY:
+                self._skip(self._varint())
+            elif kind in _SKIPPED:
+                self._skip(_SKIPPED[kind])
+            else:
+                raise ValueError(f"found a field of type {kind} in the header of a page")
+        return found
+
+    def _byte(self) -> int:
+        self.place += 1
+        return self.data[self.place - 1]
+
+    def _skip(self, count: int) -> None:
+        self.place += count
+        if self.place > len(self.data):
+            raise IndexError
+
+    def _varint(self) -> int:
+        value, self.place = _varint(self.data, self.place)
+        return value
+
+    def _whole(self) -> int:
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
+
+
+class _RowLengths:
+    """The most values of a row, of rows that go on from page to page.
+
+    Attributes:
+        longest: of the rows so far.
+    """
+
+    def __init__(self) -> None:
+        self.longest = self._open = 0
+
+    def add(self, levels: bytes, bits: int, count: int) -> None:
+        """Count the values of the next page; a level of 0 begins a row.
+
+        Args:
+            levels: run-length encoded or packed, as Parquet has them.
+            bits: how many a level has.
+            count: how many levels there are.
+
+        Raises:
+            IndexError: there are less.
+        """
+        place = 0
+        while count > 0:
+            head, place = _varint(levels, place)
+            if head & 1:
+                size = (head >> 1) * bits
+                packed, place = levels[place : place + size], place + size
+                self._packed(packed, bits, count)
+                count -= len(packed) * 8 // bits
+                if len(packed) < size:
+                    break
+            else:
+                run, level = min(head >> 1, count), levels[place]
+                place += 1
+                count -= run
+                if level:
+                    self._open += run
+                elif run:
+                    self._close(self._open)
+                    self._open = 1
+        self._close(self._open)
+
+    def _packed(self, packed: bytes, bits: int, count: int) -> None:
+        for start in range(0, len(packed), _PACKED_BYTES * bits):
+            part = np.frombuffer(packed[start : start + _PACKED_BYTES * bits], np.uint8)
+            each = np.unpackbits(part, bitorder="little")[: max(0, count - start * 8) * bits]
+            if bits > 1:
+                each = each[: len(each) // bits * bits].reshape(-1, bits).any(axis=1)
+            begun = np.flatnonzero(each == 0)
+            if len(begun):
+                self._close(self._open + int(begun[0]))
+                self._close(int(np.diff(begun).max(initial=1)))
+                self._open = len(each) - int(begun[-1])
+            else:
+                self._open += len(each)
+
+    def _close(self, length: int) -> None:
+        self.longest = max(self.longest, length)
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """A number of up to 64 bits, and where it ends.
+
+    Raises:
+        IndexError: it goes on after the data.
+        ValueError: it has more bits.
+    """
+    value = shift = 0
+    while (byte := data[place]) & 0x80:
+        value |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if shift > _LONGEST_SHIFT:
+            raise ValueError("found a number of more than 64 bits")
+    return value | byte << shift, place + 1
