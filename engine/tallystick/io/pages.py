@@ -119,16 +119,17 @@ def check_group(
     Raises:
         InputError: they may take more, or the pages cannot be read.
     """
-    found = dict[str, int]()
+    found, allowed = dict[str, int](), 2 * BUDGET
     for column in _columns(path, file, metadata, group, names):
-        if column.depth or column.physical == _TEXT:
-            values = sum(page.values for page in column.pages)
-            found[column.name] = column.fixed + int(column.row_bytes(values))
-    if sum(found.values()) > 2 * BUDGET:
+        values = sum(page.values for page in column.pages)
+        # of whole numbers there are as many as rows, and one column is read after the other
+        is_open = column.depth > 0 or column.physical == _TEXT or column.fixed > allowed
+        found[column.name] = column.fixed + int(column.row_bytes(values)) if is_open else 0
+    if sum(found.values()) > allowed:
         largest = max(found, key=found.__getitem__)
         raise InputError(
             f"{path}: row group {group}: found texts that may take {sum(found.values())} bytes of "
-            f"memory, most for the column {largest}, expected at most {2 * BUDGET}: make the facts "
+            f"memory, most for the column {largest}, expected at most {allowed}: make the facts "
             "of the records again"
         )
 
@@ -339,6 +340,7 @@ _SKIPPED = {1: 0, 2: 0, 3: 1, 7: 8}
 _DEEPEST, _LONGEST_SHIFT = 4, 63
 _KIND, _SIZE, _COMPRESSED = (1, _INT), (2, _INT), (3, _INT)
 _DATA, _DICTIONARY, _DATA_2 = (5, _STRUCT), (7, _STRUCT), (8, _STRUCT)
+_HEADERS = {0: _DATA, 2: _DICTIONARY, 3: _DATA_2}
 _VALUES, _ENCODING, _LEVELS_ENCODING = (1, _INT), (2, _INT), (4, _INT)
 _ENCODING_2, _LEVELS_2 = (4, _INT), (6, _INT)
 _HEADER_BYTES, _LONGEST_HEADER = 1 << 8, 1 << 22
@@ -360,8 +362,8 @@ def _page(file: BinaryIO, offset: int) -> Page:
     size, compressed = fields.get(_SIZE, 0), fields.get(_COMPRESSED, 0)
     if size < 0 or compressed < 0:
         raise ValueError(f"a page of less than no bytes at byte {offset}")
-    kind = fields.get(_KIND)
-    data = fields.get({0: _DATA, 2: _DICTIONARY, 3: _DATA_2}.get(kind), {})
+    kind = fields.get(_KIND, -1)
+    data = fields.get(_HEADERS[kind], {}) if kind in _HEADERS else {}
     values = data.get(_VALUES, 0) if kind in (0, 3) else 0
     if values < 0:
         raise ValueError(f"a page of less than no values at byte {offset}")
@@ -384,14 +386,14 @@ class _Header:
         self.data = data
         self.place = 0
 
-    def struct(self, depth: int = 0) -> dict[Any, Any]:
+    def struct(self, depth: int = 0) -> dict[tuple[int, int], Any]:
         """The numbers and structs of a struct, by number and type; the rest is passed over.
 
         Raises:
             IndexError: there is more than the data.
             ValueError: no header of a page has this.
         """
-        found, number = {}, 0
+        found, number = dict[tuple[int, int], Any](), 0
         while head := self._byte():
             kind, step = head & 15, head >> 4
             number = number + step if step else self._whole()
@@ -470,16 +472,15 @@ class _RowLengths:
     def _packed(self, packed: bytes, bits: int, count: int) -> None:
         for start in range(0, len(packed), _PACKED_BYTES * bits):
             part = np.frombuffer(packed[start : start + _PACKED_BYTES * bits], np.uint8)
-            each = np.unpackbits(part, bitorder="little")[: max(0, count - start * 8) * bits]
-            if bits > 1:
-                each = each[: len(each) // bits * bits].reshape(-1, bits).any(axis=1)
-            begun = np.flatnonzero(each == 0)
+            each = np.unpackbits(part, bitorder="little")[: max(0, count * bits - start * 8)]
+            levels = each[: len(each) // bits * bits].reshape(-1, bits)
+            begun = np.flatnonzero(~levels.any(axis=1))
             if len(begun):
                 self._close(self._open + int(begun[0]))
                 self._close(int(np.diff(begun).max(initial=1)))
-                self._open = len(each) - int(begun[-1])
+                self._open = len(levels) - int(begun[-1])
             else:
-                self._open += len(each)
+                self._open += len(levels)
 
     def _close(self, length: int) -> None:
         self.longest = max(self.longest, length)

@@ -21,7 +21,7 @@ SLOT = 64
 """What a value counts beside the bytes of its text, or of the name of its field."""
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
-_Sizes: TypeAlias = npt.NDArray[np.float64]
+_Sizes: TypeAlias = npt.NDArray[np.floating[Any]]
 """Whole numbers; doubles, as they cannot overflow, and are exact as far as sizes matter."""
 _Sums: TypeAlias = Callable[[_Ints], _Sizes]
 """What the first values of an array come to, by their number: also where there are billions."""

@@ -57,7 +57,7 @@ class Rows(Sequence[Row]):
         self._made: tuple[int, list[Row]] = (-1, [])
 
     @cached_property
-    def _parts(self) -> list[tuple[int, pa.RecordBatch, npt.NDArray[np.float64]]]:
+    def _parts(self) -> list[tuple[int, pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
         """The parts, each with the place of its first row and the sizes of its rows."""
         found, place = [], 0
         with self._told():
@@ -115,7 +115,7 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
 
 def parts(
     data: pa.RecordBatch, size: int, most: int, first: int = 1
-) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.float64]]]:
+) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
     """Consecutive rows that come to no more than a size, or one row, with the size of each.
 
     Args:
@@ -141,7 +141,7 @@ def parts(
             start, before = end, float(sums[end - 1])
 
 
-def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.float64], first: int) -> list[Row]:
+def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int) -> list[Row]:
     """The rows of a part; of one that is too long, the start of its line."""
     import pyarrow as pa  # noqa: PLC0415  # as above
 
@@ -149,7 +149,7 @@ def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.float64], first: int) -> l
     if sizes[0] > LARGEST_ROW:
         return [_start(part, clean, first)]
     found = _cleaned(part, clean, first)
-    return found if sizes.max() <= _SHORT else [_in_a_line(row) for row in found]
+    return list(found) if sizes.max() <= _SHORT else [_in_a_line(row) for row in found]
 
 
 def _in_a_line(row: dict[str, Any]) -> Row:

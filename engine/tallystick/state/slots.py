@@ -24,10 +24,13 @@ from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
+from tallystick.state.miners import LAST_UID
 from tallystick.state.rules import StateRules
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
+LARGEST = 1 << 24
+"""The most bytes of a list: each of all slots has 256."""
 _DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
     {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}
@@ -75,6 +78,8 @@ def slots_of(
     found, refused = dict[int, Slot](), list[Reject]()
     hotkeys, uids = dict[str, int](), dict[int, int]()
     for line, row in rows:
+        if len(found) + len(refused) > LAST_UID:
+            raise InputError(f"{name}: found more than {LAST_UID + 1} miners, expected one a slot")
         try:
             slot = _slot(row, rules)
             _check_apart(slot, line, hotkeys, uids)
@@ -124,9 +129,14 @@ def _validator() -> RecordValidator:
 def _rows(path: Path) -> Iterator[Row]:
     with opened(path) as file:
         try:
-            data = file.read()
+            data = file.read(LARGEST + 1)
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(data) > LARGEST:
+        raise InputError(
+            f"{path}: found more than {LARGEST} bytes, expected a list of at most {LAST_UID + 1} "
+            "miners"
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

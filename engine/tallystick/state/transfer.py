@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files
 from tallystick.io.inputs import opened
+from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.chain import Entry, check
@@ -27,6 +29,8 @@ from tallystick.state.store.store import Store
 
 FORMAT = 1
 """The version of the file."""
+LONGEST_ENTRY = 1 << 26
+"""The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
 
 
 @attrs.frozen
@@ -95,7 +99,7 @@ def import_state(path: PathLike, where: PathLike, *, registry: Registry | None =
 
 def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
     with opened(path) as file:
-        header = _header(path, file.readline())
+        header = _header(path, file.readline(MAX_LINE_BYTES))
         entries = check(_entries(path, file))
         genesis = next(entries, None)
         if genesis is None:
@@ -128,7 +132,8 @@ def _header(path: Path, line: bytes) -> Exported:
     return exported
 
 
-def _entries(path: Path, lines: Iterator[bytes]) -> Iterator[Entry]:
+def _entries(path: Path, file: BinaryIO) -> Iterator[Entry]:
+    lines = iter(lambda: file.readline(LONGEST_ENTRY), b"")
     for number, line in enumerate(lines, 2):
         yield _entry(path, number, line)
 
