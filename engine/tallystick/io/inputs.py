@@ -18,14 +18,14 @@ from typing import IO, BinaryIO, cast
 from tallystick.errors import InputError
 from tallystick.io.streams import STANDARD, standard_input
 
-WRITER_SECONDS = 60.0
+WRITER_SECONDS = 60
 """How long a pipe is waited for that nobody writes to."""
 CODECS = {".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """The compression of files of records, by the end of their names."""
 
 _LOG = logging.getLogger(__name__)
-_PATIENCE = 0.5
-"""After so many seconds it is told that a pipe is waited for."""
+_PATIENCE = 1
+"""After a second it is told that a pipe is waited for."""
 _STARTS = {
     b"PAR1": ("Parquet", "give the file the extension .parquet"),
     b"\x1f\x8b": ("gzip", "give the file the extension .jsonl.gz, or decompress it first"),
