@@ -291,14 +291,18 @@ def test_a_new_name_is_taken_by_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of a fresh environment with the wheel of this checkout in it."""
+    """The commands of a fresh environment with the wheel of this checkout, and what is locked."""
     folder = tmp_path_factory.mktemp("fresh")
     build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory")
     run(*build, folder / "dist", cwd=ROOT)
     (wheel,) = (folder / "dist").glob("*.whl")
     venv.create(folder / "venv", with_pip=True, symlinks=True)
     commands = folder / "venv" / "bin"
-    run(commands / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    pip = (commands / "python", "-m", "pip", "install", "--quiet")
+    lock = ROOT / ".ci" / "lock" / "runtime.txt"
+    run(*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", lock, cwd=folder)
+    # no more is fetched: what the wheel declares is in the lock
+    run(*pip, "--no-index", wheel, cwd=folder)
     return commands
 
 
