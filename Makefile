@@ -34,7 +34,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs lock wheel \
-	test-wheel sbom bench clean
+	test-wheel sbom bench attack clean
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -115,6 +115,10 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/score.py
 	$(BIN)/python tests/benchmarks/history.py --markdown
 	$(BIN)/python tests/benchmarks/state.py
+
+# TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
+attack: $(TEST) ## Attack with a million lines, ten thousand files and 1 200 kills. Takes an hour.
+	$(BIN)/python tests/attack/run.py
 
 clean: ## Remove what these commands made.
 	rm -rf $(VENV) $(WHEEL_VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

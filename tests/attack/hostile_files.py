@@ -1,4 +1,4 @@
-"""Files that a stranger may send, or that somebody edited: what a seeded mutator makes of each kind.
+"""Files that a stranger may send, or that somebody edited: what a mutator makes of each kind.
 
 A file is mutated as bytes, as the text or the table that it is, or as a whole. Who reads it may
 refuse it with an error of the engine; what is accepted has to be what it says.

@@ -15,6 +15,14 @@ from records.mutations import MUTATIONS, NUMBERS, mutated
 
 from tallystick.io.lines import MAX_LINE_BYTES
 
+TYPES = {
+    "skills@1.2.0": (
+        *("rag_knowledge", "declarative", "executable_python", "executable_script"),
+        *("mcp_server", "agent_composition"),
+    ),
+    "workflow@1.2.0": ("workflow",),
+}
+"""The rule sets that are attacked, and their skill types."""
 MINERS = tuple(f"hk-{number}" for number in range(8))
 VALIDATORS = ("val-0", "val-1", "val-2")
 ROUNDS = 3

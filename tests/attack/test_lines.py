@@ -7,15 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attack.hostile_lines import mixed
+from attack.hostile_lines import TYPES, mixed
 from attack.line_attack import Target
 from attack.scale import CASES, FILE, SEED
 
-SKILLS = (
-    *("rag_knowledge", "declarative", "executable_python", "executable_script", "mcp_server"),
-    "agent_composition",
-)
-TYPES = {"skills@1.2.0": SKILLS, "workflow@1.2.0": ("workflow",)}
 PARTS = 5
 """Of the lines of a rule set: each is a test, so that they can run side by side."""
 

@@ -54,7 +54,8 @@ _CONTEXT.set_forkserver_preload(
 Sign = tuple[int, int]
 """How far a process is: the number of its step, and of what that step has reached.
 
-0 is its start; a transaction that begins, and one that is about to be committed, are the next.
+0 is its start; a transaction that begins, one that is about to be committed, and one that is
+committed, are the next.
 """
 Mark = tuple[Sign, float]
 """A sign and when it was given."""
@@ -215,6 +216,8 @@ class _Signs:
             with whole(place, access) as connection:
                 yield connection
                 self.reached()
+            # the instant at which what is done is known to nobody yet
+            self.reached()
 
         setattr(Place, "transaction", told)  # noqa: B010  # of this process alone
 

@@ -7,6 +7,7 @@ every test has a database of its own.
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -19,9 +20,9 @@ KINDS = ("sqlite", "postgresql")
 _NUMBERS = count()
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL with no store in it."""
+@contextmanager
+def running_server() -> Iterator[str]:
+    """The URL of a PostgreSQL with no store in it, which runs as long as the block."""
     # the path of a socket must be short; the folder of sockets must be the user's alone
     with (
         tempfile.TemporaryDirectory(prefix="pg") as data,
@@ -37,6 +38,13 @@ def server() -> Iterator[str]:
             yield started.get_uri()
         finally:
             started.cleanup()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL with no store in it."""
+    with running_server() as url:
+        yield url
 
 
 def new_database(server: str, encoding: str = "UTF8") -> str:

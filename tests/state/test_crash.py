@@ -9,23 +9,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count, pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from attack.scale import CASES, SEED
 from attrs import frozen
 from state.crashing import (
-    STEPS,
     Ended,
-    Mark,
-    Sign,
     Standing,
     begin,
     begin_once,
     commands,
     files,
-    go_on,
     killed,
     marks_of,
     settled,
@@ -33,80 +29,33 @@ from state.crashing import (
     take,
     undisturbed,
 )
-from state.databases import KINDS, drop_database, new_database, server
+from state.databases import KINDS, server
+from state.kills import Places, gaps, kill, places_of, verified
 
 from tallystick.errors import StoreError
 from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
 from tallystick.state.transfer import export_state
 
 __all__ = ["server"]
 
-Places = Callable[[], str]
-_SOME = [pytest.param(6), pytest.param(200, marks=pytest.mark.slow)]
-_FEW = [pytest.param(2), pytest.param(60, marks=pytest.mark.slow)]
+_SOME = [pytest.param(10), pytest.param(CASES // 100, marks=pytest.mark.slow)]
+_FEW = [pytest.param(3), pytest.param(60, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(params=KINDS)
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
     """Places where no store is yet, as many as are asked for."""
-    if request.param == "sqlite":
-        numbers = count()
-        yield lambda: str(tmp_path / f"state-{next(numbers)}.db")
-        return
-    running: str = request.getfixturevalue("server")
-    made: list[str] = []
-
-    def place() -> str:
-        made.append(new_database(running))
-        return made[-1]
-
-    yield place
-    for url in made:
-        drop_database(running, url)
-
-
-def gaps(marks: list[Mark]) -> dict[Sign, float]:
-    """For how many seconds each sign was the last."""
-    return {sign: after - at for (sign, at), (_, after) in pairwise(marks)}
-
-
-def verified(where: str | Path) -> None:
-    with Ledger.open(str(where)) as ledger:
-        verify(ledger)
+    server = request.getfixturevalue("server") if request.param == "postgresql" else None
+    with places_of(server, tmp_path) as found:
+        yield found
 
 
 @pytest.mark.parametrize("kills", _SOME)
 def test_a_kill_at_any_instant_leaves_the_state_before_or_after_the_step(
     places: Places, tmp_path: Path, kills: int
 ) -> None:
-    sources, rng = files(tmp_path), random.Random(kills)
-    expected = undisturbed(places(), sources)
-    lasting = gaps(marks_of(go_on, _begun(places), sources, 0))
-    where, at, first, caught = _begun(places), 0, 0, 0
-    for kill in range(kills):
-        # each transaction begins, is filled, and is committed: as often in the one as in the other
-        aims = [sign for sign in lasting if first <= sign[0] < first + 3]
-        aim = rng.choice(aims)
-        step, reached = killed(aim, rng.uniform(0, lasting[aim]), go_on, where, sources, first)
-        found = standing(where)
-        assert found in {expected[max(at, each)] for each in (step, min(step + 1, STEPS))}
-        caught += (step, reached) == aim
-        at, first = expected.index(found), step
-        if kill % 10 == 0 or at == STEPS:
-            verified(where)
-        if at == STEPS:
-            where, at, first = _begun(places), 0, 0
+    caught = kill(places, tmp_path, kills, f"{SEED} {kills}")
     assert caught >= kills // 4, "most kills came later than they were meant to"
-    marks_of(go_on, where, sources, first)
-    assert standing(where) == expected[-1]
-    verified(where)
-
-
-def _begun(places: Places) -> str:
-    where = places()
-    begin(where)
-    return where
 
 
 @pytest.mark.parametrize("kills", _FEW)
