@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tallystick.diagnostics import Diagnostic
 
@@ -74,12 +74,25 @@ class DamagedError(StoreError):
     """A store, or a file of one, whose content does not follow from its log."""
 
 
-class RuleSetError(TallystickError):
-    """A rule set that does not load; ``problems`` holds everything that was found."""
+MOST_TOLD = 50
+"""So many problems of one thing are told in full; the rest are counted."""
 
-    def __init__(self, problems: Sequence[Diagnostic]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+
+def listed(told: Iterable[str], more: int) -> str:
+    """Some lines, and how many more there are that are not told."""
+    return "\n".join([*told, *([f"and {more} more"] if more else [])])
+
+
+class RuleSetError(TallystickError):
+    """A rule set that does not load.
+
+    ``problems`` holds what was found, the first ``MOST_TOLD`` of it; ``more`` counts the rest.
+    """
+
+    def __init__(self, problems: Sequence[Diagnostic], more: int = 0) -> None:
+        self.problems = tuple(problems[:MOST_TOLD])
+        self.more = more + len(problems) - len(self.problems)
+        super().__init__(listed(map(str, self.problems), self.more))
 
 
 class RecordError(TallystickError):
@@ -141,12 +154,11 @@ class RefusedError(StateError):
         many = f"{len(refusals)} bad line{'' if len(refusals) == 1 else 's'}"
         super().__init__(
             f"{source}: found {many}, expected none: nothing was recorded\n"
-            + "\n".join(_said_of(source, each) for each in self.refusals[:_SHOWN])
-            + (f"\nand {len(refusals) - _SHOWN} more" if len(refusals) > _SHOWN else "")
+            + listed(
+                (_said_of(source, each) for each in self.refusals[:MOST_TOLD]),
+                max(len(self.refusals) - MOST_TOLD, 0),
+            )
         )
-
-
-_SHOWN = 20
 
 
 def _said_of(source: str, each: Refusal) -> str:

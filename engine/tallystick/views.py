@@ -250,10 +250,11 @@ def weights(found: Weights) -> View:
 
 
 def error(found: TallystickError) -> View:
-    """An error, with every problem of a rule set and every refusal of a file."""
+    """An error, with the problems of a rule set and every refusal of a file."""
     view: View = {"error": type(found).__name__, "message": str(found)}
     if isinstance(found, RuleSetError):
         view["problems"] = [_problem(each) for each in found.problems]
+        view["more"] = found.more
     if isinstance(found, RecordError):
         view |= _told(found)
         view["problems"] = [_told(each) for each in found.problems]

@@ -89,8 +89,14 @@ def test_no_setting_makes_a_score_depend_on_a_state(
     ("text", "said"),
     [
         ("state = 5", "found 5 for state, expected text"),
-        ("workers = true", "found True for workers, expected a whole number"),
-        ('sate = "x"', "found the key 'sate', expected some of"),
+        ("workers = true", "found true for workers, expected a whole number"),
+        (f"workers = 0x{'f' * 5000}", "found 0xfff"),
+        (f"state = 0x{'f' * 5000}", "found 0xfff"),
+        (f"state = {'[' * 300}{']' * 300}", "found an array for state, expected text"),
+        (f"{'a.' * 3000}b = 1", "the settings cannot be read (nested too deep)"),
+        (f"{'a' * 200_000} = 1", 'found the key "aaaa'),
+        ("#" * 300_000, "the settings cannot be read (more than 262144 bytes)"),
+        ('sate = "x"', 'found the key "sate", expected some of'),
         ("state =", "the settings cannot be read"),
     ],
 )

@@ -9,7 +9,7 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.rules.toml import DEEPEST, TooDeepError, scan
+from tallystick.rules.toml import DEEPEST, TooLargeError, scan
 
 Value = Any  # of a document
 
@@ -99,7 +99,7 @@ def test_a_table_that_is_opened_after_its_children_stands_on_its_own_header() ->
     ["x = 1\ny = " + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "\n[a]\n" + "b." * DEEPEST + "c=1"],
 )
 def test_nesting_that_no_rule_set_has_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(TooDeepError) as caught:
+    with pytest.raises(TooLargeError) as caught:
         scan(text)
     assert caught.value.line == text.rstrip().count("\n") + 1
 

@@ -33,6 +33,7 @@ KEYS: Mapping[str, type] = {
 """The settings, and what each is."""
 _FILES = ("cluster_ca", "cluster_cert", "cluster_key")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
+_LARGEST = 2**31 - 1
 
 
 class Setting(click.Option):
@@ -97,11 +98,11 @@ def read(path: Path) -> Mapping[str, Any]:
     Raises:
         InputError: the file cannot be read, or says something else than settings.
     """
-    import tomli  # noqa: PLC0415  # where there is such a file
+    from tallystick.io.documents import read_toml  # noqa: PLC0415  # where there is such a file
 
     try:
-        document = tomli.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        document = read_toml(path)
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: the settings cannot be read ({error}): fix the file") from error
     for key, value in document.items():
         _check(path, key, value)
@@ -109,11 +110,14 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def _check(path: Path, key: str, value: object) -> None:
+    from tallystick.rules.findings import shown  # noqa: PLC0415  # as above
+
     if key not in KEYS:
-        raise InputError(f"{path}: found the key {key!r}, expected some of {', '.join(KEYS)}")
+        raise InputError(f"{path}: found the key {shown(key)}, expected some of {', '.join(KEYS)}")
     kind = KEYS[key]
-    if type(value) is not kind:
-        raise InputError(f"{path}: found {value!r} for {key}, expected {_KINDS[kind]}")
+    is_large = type(value) is int and abs(value) > _LARGEST
+    if type(value) is not kind or is_large:
+        raise InputError(f"{path}: found {shown(value)} for {key}, expected {_KINDS[kind]}")
 
 
 def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind

@@ -32,6 +32,7 @@ from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
 from tallystick.io.atomic import atomic_files
+from tallystick.io.documents import read_json
 
 RELEASED = "released.json"
 """The file with the digest of each formula that was released."""
@@ -179,10 +180,10 @@ def _is_unreleased(recorded: Recorded, version: str) -> bool:
 
 def _read(file: Path) -> Json:
     try:
-        document = json.loads(file.read_bytes())
+        document = read_json(file)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise PluginError(f"{file}: cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise PluginError(f"{file}: found {type(document).__name__}, expected a JSON object")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import PluginError
+from tallystick.io.documents import read_toml
 from tallystick.plugins.registry import GROUP
 
 _PROJECT = "pyproject.toml"
@@ -112,7 +112,7 @@ def _folder(target: str) -> tuple[Path, str | None]:
 
 def _read(file: Path) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return read_toml(file)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise PluginError(

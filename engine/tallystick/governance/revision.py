@@ -98,7 +98,9 @@ def _loaded(text: str, name: str, rules: BoundRules) -> LoadedRuleSet:
         bind(loaded, rules.registry)
     except RuleSetError as error:
         # no file holds it, so there is no line to show
-        raise RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems]) from None
+        raise RuleSetError(
+            [attrs.evolve(p, file=name, line=0) for p in error.problems], error.more
+        ) from None
     return loaded
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath, Positions
 
 _LONGEST = 60
+_LONGEST_KEY = 200
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -76,7 +77,9 @@ def one_of(words: Iterable[str]) -> str:
 
 
 def _key(part: str) -> str:
-    return part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+    text = part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+    # no name is longer than a schema lets it be; a stranger's file may have others
+    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
@@ -95,6 +98,8 @@ def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
             return "an array"
         case UnusableNumber():
             return value.text
+        case int():
+            return UnusableNumber.of(value).text
         case dt.date() | dt.time():
             return value.isoformat()
     return str(value)

@@ -13,6 +13,7 @@ import attrs
 
 from tallystick import resources
 from tallystick.diagnostics import nearest
+from tallystick.errors import MOST_TOLD
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
 if TYPE_CHECKING:
@@ -174,10 +175,12 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 def _unknown_keys(error: _Error, path: KeyPath) -> Iterator[Finding]:
     known = error.schema["properties"]
-    for key in error.instance:
-        if key not in known:
-            hint = nearest(key, known) or f": {one_of(sorted(known))}"
-            yield mistake((*path, key), shown(error.instance[key]), f"a key of the format{hint}")
+    unknown = [key for key in error.instance if key not in known]
+    for place, key in enumerate(unknown):
+        # a hint costs more than everything else that is done with a key
+        hint = nearest(key, known) if place < MOST_TOLD else ""
+        expected = f"a key of the format{hint or f': {one_of(sorted(known))}'}"
+        yield mistake((*path, key), shown(error.instance[key]), expected)
 
 
 def _bad_name(error: _Error, path: KeyPath) -> Finding:
@@ -228,9 +231,17 @@ def _validator() -> Any:  # noqa: ANN401  # jsonschema ships no types
     # never needs it
     from jsonschema import (  # type: ignore[import-untyped]  # it ships none  # noqa: PLC0415
         Draft202012Validator,
+        ValidationError,
+        validators,
     )
 
-    return Draft202012Validator(_schema())
+    def unique(_validator: Any, wanted: bool, items: Any, _schema: Any) -> Iterator[Any]:  # noqa: ANN401  # as jsonschema calls it
+        # its own compares each with each; items that are no text are errors of their own
+        texts = [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
+        if wanted and len(set(texts)) < len(texts):
+            yield ValidationError("repetitions")
+
+    return validators.extend(Draft202012Validator, {"uniqueItems": unique})(_schema())
 
 
 def _is_sound(data: Mapping[str, Any]) -> bool:

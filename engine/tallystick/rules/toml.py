@@ -19,13 +19,15 @@ from tallystick.errors import NumberError, RuleSetError
 from tallystick.numbers.nano import from_decimal, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 KeyPath = tuple[str | int, ...]
 """The keys, and for array items the indices from 0, that lead to a value."""
 
 DEEPEST = 32
 """No rule set nests deeper; a hostile file must not exhaust the stack."""
+MOST = 5000
+"""The most keys and items of arrays: each may be a mistake, and telling one takes a while."""
 
 _SPACE = re.compile(r"[ \t\r]*")
 _BLANK = re.compile(r"(?:[ \t\r\n,]|#[^\n]*)*")
@@ -35,6 +37,8 @@ _STRING = re.compile(
 )
 _PLAIN = re.compile(r"[^,\]}#\n]*")
 _LONG_INTEGER = re.compile(r"[0-9_]{4000,}")
+# Python writes no integer of more than 4300 decimal digits; one of so many bits has fewer
+_DECIMAL_BITS = 14000
 NUMBER = "a decimal of at most nine decimal places and thirty digits before the point"
 """What a number of a rule set has to be."""
 
@@ -55,21 +59,22 @@ class Document:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], positions: Positions) -> Document:
-        """The document that has some tables."""
-        return cls(data, positions, dict(_unusable(data, ())))
+        """The document that has some tables, with the text of a number that none may hold."""
+        unusable = dict[KeyPath, object]()
+        return cls(_usable(data, (), unusable), positions, unusable)
 
 
 def parse(text: str, file: str) -> Document:
     """The document in the text of a file; ``file`` is named in errors.
 
     Raises:
-        RuleSetError: the text is not TOML, or is nested deeper than any rule set.
+        RuleSetError: the text is not TOML, or is deeper or larger than any rule set.
     """
     data = _load(text, file)
     try:
         positions = scan(text)
-    except TooDeepError as error:
-        raise _refusal(file, error.line, "", f"at most {DEEPEST} levels of nesting") from None
+    except TooLargeError as error:
+        raise _refusal(file, error.line, "", str(error)) from None
     return Document.of(data, positions)
 
 
@@ -86,15 +91,17 @@ def _load(text: str, file: str) -> dict[str, Any]:
         raise _refusal(file, 0, "", f"at most {DEEPEST} levels of nesting") from None
 
 
-def _unusable(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
+def _usable(value: Any, path: KeyPath, unusable: dict[KeyPath, object]) -> Any:  # noqa: ANN401  # any value of a document
+    """The value with its unusable numbers as text, which are noted by their paths."""
     if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _unusable(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _unusable(item, (*path, index))
-    elif isinstance(value, UnusableNumber) or (type(value) is int and not is_usable(value)):
-        yield path, value
+        return {key: _usable(item, (*path, key), unusable) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_usable(item, (*path, place), unusable) for place, item in enumerate(value)]
+    if type(value) is int and not is_usable(value):
+        value = UnusableNumber.of(value)
+    if isinstance(value, UnusableNumber):
+        unusable[path] = value
+    return value
 
 
 def _line_of_long_integer(text: str) -> int:
@@ -116,6 +123,11 @@ class UnusableNumber:
 
     text: str
 
+    @classmethod
+    def of(cls, value: int) -> UnusableNumber:
+        """A whole number that is too large; in hexadecimal where Python writes no decimal of it."""
+        return cls(hex(value) if value.bit_length() > _DECIMAL_BITS else str(value))
+
 
 def read_decimal(text: str) -> Decimal | UnusableNumber:
     """The decimal that TOML text denotes, or what cannot be one."""
@@ -128,6 +140,8 @@ def read_decimal(text: str) -> Decimal | UnusableNumber:
 
 def is_usable(value: Decimal | int) -> bool:
     """Whether nine decimal places and thirty digits before the point hold the value."""
+    if isinstance(value, int) and value.bit_length() > _DECIMAL_BITS:
+        return False
     try:
         from_decimal(value)
     except NumberError:
@@ -141,12 +155,12 @@ def decimal_text(value: Decimal) -> str:
     return "0" if text == "-0" else text
 
 
-class TooDeepError(Exception):
-    """A value nested deeper than `DEEPEST`; ``line`` is where."""
+class TooLargeError(Exception):
+    """A document deeper than `DEEPEST`, or of more values than `MOST`; ``line`` is where."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, expected: str, line: int) -> None:
         self.line = line
-        super().__init__(line)
+        super().__init__(expected)
 
 
 @attrs.frozen
@@ -167,7 +181,7 @@ def scan(text: str) -> Positions:
     """The positions of a document that a TOML reader has accepted.
 
     Raises:
-        TooDeepError: something is nested deeper than `DEEPEST`.
+        TooLargeError: something is nested deeper than `DEEPEST`, or there is more than `MOST`.
     """
     scanner = _Scanner(text)
     scanner.document()
@@ -271,7 +285,9 @@ class _Scanner:
 
     def _note(self, path: KeyPath, line: int, *, again: bool = False) -> None:
         if len(path) > DEEPEST:
-            raise TooDeepError(line)
+            raise TooLargeError(f"at most {DEEPEST} levels of nesting", line)
+        if len(self.lines) > MOST:
+            raise TooLargeError(f"at most {MOST} keys and items of arrays", line)
         if again or path not in self.lines:
             self.lines[path] = line
 

@@ -1,0 +1,56 @@
+"""Documents: small files in TOML and JSON, of settings and projects, read whole within limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LARGEST = 256 * 1024
+"""The largest document, in bytes."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a document.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger than ``LARGEST``, or not in UTF-8.
+    """
+    # a device has no end
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"more than {LARGEST} bytes")
+    return data.decode("utf-8")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML document.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is too large, nested too deep, or no TOML.
+    """
+    import tomli  # noqa: PLC0415  # where there is such a file
+
+    found: dict[str, Any] = _parsed(tomli.loads, read_text(path))
+    return found
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401  # any JSON value
+    """The value of a JSON document.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is too large, nested too deep, or no JSON.
+    """
+    return _parsed(json.loads, read_text(path))
+
+
+def _parsed(parse: Callable[[str], Any], text: str) -> Any:  # noqa: ANN401  # as above
+    try:
+        return parse(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
