@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.plugins.code import engine_digest, plugin_digest
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("engine", "plugins", "rules", "schemas", "LICENSE", "README.md", "pyproject.toml")
 OF_THE_SDIST = (*SOURCES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
@@ -28,6 +30,7 @@ OF_THE_SDIST = (*SOURCES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs
 WHERE = """
 import json
 import tallystick, tallystick_skills, tallystick_workflow
+from tallystick.plugins.code import engine_digest, plugin_digest
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.loading import shipped
@@ -41,6 +44,8 @@ print(json.dumps({
     "schemas": str(folder("schemas")),
     "examples": str(registry.skill_types["workflow"].examples),
     "refused": dict(registry.refused),
+    "engine": engine_digest(),
+    "code": {p.name: plugin_digest(p.module) for p in registry.plugins.values()},
     "shipped": sorted(shipped(registry)),
 }))
 """
@@ -179,6 +184,10 @@ def test_an_installed_wheel_finds_everything_inside_itself(installed: Environmen
         assert Path(where[name]).is_relative_to(installed.packages)
     for name in ("rules", "schemas"):
         assert Path(where[name]) == installed.packages / "tallystick" / "_data" / name
+    # the same code as in the checkout, whose rules and schemas are elsewhere
+    assert where["engine"] == engine_digest()
+    own = {name: plugin_digest(f"tallystick_{name}.plugin") for name in ("skills", "workflow")}
+    assert where["code"] == own
 
 
 def test_an_installed_wheel_runs_the_demo(installed: Environment) -> None:

@@ -140,6 +140,8 @@ class Corpus:
             text = text.replace(str(folder), name)
         if text.startswith("pyarrow "):
             return text
+        text = _CODE.sub(r"\1<files>", text)
+        text = _LIBRARY.sub(r'\1"<version>"', text)
         hidden = ("*.parquet", "report.html", "summary.json")
         for path in sorted(path for pattern in hidden for path in self.work.rglob(pattern)):
             text = text.replace(_sha256(path.read_bytes()), f"<sha256 of {path.name}>")
@@ -199,6 +201,11 @@ class Corpus:
             self.keep("machine", name, told + "\n")
         else:
             self.keep("machine", name, path.read_text(encoding="utf-8"))
+
+
+# what of a receipt changes with every line of code, and with what is installed
+_CODE = re.compile(r'(code: |"(?:engine|code|skills|workflow)": ")sha256:[0-9a-f]{64}')
+_LIBRARY = re.compile(r'("(?:jsonschema|jsonschema-rs|msgspec|numpy|pyarrow)": )"[^"]*"')
 
 
 def _sha256(content: bytes) -> str:

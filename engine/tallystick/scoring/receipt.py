@@ -26,6 +26,7 @@ from tallystick.io.streams import (
     standard_error,
     standard_output,
 )
+from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas
@@ -189,6 +190,8 @@ class Receipt(RunReceipt):
         schemas: the digest of each record schema.
         engine: the version of the engine.
         plugins: the distribution and version of each plugin in use.
+        code: the digests of the files of the engine and of each plugin in use, and the versions of
+            what they rest on.
         snapshots: the digests of the snapshots that pinned the tier thresholds, by the number of
             the epoch; only of epochs that records name. None when scored without a state.
         input_digest: sha256 of the bytes that were read; of a folder, of what ``sha256sum`` prints
@@ -203,15 +206,17 @@ class Receipt(RunReceipt):
     schemas: Mapping[str, str]
     engine: str
     plugins: Mapping[str, str]
+    code: Code
     snapshots: Mapping[str, str] | None
     input_digest: str
     output_digest: str
     counts: Counts
 
 
-def receipt_of(
+def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     rules: BoundRules,
     *,
+    code: Code,
     snapshots: Mapping[str, str] | None,
     input_digest: str,
     output_digest: str,
@@ -226,6 +231,7 @@ def receipt_of(
         schemas={name: schema_digest(bound.schema) for name, bound in rules.types.items()},
         engine=engine_name(),
         plugins=plugin_names(rules.registry),
+        code=code,
         snapshots=snapshots,
         input_digest=input_digest,
         output_digest=output_digest,

@@ -24,6 +24,7 @@ from tallystick.errors import TallystickError
 from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
+from tallystick.plugins.code import Code
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
@@ -72,7 +73,8 @@ def score_file(  # noqa: PLR0913  # what a run needs
         EngineError: the workers cannot be used.
     """
     paths, chosen = run_paths(source, output, rejects, receipt), format_of(output, format_name)
-    chunks = source_of(source)
+    # as it is when the run begins: a long one may outlive an installation
+    chunks, code = source_of(source), Code.of(rules.registry)
     with run_files(paths, progress) as files:
         with (
             writing(chosen, files.output, rules.axis_names) as out,
@@ -89,6 +91,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 files.tell(chunks)
         found = receipt_of(
             rules,
+            code=code,
             snapshots=_snapshot_digests(rules, epochs),
             input_digest=chunks.digest,
             output_digest=files.output.digest(),

@@ -88,6 +88,15 @@ def test_a_worker_with_another_plugin_is_refused_by_name(
             {"plugins": (("essays", "essays 1.0 sha256:1"),)},
             "found the plugin essays to be missing",
         ),
+        (
+            {"code": (("the files of the plugin skills", "sha256:1"),)},
+            r"found the files of the plugin skills to be sha256:\w{64}, expected sha256:1: install",
+        ),
+        (
+            {"code": (("the files of the engine", "sha256:1"),)},
+            r"found the files of the engine to be sha256:\w{64}, expected sha256:1",
+        ),
+        ({"code": (("msgspec", "0.0.1"),)}, r"found msgspec to be \S+, expected 0\.0\.1"),
     ],
 )
 def test_a_worker_of_another_kind_is_refused(

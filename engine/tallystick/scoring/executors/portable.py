@@ -2,7 +2,8 @@
 
 A function of scoring holds proofs and generated code, which do not travel. Its specification does:
 a rule set goes to a worker as its text; plugins do not go, they must be there. The worker refuses
-the work when its engine, a plugin or the rule set is not the same, told by version and digest.
+the work when its engine, a plugin or the rule set is not the same, told by version and digest, by
+those of their files too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import EngineError
-from tallystick.plugins.registry import Plugin, Registry, installed
+from tallystick.plugins.code import Code
+from tallystick.plugins.registry import Plugin, Registry, installed_plugins
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.rules.reading import read_text
 from tallystick.scoring.bound_rules import BoundRules, bind_rules
@@ -85,15 +87,21 @@ class Installation:
     Attributes:
         engine: the version of the engine.
         plugins: the distribution, version and digest of each plugin, by name.
+        code: the digests of their files and of the engine's, and the versions of what they rest on.
     """
 
     engine: str
     plugins: tuple[tuple[str, str], ...]
+    code: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, registry: Registry) -> Installation:
         """The installation with some plugins."""
-        return cls(version("tallystick"), _plugins(registry))
+        return cls(version("tallystick"), _plugins(registry), tuple(Code.of(registry).parts()))
+
+    def registry(self) -> Registry:
+        """The plugins of these names as they are installed here; no other is imported."""
+        return installed_plugins().of(dict(self.plugins).keys())
 
     def check(self, registry: Registry) -> None:
         """Refuse plugins, or an engine, that are not these; further plugins do not matter.
@@ -113,6 +121,13 @@ class Installation:
                 raise EngineError(
                     f"found the plugin {name} to be {plugins.get(name, 'missing')}, expected "
                     f"{wanted}: install the same on every worker"
+                )
+        code = dict(found.code)
+        for what, wanted in self.code:
+            if code.get(what) != wanted:
+                raise EngineError(
+                    f"found {what} to be {code.get(what, 'missing')}, expected {wanted}: install "
+                    "the same on every worker"
                 )
 
 
@@ -183,7 +198,7 @@ class ScorerSpec:
 
 @lru_cache(maxsize=4)
 def _bound(spec: ScorerSpec) -> BoundRules:
-    registry = installed()
+    registry = spec.installation.registry()
     spec.installation.check(registry)
     loaded = read_text(spec.text, Path(spec.path), registry)
     if loaded.digest != spec.digest:

@@ -12,6 +12,7 @@ from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.streams import STANDARD
+from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
@@ -68,6 +69,7 @@ class FactsReceipt(RunReceipt):
         definitions: the digest of the definitions of the facts, by skill type.
         engine: the version of the engine.
         plugins: the distribution and version of each plugin in use.
+        code: the digests of their files and of the engine's, and the versions of what they rest on.
         input_digest: sha256 of the bytes that were read.
         output_digest: sha256 of the bytes that were written.
         counts: how many records there were.
@@ -77,6 +79,7 @@ class FactsReceipt(RunReceipt):
     definitions: Mapping[str, str]
     engine: str
     plugins: Mapping[str, str]
+    code: Code
     input_digest: str
     output_digest: str
     counts: FactCounts
@@ -168,7 +171,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     beside = None if rejects is None else path_of(rejects)
     paths, counts = run_paths(source, output, beside), FactCounts()
-    reader = source_of(source)
+    reader, code = source_of(source), Code.of(registry)
     function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
     with run_files(paths, progress) as files:
         chunks = reader.places() if executor.is_elsewhere else iter(reader)
@@ -190,6 +193,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             definitions={name: each.definitions for name, each in catalogs.items()},
             engine=engine_name(),
             plugins=plugin_names(registry),
+            code=code,
             input_digest=reader.digest,
             output_digest=files.output.digest(),
             counts=counts,
