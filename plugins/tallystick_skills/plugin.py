@@ -62,5 +62,5 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 
 @hookimpl
 def tallystick_rule_sets() -> Sequence[Path]:
-    """The folder of every rule set that ships with the engine."""
+    """The folder of the rule sets that ship with the engine; those of its name are its own."""
     return [folder("rules")]

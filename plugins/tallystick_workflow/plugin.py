@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
+from tallystick.resources import folder
 from tallystick_workflow import axes
 from tallystick_workflow.generation import GENERATOR
 from tallystick_workflow.properties import DIRECTIONS, PROPERTIES
@@ -40,3 +41,9 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 def tallystick_requirements() -> Sequence[Requirement]:
     """Requirements that a rule set may ask for (E46)."""
     return [axes.budget_positive, axes.latency_limit_positive]
+
+
+@hookimpl
+def tallystick_rule_sets() -> Sequence[Path]:
+    """The folder of the rule sets that ship with the engine; those of its name are its own."""
+    return [folder("rules")]

@@ -2,12 +2,15 @@
 
 from cli.command import environment, run, start
 
+from tallystick.plugins.code import engine_digest, plugin_digest
+
 
 def test_the_plugins_of_the_project_are_listed() -> None:
     found = run("plugins", "list", "--json")
     assert found.status == 0
     said = found.json()
-    assert said.keys() == {"plugins", "refused"}
+    assert said.keys() == {"engine", "plugins", "refused"}
+    assert said["engine"] == engine_digest()
     assert said["refused"] == []
     offers = {plugin["name"]: plugin for plugin in said["plugins"]}
     assert {"skills", "workflow"} <= offers.keys()
@@ -15,14 +18,16 @@ def test_the_plugins_of_the_project_are_listed() -> None:
     assert "workflow/success@1" in offers["workflow"]["formulas"]
     assert "workflow/budget-positive" in offers["workflow"]["requirements"]
     for plugin in said["plugins"]:
-        keys = {"name", "distribution", "version", "skill_types", "formulas", "requirements"}
-        assert plugin.keys() == keys
+        keys = {"name", "distribution", "version", "code"}
+        assert plugin.keys() == {*keys, "skill_types", "formulas", "requirements"}
+        assert plugin["code"] == plugin_digest(f"tallystick_{plugin['name']}.plugin")
 
 
 def test_people_are_told_the_same_as_machines() -> None:
     text = run("plugins", "list").out
     for plugin in run("plugins", "list", "--json").json()["plugins"]:
         assert f"{plugin['name']}  ({plugin['distribution']} {plugin['version']})\n" in text
+        assert f"    code: {plugin['code']}\n" in text
         for offers in (plugin["skill_types"], plugin["formulas"], plugin["requirements"]):
             assert (", ".join(offers) or "none") in text
 

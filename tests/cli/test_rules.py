@@ -8,7 +8,8 @@ import pytest
 from cli.command import ROOT, RULE_SETS, message_of, run
 
 from tallystick import canonical
-from tallystick.plugins.registry import installed
+from tallystick.plugins.code import Code
+from tallystick.plugins.registry import installed, installed_plugins
 
 FILE = ROOT / "rules" / "skills" / "1.0.0.toml"
 
@@ -113,7 +114,8 @@ def test_check_reports_every_mistake_to_machines(faulty: Path) -> None:
     found = run("rules", "check", faulty, "--json")
     assert (found.status, found.err) == (1, "")
     said = found.json()
-    assert said.keys() == {"valid", "error", "message", "problems"}
+    assert said.keys() == {"valid", "error", "message", "problems", "more"}
+    assert said["more"] == 0
     assert (said["valid"], said["error"]) == (False, "RuleSetError")
     assert [problem["line"] for problem in said["problems"]] == lines_of(faulty)
     for problem in said["problems"]:
@@ -132,7 +134,7 @@ def test_check_of_no_file_is_wrong_use(name: str, part: str, tmp_path: Path) -> 
 def test_check_reads_a_device_without_an_end_so_far_as_a_file_may_be_long() -> None:
     found = run("rules", "check", "/dev/zero")
     assert found.status == 1
-    assert "more than 1048576 bytes" in found.err
+    assert "more than 262144 bytes" in found.err
 
 
 @pytest.mark.parametrize("command", ["show", "digest"])
@@ -170,7 +172,9 @@ def test_a_rule_set_is_found_by_name_path_and_digest(
     given = reference.format(digest=digest, short=digest[: len("sha256:") + 12])
     found = run("rules", "digest", given, "--json")
     assert found.status == 0
-    assert found.json() == {"rule_set": "skills@1.0.0", "digest": digest}
+    said = found.json()
+    assert (said["rule_set"], said["digest"]) == ("skills@1.0.0", digest)
+    assert said["code"] == attrs.asdict(Code.of(installed_plugins().of({"skills"})))
 
 
 @pytest.mark.parametrize("shift", ["comment", "spacing"])
@@ -223,6 +227,33 @@ def test_a_reference_that_means_nothing_is_told_apart(
 
 def test_a_home_folder_that_is_not_there_is_told() -> None:
     assert "nosuchuser" in message_of(run("rules", "digest", "~nosuchuser/rules.toml"))
+
+
+@pytest.mark.parametrize("reference", ["skills@1.0.0@{}", "{}", f"{FILE}@{{}}"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "absent.jsonl", "-o", "out.csv", "--rules"),
+        ("explain", "absent.jsonl", "--rules"),
+        ("state", "init", "--state", "state.db", "--rules"),
+        ("rules", "check"),
+        ("rules", "diff", "skills@1.1.0"),
+        ("backtest", "absent.jsonl", "-o", "report", "--rules", "skills@1.1.0", "--rules"),
+    ],
+)
+def test_what_computes_under_a_rule_set_wants_the_whole_pin(
+    command: tuple[str, ...],
+    reference: str,
+    digests: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    digest = digests["skills@1.0.0"]
+    found = run(*command, reference.format(digest[: len("sha256:") + 63]))
+    assert found.status == (1 if command == ("rules", "check") else 2)
+    assert f"found a pin of 63 digits, which {digest} has, expected all 64 digits" in found.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("pin", ["right", "wrong"])

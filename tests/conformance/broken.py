@@ -81,7 +81,7 @@ def load(p):
 """
 RULES = """
 [rule_set]
-name = "parcels"
+name = "acme"
 version = "1.0.0"
 format = 1
 
@@ -165,7 +165,7 @@ def broken(  # noqa: PLR0913  # a keyword for each piece
     }
     (package / "rules").mkdir(parents=True, exist_ok=True)
     if rules is not None:
-        files[package / "rules" / "parcels" / "1.0.0.toml"] = rules
+        files[package / "rules" / NAME / "1.0.0.toml"] = rules
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from broken import FORMULAS, PACKAGE, PLUGIN, RULES, SCHEMA, broken, true_digests
+from broken import FORMULAS, NAME, PACKAGE, PLUGIN, RULES, SCHEMA, broken, true_digests
 
 _SHARED = ("acme-parcels", "acme_parcels", "acme", "parcels", "parcel")
 """The names in the good plugin, which every exhibit has its own for."""
@@ -59,7 +59,7 @@ class Exhibit:
         """Write the project, and the metadata of its installation, and give its folder."""
         broken(folder, **self.pieces, released={})
         (folder / PACKAGE).rename(folder / self.package)
-        rules = folder / self.package / "rules" / "parcels"
+        rules = folder / self.package / "rules" / NAME
         if rules.exists():
             rules.rename(rules.with_name(self.name))
         for file in [path for path in folder.rglob("*") if path.is_file()]:
@@ -185,13 +185,20 @@ GALLERY = (
         refused="one of its hooks failed: ZeroDivisionError",
     ),
     Exhibit(
-        "plugin-name", ("name-taken",), {}, entry="skills", refused="both offer a plugin of this"
+        "plugin-name",
+        ("name-taken",),
+        {
+            "formulas": FORMULAS.replace("acme/", "skills/"),
+            "rules": RULES.replace("acme/", "skills/"),
+        },
+        entry="skills",
+        refused="both offer a plugin of this",
     ),
     Exhibit(
         "formula-name",
-        ("name-taken",),
-        {"formulas": FORMULAS.replace("acme/load@1", "skills/shell-coverage@1")},
-        refused="its formulas have names that are taken: skills/shell-coverage@1 (of the plugin",
+        ("foreign-name",),
+        {"formulas": FORMULAS.replace("acme/load@1", "skills/load@1")},
+        refused="found that it offers skills/load@1, expected names that begin with formula-name/",
     ),
     Exhibit(
         "float-in-formula",

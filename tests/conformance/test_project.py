@@ -31,7 +31,7 @@ TEMPLATE = ROOT / "engine" / "tallystick" / "conformance" / "template"
 NAMES = [
     ("acme-translation", None),
     ("b", None),
-    ("x9-2-k", "acme/answers"),
+    ("x9-2-k", "x9-2-k/answers"),
     ("tall-ships", "true"),
     ("long" * 16, "t" * 64),
 ]
@@ -247,6 +247,11 @@ def test_a_skill_type_that_is_written_wrongly_is_refused(skill_type: str) -> Non
     with pytest.raises(PluginError, match="expected a name of lower-case letters") as caught:
         project("acme", skill_type)
     assert repr(skill_type) in str(caught.value)
+
+
+def test_a_skill_type_in_the_namespace_of_another_plugin_is_refused() -> None:
+    with pytest.raises(PluginError, match="before the slash but 'acme', the name of the plugin"):
+        project("acme", "other/answers")
 
 
 @pytest.mark.parametrize(

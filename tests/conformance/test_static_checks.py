@@ -127,11 +127,22 @@ def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(
 def test_a_name_of_another_plugin_is_taken(tmp_path: Path) -> None:
     """The other plugin is in the same project, whose plugins know each other."""
     folder = broken(tmp_path, pyproject=PYPROJECT + 'twin = "acme_twin"\n')
-    (folder / "acme_twin.py").write_text(PLUGIN.replace("_HERE / ", "_HERE / 'acme_parcels' / "))
+    twin = PLUGIN.replace("formulas_in(formulas)", "[]")
+    (folder / "acme_twin.py").write_text(twin.replace("_HERE / ", "_HERE / 'acme_parcels' / "))
     with loaded(folder, "twin") as refused:
         assert isinstance(refused, Diagnostic)
         assert refused.code == "name-taken"
-        assert "acme/care@1 (of the plugin twin)" in refused.message
+        assert "parcel (of the plugin twin)" in refused.message
+
+
+def test_a_rule_set_under_another_name_than_the_plugin_s_is_found(tmp_path: Path) -> None:
+    folder = broken(tmp_path)
+    rules = folder / "acme_parcels" / "rules"
+    (rules / "acme").rename(rules / "parcels")
+    foreign, missing = found_in(folder)
+    assert (foreign.code, missing.code) == ("rule-set-foreign", "rule-set-missing")
+    assert foreign.where == str(rules / "parcels" / "1.0.0.toml")
+    assert foreign.message == "found it in a folder parcels, expected acme"
 
 
 # schemas
@@ -240,7 +251,7 @@ def test_a_rule_set_with_mistakes_is_found_line_by_line(tmp_path: Path) -> None:
 def test_a_rule_set_of_another_name_than_its_file_is_found(tmp_path: Path) -> None:
     found = only(found_in(broken(tmp_path, rules=RULES.replace('"1.0.0"', '"1.0.1"'))))
     assert found.code == "rule-set-invalid"
-    assert "parcels@1.0.1" in found.message
+    assert "acme@1.0.1" in found.message
 
 
 def test_a_folder_of_rule_sets_that_is_not_there_is_found(tmp_path: Path) -> None:
@@ -281,7 +292,7 @@ def test_a_formula_that_a_rule_set_uses_is_refuted_by_a_record(
     found = only(found_in(broken(tmp_path, formulas=FORMULAS.replace(before, after))))
     assert found.code == code
     assert found.where.startswith("acme/load@1 for parcel in ")
-    assert found.where.endswith("rules/parcels/1.0.0.toml:11")
+    assert found.where.endswith("rules/acme/1.0.0.toml:11")
     record = found.evidence["record"]
     grams, most = record["submission"]["grams"], record["task"]["most_grams"]
     stops = record["submission"]["stops"]

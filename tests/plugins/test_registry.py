@@ -18,7 +18,7 @@ from tallystick.plugins.author import (
     integer,
     require,
 )
-from tallystick.plugins.registry import ALLOWED, Registry, installed, registry
+from tallystick.plugins.registry import ALLOWED, Registry, installed, installed_plugins, registry
 
 Patch = pytest.MonkeyPatch
 
@@ -46,7 +46,7 @@ def good(monkeypatch: Patch) -> EntryPoint:
         requirements=[requirement("acme/positive")],
         rule_sets=[Path("rules")],
     )
-    return entry("good", target, "acme-scores")
+    return entry("acme", target, "acme-scores")
 
 
 def refusal(found: Registry, name: str) -> str:
@@ -57,15 +57,15 @@ def refusal(found: Registry, name: str) -> str:
 def test_what_a_plugin_offers_is_found_by_name(good: EntryPoint) -> None:
     found = registry([good])
     assert found.refused == {}
-    assert list(found.plugins) == ["good"]
-    assert (found.plugins["good"].distribution, found.plugins["good"].version) == (
+    assert list(found.plugins) == ["acme"]
+    assert (found.plugins["acme"].distribution, found.plugins["acme"].version) == (
         "acme-scores",
         "1.0",
     )
     assert list(found.formulas) == ["acme/one@1", "acme/one@2"]
     assert list(found.skill_types) == ["acme"]
     assert list(found.requirements) == ["acme/positive"]
-    assert found.rule_set_folders == (Path("rules"),)
+    assert found.rule_set_folders == {"acme": (Path("rules"),)}
 
 
 def test_a_plugin_may_offer_nothing(monkeypatch: Patch) -> None:
@@ -90,45 +90,66 @@ def test_the_engines_own_come_first_then_name_order(monkeypatch: Patch) -> None:
         assert list(registry(order).plugins) == ["beta", "zeta", "alpha", "gamma"]
 
 
-def test_of_two_plugins_of_one_name_the_first_is_used(monkeypatch: Patch, good: EntryPoint) -> None:
+def test_two_distributions_that_offer_one_name_are_refused_both(
+    monkeypatch: Patch, good: EntryPoint
+) -> None:
     other = module("acme_other", monkeypatch, formulas=[formula("acme/other@1")])
-    for order in ([good, second := entry("good", other, "zzz")], [second, good]):
+    fine = entry("fine", module("acme_fine", monkeypatch, formulas=[formula("fine/one@1")]))
+    for order in ([good, second := entry("acme", other, "zzz"), fine], [fine, second, good]):
         found = registry(order)
-        assert list(found.formulas) == ["acme/one@1", "acme/one@2"]
-        assert "the distributions 'acme-scores' and 'zzz' both offer" in refusal(found, "good")
-        assert "only the first is used: uninstall one" in found.refused["good"]
+        assert list(found.formulas) == ["fine/one@1"]
+        assert refusal(found, "acme") == (
+            "the distributions 'acme-scores' and 'zzz' both offer a plugin of this name, and none "
+            "is used: uninstall one"
+        )
 
 
 def test_a_name_of_the_engines_own_plugin_cannot_be_taken(monkeypatch: Patch) -> None:
-    own = entry("skills", module("m_own", monkeypatch, formulas=[formula("a/own@1")]), "tallystick")
-    thief = entry("skills", module("m_thief", monkeypatch, formulas=[formula("a/thief@1")]), "aaa")
-    assert list(registry([thief, own]).formulas) == ["a/own@1"]
+    formulas = [formula("skills/own@1")], [formula("skills/thief@1")]
+    own = entry("skills", module("m_own", monkeypatch, formulas=formulas[0]), "tallystick")
+    thief = entry("skills", module("m_thief", monkeypatch, formulas=formulas[1]), "aaa")
+    found = registry([thief, own])
+    assert list(found.formulas) == ["skills/own@1"]
+    assert "'aaa' and 'tallystick' both offer a plugin of this name" in refusal(found, "skills")
+
+
+def test_a_skill_type_whose_name_is_taken_is_refused(monkeypatch: Patch, good: EntryPoint) -> None:
+    target = module("acme_late", monkeypatch, skill_types=[skill_type("acme")])
+    found = registry([good, entry("late", target)])
+    expected = "skill types have names that are taken: acme (of the plugin acme)"
+    assert expected in refusal(found, "late")
+    assert list(found.plugins) == ["acme"]
 
 
 @pytest.mark.parametrize(
-    ("hook", "offer", "what"),
+    ("hook", "offer"),
     [
-        ("formulas", formula("acme/one@1"), "formulas have names that are taken: acme/one@1"),
-        ("skill_types", skill_type("acme"), "skill types have names that are taken: acme"),
-        ("requirements", requirement("acme/positive"), "requirements have names that are taken"),
+        ("formulas", formula("acme/one@3")),
+        ("formulas", formula("late-/one@1")),
+        ("skill_types", skill_type("acme/other")),
+        ("requirements", requirement("acme/positive")),
+        ("requirements", requirement("positive")),
     ],
 )
-def test_an_offer_whose_name_is_taken_is_refused(
-    monkeypatch: Patch, good: EntryPoint, hook: str, offer: object, what: str
+def test_an_offer_under_the_name_of_another_plugin_or_of_none_is_refused(
+    monkeypatch: Patch, good: EntryPoint, hook: str, offer: Formula | SkillType | Requirement
 ) -> None:
-    others = {"formulas": [formula("acme/fresh@1")], hook: [offer]}
-    found = registry([good, entry("late", module("acme_late", monkeypatch, **others))])
-    assert what in refusal(found, "late")
-    assert "(of the plugin good)" in found.refused["late"]
-    assert list(found.plugins) == ["good"]
-    assert "acme/fresh@1" not in found.formulas
+    offers = {"formulas": [formula("late/fresh@1")]}
+    offers[hook] = [*offers.get(hook, []), offer]
+    found = registry([good, entry("late", module("acme_late", monkeypatch, **offers))])
+    assert refusal(found, "late") == (
+        f"found that it offers {offer.name}, expected names that begin with late/, the name of its "
+        "entry point: rename them, or the entry point"
+    )
+    assert list(found.plugins) == ["acme"]
+    assert "late/fresh@1" not in found.formulas
 
 
 def test_an_offer_that_is_made_twice_is_refused(monkeypatch: Patch, good: EntryPoint) -> None:
-    twice = module("acme_twice", monkeypatch, formulas=[formula("a/b@1"), formula("a/b@1")])
-    found = registry([good, entry("twice", twice)])
-    assert refusal(found, "twice") == "its formulas have names that are taken: a/b@1"
-    assert list(found.plugins) == ["good"]
+    offers = [formula("twice/b@1"), formula("twice/b@1")]
+    found = registry([good, entry("twice", module("acme_twice", monkeypatch, formulas=offers))])
+    assert refusal(found, "twice") == "its formulas have names that are taken: twice/b@1"
+    assert list(found.plugins) == ["acme"]
 
 
 @pytest.mark.parametrize("api", [None, 0, 2, "1", "1.0"])
@@ -138,7 +159,7 @@ def test_another_version_of_the_interface_is_refused(
     found = registry([good, entry("old", module("acme_old", monkeypatch, api=api))])
     assert f"found tallystick_api = {api!r} in acme_old, expected 1" in refusal(found, "old")
     assert "install a version of the plugin for this engine" in found.refused["old"]
-    assert list(found.plugins) == ["good"]
+    assert list(found.plugins) == ["acme"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +185,7 @@ def test_a_plugin_that_cannot_be_imported_is_refused(
     found = registry([good, entry("broken", "acme_unimportable")])
     assert refusal(found, "broken").startswith("its import failed: ")
     assert reason in found.refused["broken"]
-    assert list(found.plugins) == ["good"]
+    assert list(found.plugins) == ["acme"]
 
 
 def test_a_plugin_that_is_not_there_is_refused(good: EntryPoint) -> None:
@@ -176,7 +197,7 @@ def test_a_plugin_that_is_not_there_is_refused(good: EntryPoint) -> None:
 def test_an_entry_point_that_names_no_module_is_refused(good: EntryPoint) -> None:
     found = registry([good, entry("odd", "not a module!")])
     assert refusal(found, "odd").startswith("found the entry point 'not a module!', expected a")
-    assert list(found.plugins) == ["good"]
+    assert list(found.plugins) == ["acme"]
 
 
 def test_what_an_import_prints_is_no_output(
@@ -236,7 +257,7 @@ def test_a_hook_that_fails_or_answers_something_else_is_refused(
 ) -> None:
     found = registry([good, entry("bad", module("acme_bad", monkeypatch, **{hook: answer}))])
     assert reason in refusal(found, "bad")
-    assert list(found.plugins) == ["good"]
+    assert list(found.plugins) == ["acme"]
 
 
 def test_each_hook_is_called_once(monkeypatch: Patch) -> None:
@@ -256,12 +277,12 @@ def test_only_the_plugins_that_are_allowed_are_imported(
 ) -> None:
     (tmp_path / "acme_noisy.py").write_text("raise AssertionError", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    found = registry([good, entry("noisy", "acme_noisy")], frozenset({"good"}))
-    assert (list(found.plugins), found.refused) == (["good"], {})
+    found = registry([good, entry("noisy", "acme_noisy")], frozenset({"acme"}))
+    assert (list(found.plugins), found.refused) == (["acme"], {})
 
 
 def test_a_plugin_that_is_allowed_but_not_installed_is_named(good: EntryPoint) -> None:
-    found = registry([good], frozenset({"good", "lost"}))
+    found = registry([good], frozenset({"acme", "lost"}))
     assert refusal(found, "lost") == f"{ALLOWED} names it, but no installed distribution offers it"
 
 
@@ -282,11 +303,11 @@ def test_the_environment_names_the_only_plugins_to_load(
         monkeypatch.delenv(ALLOWED, raising=False)
     else:
         monkeypatch.setenv(ALLOWED, value)
-    installed.cache_clear()
+    installed_plugins.cache_clear()
     try:
         found = installed()
     finally:
-        installed.cache_clear()
+        installed_plugins.cache_clear()
     assert [p for p in found.plugins if found.plugins[p].distribution == "tallystick"] == plugins
 
 

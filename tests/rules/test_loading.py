@@ -14,6 +14,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.resources import folder
 from tallystick.rules.loading import find, load, shipped
 
+_FILE = folder("rules") / "skills" / "1.0.0.toml"
 REFERENCES = [
     f"{name}@{version}"
     for name in ("skills", "workflow")
@@ -27,7 +28,7 @@ def own(tmp_path: Path, registry: Registry) -> Registry:
     target = tmp_path / "rules" / "skills"
     target.mkdir(parents=True)
     shutil.copy(folder("rules") / "skills" / "1.0.0.toml", target)
-    return attrs.evolve(registry, rule_set_folders=(tmp_path / "rules",))
+    return attrs.evolve(registry, rule_set_folders={"skills": (tmp_path / "rules",)})
 
 
 def only_problem(reference: str, registry: Registry) -> Diagnostic:
@@ -49,17 +50,22 @@ def test_a_shipped_rule_set_loads_by_name_path_and_digest(
 ) -> None:
     loaded = load(reference, registry)
     assert loaded.rule_set.reference == reference
-    others = [str(loaded.path), loaded.digest, loaded.digest[: len("sha256:") + 12]]
-    assert [load(other, registry) for other in others] == [loaded] * 3
+    assert [load(other, registry) for other in (str(loaded.path), loaded.digest)] == [loaded] * 2
+    assert load(loaded.digest[: len("sha256:") + 12], registry, lookup=True) == loaded
 
 
-@pytest.mark.parametrize("digits", [12, 40, 64])
-@pytest.mark.parametrize("by_path", [False, True])
-def test_a_name_or_a_path_can_be_pinned(digits: int, by_path: bool, registry: Registry) -> None:
+@pytest.mark.parametrize("named", ["skills@1.0.0@", str(_FILE) + "@", ""])
+def test_a_pin_has_all_digits_unless_a_rule_set_is_only_looked_up(
+    named: str, registry: Registry
+) -> None:
     loaded = load("skills@1.0.0", registry)
-    pin = loaded.digest.removeprefix("sha256:")[:digits]
-    named = loaded.path if by_path else "skills@1.0.0"
-    assert load(f"{named}@sha256:{pin}", registry) == loaded
+    assert load(f"{named}{loaded.digest}", registry) == loaded
+    for digits in (12, 40, 63):
+        short = named + loaded.digest[: len("sha256:") + digits]
+        assert load(short, registry, lookup=True) == loaded
+        problem = only_problem(short, registry)
+        assert problem.evidence["value"] == f"a pin of {digits} digits, which {loaded.digest} has"
+        assert problem.evidence["expected"].startswith("all 64 digits, as those whom you trust")
 
 
 def test_a_pin_that_the_file_does_not_meet_is_refused(own: Registry) -> None:
@@ -133,7 +139,11 @@ def test_two_files_of_one_name_are_refused_with_their_paths(
     own: Registry, registry: Registry
 ) -> None:
     both = attrs.evolve(
-        registry, rule_set_folders=(*registry.rule_set_folders, *own.rule_set_folders)
+        registry,
+        rule_set_folders={
+            name: (*found, *own.rule_set_folders.get(name, ()))
+            for name, found in registry.rule_set_folders.items()
+        },
     )
     problem = only_problem("skills@1.0.0", both)
     for known in (registry, own):
@@ -143,8 +153,9 @@ def test_two_files_of_one_name_are_refused_with_their_paths(
 
 
 def test_a_folder_that_two_plugins_ship_counts_once(registry: Registry) -> None:
-    (shared,) = registry.rule_set_folders
-    twice = attrs.evolve(registry, rule_set_folders=(shared, shared / ".." / shared.name))
+    (shared,) = registry.rule_set_folders["skills"]
+    folders = {"skills": (shared, shared / ".." / shared.name), "workflow": (shared,)}
+    twice = attrs.evolve(registry, rule_set_folders=folders)
     assert load("skills@1.0.0", twice) == load("skills@1.0.0", registry)
 
 

@@ -35,7 +35,7 @@ def test_both_releases_of_a_formula_and_of_a_rule_set_are_there(
     assert digests.keys() - {each.name for each in before.formulas} == {f"{FORMULA}@2"}
     assert {each.name: each.digest for each in before.formulas}.items() <= digests.items()
     assert digests[f"{FORMULA}@1"] != digests[f"{FORMULA}@2"]
-    assert digests == formulas(newer.rule_set_folders[-1].parent)
+    assert digests == formulas(newer.rule_set_folders["blend"][0].parent)
     assert [n for n in shipped(plugins) if n.startswith("blend@")] == [OLD]
     assert [n for n in shipped(newer) if n.startswith("blend@")] == [OLD, NEW]
 
@@ -87,7 +87,7 @@ def test_a_pin_refuses_another_release_under_its_name(blend: Scorer, newer: Regi
 def test_a_newer_rule_set_without_its_release_is_refused(
     plugins: Registry, newer: Registry
 ) -> None:
-    file = newer.rule_set_folders[-1] / "blend" / "1.1.0.toml"
+    file = newer.rule_set_folders["blend"][0] / "blend" / "1.1.0.toml"
     with pytest.raises(RuleSetError, match=rf"{FORMULA}@2") as caught:
         tallystick.load(str(file), registry=plugins)
     assert f"did you mean '{FORMULA}@1'?" in str(caught.value)
@@ -150,7 +150,7 @@ from tallystick.plugins.author import axis, cases, formulas_in, hookimpl, number
 
 tallystick_api = 1
 
-@axis("skills/ml-agreement@2", symbol="μ")
+@axis("stricter/ml-agreement@1", symbol="μ")
 def agreement(_p):
     risk, reference = number("submission.risk_score"), number("task.reference_risk_score")
     return cases((risk == reference, 1), otherwise=0)
@@ -161,7 +161,7 @@ def tallystick_formulas():
 """
 
 
-def test_a_newer_version_of_a_shipped_formula_leaves_what_is_pinned(
+def test_a_stricter_formula_beside_a_shipped_one_leaves_what_is_pinned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "stricter.py").write_text(STRICTER)
@@ -177,7 +177,9 @@ def test_a_newer_version_of_a_shipped_formula_leaves_what_is_pinned(
         assert score(beside, examples, tmp_path / "beside.jsonl")[0] == before
         text = alone.loaded.path.read_text()
         assert "skills/ml-agreement@1" in text
-        (tmp_path / "new.toml").write_text(text.replace("ml-agreement@1", "ml-agreement@2"))
+        (tmp_path / "new.toml").write_text(
+            text.replace("skills/ml-agreement@1", "stricter/ml-agreement@1")
+        )
         changed = tallystick.load(str(tmp_path / "new.toml"), registry=found)
         assert changed.digest != alone.digest
         assert score(changed, examples, tmp_path / "new.jsonl")[0] != before

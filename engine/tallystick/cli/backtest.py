@@ -112,12 +112,14 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
     bootstrap = Bootstrap(draws, seed)
-    candidates = candidates_of(references, [parse_sweep(text) for text in sweeps], installed())
+    candidates = candidates_of(
+        references, [parse_sweep(text) for text in sweeps], installed_plugins()
+    )
     with line_count("reading") as progress:
         outcome, written = run(
             history,

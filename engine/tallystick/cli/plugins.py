@@ -40,16 +40,18 @@ def plugins() -> None:
 @as_json
 def list_command(as_json: bool) -> None:
     """Every plugin with what it offers; exit status 1 if one was refused."""
+    from tallystick.plugins.code import engine_digest  # noqa: PLC0415  # heavy
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
 
     registry = installed()
     rows = [_row(plugin) for plugin in registry.plugins.values()]
     refused = [{"name": name, "reason": why} for name, why in registry.refused.items()]
     if as_json:
-        print_json({"plugins": rows, "refused": refused})
+        print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
         for row in rows:
             click.echo(f"{row['name']}  ({row['distribution']} {row['version']})")
+            click.echo(f"    code: {row['code'] or 'in no files, so that no digest covers it'}")
             click.echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
             click.echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
             click.echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
@@ -59,10 +61,13 @@ def list_command(as_json: bool) -> None:
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:
+    from tallystick.plugins.code import plugin_digest  # noqa: PLC0415  # as above
+
     return {
         "name": plugin.name,
         "distribution": plugin.distribution,
         "version": plugin.version,
+        "code": plugin_digest(plugin.module),
         "skill_types": [skill_type.name for skill_type in plugin.skill_types],
         "formulas": [formula.name for formula in plugin.formulas],
         "requirements": [requirement.name for requirement in plugin.requirements],

@@ -94,7 +94,7 @@ def show_command(reference: str, as_json: bool) -> None:
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
     from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
 
-    scorer = load(reference)
+    scorer = load(reference, lookup=True)
     if as_json:
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         trees = trees_of(scorer)
@@ -116,11 +116,11 @@ def check_command(reference: str, as_json: bool) -> None:
 
     The exit status is 2 when there is no such file, or it cannot be read.
     """
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    resolved = find(reference, installed())
+    resolved = find(reference, installed_plugins())
     try:
         with working("proving the formulas"):
             scorer = load(reference)
@@ -148,13 +148,22 @@ def check_command(reference: str, as_json: bool) -> None:
 @argument
 @as_json
 def digest_command(reference: str, as_json: bool) -> None:
-    """The digest of what RULES means: its values and its formulas, not its spelling."""
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    """The digest of what RULES means: its values and its formulas, not its spelling.
+
+    With --json also the digests of the code: the files of the engine and of the plugins that it
+    names, and the versions of what they rest on.
+    """
+    import attrs  # noqa: PLC0415  # heavy
+
+    from tallystick.plugins.code import Code  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
 
-    loaded = load(reference, installed())
+    loaded = load(reference, installed_plugins(), lookup=True)
     if as_json:
-        print_json({"rule_set": loaded.rule_set.reference, "digest": loaded.digest})
+        code = attrs.asdict(Code.of(loaded.registry))
+        named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
+        print_json({**named, "code": code})
     else:
         click.echo(loaded.digest)
 

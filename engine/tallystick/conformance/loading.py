@@ -1,7 +1,7 @@
 """Loading a plugin for its checks: its import, its hooks, its names, the rule sets that concern it.
 
-Every command imports every plugin that is installed, so what one import prints ends up in the
-output of another, and what it changes, such as the working directory, holds for all.
+Who names a plugin imports it, and some commands import all of them. What an import prints would end
+up in their output, and what it changes, such as the working directory, holds for all.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def used_formulas(rules: RuleSet) -> Iterator[str]:
 
 def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
     """The registry with the rule sets of the plugin alone."""
-    return attrs.evolve(every, rule_set_folders=plugin.rule_sets)
+    return attrs.evolve(every, rule_set_folders={plugin.name: plugin.rule_sets})
 
 
 def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:

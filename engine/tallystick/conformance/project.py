@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 
 from tallystick.errors import PluginError
-from tallystick.plugins.registry import Registry
+from tallystick.plugins.registry import Registry, namespace
 from tallystick.resources import schema_path
 from tallystick.rules.loading import shipped
 
@@ -89,6 +89,11 @@ def project(name: str, skill_type: str | None = None) -> Project:
     rule = _rule_of_types()
     if not re.fullmatch(rule["pattern"], chosen):
         raise PluginError(f"found the skill type {chosen!r}, expected {rule['description']}")
+    if namespace(chosen) not in {"", name}:
+        raise PluginError(
+            f"found the skill type {chosen!r}, expected none before the slash but {name!r}, the "
+            "name of the plugin"
+        )
     return Project(name, chosen)
 
 

@@ -144,6 +144,11 @@ _LOADING = (
         "choose another name; a namespace of your own before the slash keeps clear of others",
     ),
     Code(
+        "foreign-name",
+        "the plugin offers something under a name that does not begin with its own",
+        "begin the names with that of the entry point and a slash, or rename the entry point",
+    ),
+    Code(
         "float-in-formula",
         "a formula holds a float, which is not exact",
         "write the number as int, Fraction or Decimal('…')",
@@ -204,6 +209,11 @@ _RULE_SETS = (
         "rule-set-invalid",
         "a rule set of the plugin does not load",
         "fix the file; tallystick rules check FILE shows everything that is wrong with it",
+    ),
+    Code(
+        "rule-set-foreign",
+        "a rule set stands under another name than that of the plugin, and is not found by it",
+        "name the rule set, and the folder that it is in, after the plugin",
     ),
     Code(
         "rule-set-missing",

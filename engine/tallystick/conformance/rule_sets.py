@@ -6,7 +6,6 @@ proof is that of binding, and where it fails, an example is searched for.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -23,6 +22,7 @@ from tallystick.conformance.report import finding, finding_in
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError, SchemaError
 from tallystick.formula.tree import bind
+from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load, shipped
@@ -47,7 +47,18 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
         except SchemaError as error:
             if _all_usable(subject):
                 yield finding_in("rule-set-invalid", files[0], str(error))
+    yield from _foreign(subject)
     yield from _missing(subject)
+
+
+def _foreign(subject: Subject) -> Iterator[Diagnostic]:
+    """Files under another name than the plugin's, where nobody looks for them."""
+    known = {file for files in shipped(subject.registry).values() for file in files}
+    for folder in subject.plugin.rule_sets:
+        for file in sorted(folder.resolve().glob("*/*.toml")):
+            if file not in known:
+                message = f"found it in a folder {file.parent.name}, expected {subject.plugin.name}"
+                yield finding_in("rule-set-foreign", file, message)
 
 
 def invalid(problem: Diagnostic) -> Diagnostic:
@@ -89,8 +100,8 @@ def _read(name: str, subject: Subject) -> LoadedRuleSet:
 def _named(file: Path) -> frozenset[str]:
     """The skill types that a rule-set file names, whether or not it loads."""
     try:
-        rules = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        rules = read_toml(file)
+    except (OSError, ValueError):
         return frozenset()
     types = rules.get("skill_types")
     return frozenset(types) if isinstance(types, dict) else frozenset()

@@ -1,8 +1,12 @@
 """What the installed plugins offer together, found by entry points.
 
+A plugin is imported when it is named: `InstalledPlugins.of` gives what some plugins offer, and one
+that is not among them is not touched. What a plugin offers stands under its own name, the
+*namespace*, so that a rule set names a plugin by naming its formula.
+
 The plugins of the engine's own distribution come first, the others in name order. A plugin that
-cannot be imported, declares another API version, has the name of another, or offers a name that is
-taken is refused by name with the reason; the rest keep working.
+cannot be imported, declares another API version, has the name of another, offers what stands under
+another name, or a name that is taken, is refused by name with the reason; the rest keep working.
 """
 
 from __future__ import annotations
@@ -10,12 +14,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import attrs
 import pluggy
@@ -32,7 +36,8 @@ GROUP = "tallystick.plugins"
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only plugins to load, separated by commas."""
 
-_HOOK, _TAKEN = "hook-failed", "name-taken"
+_SHOWN = 5
+_HOOK, _TAKEN, _FOREIGN = "hook-failed", "name-taken", "foreign-name"
 
 
 class RefusedPluginError(PluginError):
@@ -45,7 +50,18 @@ class RefusedPluginError(PluginError):
 
 @attrs.frozen
 class Plugin:
-    """One plugin and what it offers."""
+    """One plugin and what it offers.
+
+    Attributes:
+        name: that of its entry point, under which everything stands that it offers.
+        distribution: the name of what was installed.
+        version: its version.
+        formulas: what rule sets may name.
+        skill_types: of the records that they score.
+        requirements: what rule sets may ask of records.
+        rule_sets: folders, laid out as ``NAME/VERSION.toml``.
+        module: the module of its entry point; empty where it is made in memory.
+    """
 
     name: str
     distribution: str
@@ -54,6 +70,20 @@ class Plugin:
     skill_types: tuple[SkillType, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     rule_sets: tuple[Path, ...] = ()
+    module: str = ""
+
+
+class Plugins(Protocol):
+    """Where the plugins are found that a rule set names."""
+
+    def of(self, names: Collection[str]) -> Registry:
+        """What some plugins offer, by their names."""
+
+    def own(self) -> Registry:
+        """What those of the engine's own distribution offer, for hints."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all of them, in their order."""
 
 
 @attrs.frozen(eq=False)
@@ -66,7 +96,7 @@ class Registry:
         formulas: by ``namespace/name@version``.
         skill_types: by name.
         requirements: by name.
-        rule_set_folders: where to look for rule sets.
+        rule_set_folders: where to look for the rule sets of each plugin, by its name.
     """
 
     plugins: Mapping[str, Plugin]
@@ -74,13 +104,131 @@ class Registry:
     formulas: Mapping[str, Formula]
     skill_types: Mapping[str, SkillType]
     requirements: Mapping[str, Requirement]
-    rule_set_folders: tuple[Path, ...]
+    rule_set_folders: Mapping[str, tuple[Path, ...]]
+
+    def of(self, names: Collection[str]) -> Registry:  # noqa: ARG002  # as others that load
+        """The registry itself, whose plugins are loaded, whatever of it is wanted."""
+        return self
+
+    def own(self) -> Registry:
+        """The registry itself."""
+        return self
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the plugins in use, in their order."""
+        return tuple(self.plugins)
+
+
+class InstalledPlugins:
+    """Plugins as they are installed, each imported when it is first named."""
+
+    def __init__(self, found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> None:
+        """Import nothing yet.
+
+        Args:
+            found: the entry points, in any order.
+            allowed: the only names to load; None loads any.
+        """
+        self._entries: dict[str, list[EntryPoint]] = {}
+        for entry in found:
+            self._entries.setdefault(entry.name, []).append(entry)
+        self._allowed = allowed
+        self._loaded: dict[str, Plugin | RefusedPluginError] = {}
+        self._registries: dict[frozenset[str], Registry] = {}
+
+    def of(self, names: Collection[str]) -> Registry:
+        """What some of the plugins offer, and why others of them are refused.
+
+        A name that no plugin has gives nothing.
+        """
+        wanted = frozenset(names)
+        if wanted not in self._registries:
+            self._registries[wanted] = self._registry(wanted)
+        return self._registries[wanted]
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all that may be used: the engine's own first, the others in name order."""
+        allowed = self._entries if self._allowed is None else self._allowed & self._entries.keys()
+        return tuple(sorted(allowed, key=lambda name: (self._own(name) is None, name)))
+
+    def own(self) -> Registry:
+        """What those of the engine's own distribution offer, for hints."""
+        return self.of([name for name in self.names() if self._own(name) is not None])
+
+    def every(self) -> Registry:
+        """What all of the plugins offer that may be used: each of them is imported."""
+        return self.of({*self.names(), *(self._allowed or ())})
+
+    def _registry(self, names: frozenset[str]) -> Registry:
+        plugins: dict[str, Plugin] = {}
+        refused: dict[str, str] = {}
+        for name in self.names():
+            if name in names:
+                refused |= self._strangers(name)
+                try:
+                    _add(self._plugin(name), plugins)
+                except PluginError as error:
+                    refused[name] = str(error)
+        refused |= {name: why for name in sorted(names) if (why := self._unusable(name))}
+        return _registry(plugins, refused)
+
+    def _plugin(self, name: str) -> Plugin:
+        """The plugin of a name, imported once.
+
+        Raises:
+            RefusedPluginError: it cannot be used.
+        """
+        if name not in self._loaded:
+            try:
+                # what an import prints must not end up in what a command prints
+                with redirect_stdout(sys.stderr):
+                    self._loaded[name] = load(self._entry(name))
+            except RefusedPluginError as error:
+                self._loaded[name] = error
+        found = self._loaded[name]
+        if isinstance(found, RefusedPluginError):
+            raise found
+        return found
+
+    def _entry(self, name: str) -> EntryPoint:
+        own, entries = self._own(name), self._entries[name]
+        if own is None and len(entries) > 1:
+            raise RefusedPluginError(_TAKEN, f"{_offer(entries)}, and none is used: uninstall one")
+        return own or entries[0]
+
+    def _own(self, name: str) -> EntryPoint | None:
+        """The entry point of the engine's own distribution, whose names nobody can take."""
+        entries = self._entries[name]
+        return next((each for each in entries if _distribution(each) == spec.PROJECT), None)
+
+    def _strangers(self, name: str) -> Mapping[str, str]:
+        """Why another plugin is refused that has the name of one of the engine's own."""
+        entries = self._entries[name]
+        if self._own(name) is None or len(entries) == 1:
+            return {}
+        return {name: f"{_offer(entries)}, and only that of {spec.PROJECT} is used: uninstall one"}
+
+    def _unusable(self, name: str) -> str:
+        """Why a name leads to no plugin that may be used, where the environment says which may."""
+        if self._allowed is None:
+            return ""
+        if name not in self._entries:
+            is_named = name in self._allowed
+            return (
+                f"{ALLOWED} names it, but no installed distribution offers it" if is_named else ""
+            )
+        return "" if name in self._allowed else f"{ALLOWED} does not name it"
 
 
 @lru_cache(maxsize=1)
+def installed_plugins() -> InstalledPlugins:
+    """The installed plugins, none of which is imported before it is named."""
+    return InstalledPlugins(entry_points(group=GROUP), allowed_names())
+
+
 def installed() -> Registry:
-    """The registry of the installed plugins that the environment allows."""
-    return registry(entry_points(group=GROUP), allowed_names())
+    """The registry of all installed plugins that the environment allows: each is imported."""
+    return installed_plugins().every()
 
 
 def allowed_names() -> frozenset[str] | None:
@@ -95,19 +243,7 @@ def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None)
         found: the entry points, in any order.
         allowed: the only names to load; None loads all.
     """
-    plugins: dict[str, Plugin] = {}
-    refused: dict[str, str] = {}
-    for entry in _in_order(found, allowed):
-        try:
-            # what an import prints must not end up in what a command prints
-            with redirect_stdout(sys.stderr):
-                plugin = load(entry)
-            _add(plugin, plugins)
-        except PluginError as error:
-            refused.setdefault(entry.name, str(error))
-    for name in sorted((allowed or frozenset()) - plugins.keys() - refused.keys()):
-        refused[name] = f"{ALLOWED} names it, but no installed distribution offers it"
-    return _registry(plugins, refused)
+    return InstalledPlugins(found, allowed).every()
 
 
 def joined(others: Registry, plugin: Plugin) -> Registry:
@@ -128,11 +264,9 @@ def _allowed(names: str | None) -> frozenset[str] | None:
     return frozenset(name.strip() for name in names.split(",") if name.strip())
 
 
-def _in_order(found: Iterable[EntryPoint], allowed: frozenset[str] | None) -> list[EntryPoint]:
-    # the name of a distribution is looked up once, as each time its whole metadata are parsed
-    wanted = [(_distribution(e), e) for e in found if allowed is None or e.name in allowed]
-    wanted.sort(key=lambda each: (each[0] != spec.PROJECT, each[1].name, each[0], each[1].value))
-    return [entry for _, entry in wanted]
+def _offer(entries: Sequence[EntryPoint]) -> str:
+    names = sorted(repr(_distribution(entry)) for entry in entries)
+    return f"the distributions {' and '.join(names)} both offer a plugin of this name"
 
 
 def _distribution(entry: EntryPoint) -> str:
@@ -182,7 +316,7 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
     try:
         manager.register(module, entry.name)
         manager.check_pending()
-        return Plugin(
+        plugin = Plugin(
             name=entry.name,
             distribution=_distribution(entry),
             version=entry.dist.version if entry.dist else "",
@@ -190,11 +324,32 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
             skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
             requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
             rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
+            module=entry.module,
         )
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise RefusedPluginError(_HOOK, f"one of its hooks failed: {_failure(error)}") from error
+    _refuse_foreign(plugin)
+    return plugin
+
+
+def _refuse_foreign(plugin: Plugin) -> None:
+    """Refuse a plugin that offers what a rule set would look for in another one, or in none."""
+    types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
+    offers = (each.name for each in (*plugin.formulas, *plugin.requirements))
+    foreign = [name for name in (*offers, *types) if namespace(name) != plugin.name]
+    if foreign:
+        raise RefusedPluginError(
+            _FOREIGN,
+            f"found that it offers {', '.join(foreign[:_SHOWN])}, expected names that begin with "
+            f"{plugin.name}/, the name of its entry point: rename them, or the entry point",
+        )
+
+
+def namespace(name: str) -> str:
+    """The namespace of a name, which is the name of a plugin; empty where it has none."""
+    return name.partition("/")[0] if "/" in name else ""
 
 
 def _failure(error: BaseException) -> str:
@@ -217,7 +372,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
         raise RefusedPluginError(
             _TAKEN,
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
-            "name, and only the first is used: uninstall one",
+            "name: uninstall one",
         )
     for kind in ("formulas", "skill_types", "requirements"):
         names = [offer.name for offer in getattr(plugin, kind)]
@@ -239,5 +394,5 @@ def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Regi
         formulas={f.name: f for p in every for f in p.formulas},
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
-        rule_set_folders=tuple(folder for p in every for folder in p.rule_sets),
+        rule_set_folders={p.name: p.rule_sets for p in every},
     )

@@ -14,9 +14,11 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.plugins.registry import namespace
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
+    absent,
     check_reference,
     find_cycle,
     formula_of,
@@ -116,7 +118,8 @@ def _check_skill_types(
             hint = (
                 nearest(name, registry.skill_types) or f": {one_of(sorted(registry.skill_types))}"
             )
-            expected = f"a skill type of an installed plugin{hint}{refused(registry)}"
+            named = f"{hint}{absent(namespace(name), registry)}"
+            expected = f"a skill type of a plugin that the rule set names{named}{refused(registry)}"
             yield mistake(("skill_types", name), shown(name), expected)
         yield from _SkillTypeCheck(name, rule_set, declared, registry).findings()
 
@@ -137,6 +140,7 @@ class _SkillTypeCheck:
         return ("skill_types", self.name)
 
     def findings(self) -> Iterator[Finding]:
+        yield from self._plugin()
         yield from self._axes_exist()
         if self.rules.composite in BUILT_IN_COMPOSITES:
             yield from self._weights()
@@ -212,10 +216,23 @@ class _SkillTypeCheck:
                 expected = f"an axis of the type: {one_of(self.rules.all_axes)}"
                 yield mistake((*self.path, "gates", place, "axis"), shown(gate.axis), expected)
 
+    def _plugin(self) -> Iterator[Finding]:
+        named = self.rules.plugin
+        if named is None:
+            return
+        found = self.registry.plugins.get(named)
+        if found is None:
+            expected = f"the name of an installed plugin{refused(self.registry)}"
+            yield mistake((*self.path, "plugin"), shown(named), expected)
+        elif self.name not in (types := [kind.name for kind in found.skill_types]):
+            expected = f"the plugin of {self.name}; {named} has the skill types {one_of(types)}"
+            yield mistake((*self.path, "plugin"), shown(named), expected)
+
     def _requirements(self) -> Iterator[Finding]:
         known = self.registry.requirements
         for place, name in enumerate(self.rules.requires):
             if name not in known:
                 hint = nearest(name, known) or f": {one_of(sorted(known))}"
+                hint += absent(namespace(name), self.registry)
                 expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
                 yield mistake((*self.path, "requires", place), shown(name), expected)

@@ -9,6 +9,7 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.plugins.registry import namespace
 from tallystick.rules.findings import Finding, dotted, mistake, one_of, shown
 
 if TYPE_CHECKING:
@@ -67,6 +68,13 @@ def refused(registry: Registry) -> str:
     return "".join(sorted(reasons))
 
 
+def absent(plugin: str, registry: Registry) -> str:
+    """That there is no plugin of a name, as the end of a message; nothing where there is one."""
+    if not plugin or plugin in registry.plugins or plugin in registry.refused:
+        return ""
+    return f"; no plugin {plugin} is installed"
+
+
 def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """A chain of names, each reading the next, that ends where it began; empty when there is none.
 
@@ -84,6 +92,7 @@ def find_cycle(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 def _unknown(reference: FormulaReference, registry: Registry) -> str:
     names = _of_kind(reference, registry)
     hint = nearest(reference.formula, names) or f": {one_of(names)}"
+    hint += absent(namespace(reference.formula), registry)
     return f"the {reference.kind} formula of an installed plugin{hint}{refused(registry)}"
 
 

@@ -2,11 +2,17 @@
 
 A reference is one of::
 
-    skills@1.0.0                      a rule set that ships with a plugin
+    skills@1.0.0                      a rule set that ships with the plugin of its name
     path/to/mine.toml                 a file: what has a slash or ends in .toml
-    sha256:…                          the digest of a shipped rule set, or 12 or more of its digits
+    sha256:…                          the digest of a shipped rule set
     skills@1.0.0@sha256:…             either of the first two, pinned to a digest
     path/to/mine.toml@sha256:…
+
+A pin has all 64 digits, for fewer can be ground: another rule set can be made that has them too.
+Who only looks a rule set up may shorten them to 12.
+
+A rule set that ships is named after its plugin, so that no other plugin is imported to find it. A
+digest alone says not whose it is: plugins are asked one after another, the engine's own first.
 """
 
 from __future__ import annotations
@@ -31,14 +37,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tallystick.diagnostics import Diagnostic
-    from tallystick.plugins.registry import Registry
+    from tallystick.plugins.registry import Plugins, Registry
 
 _LOG = logging.getLogger(__name__)
 
 FEWEST_DIGITS = 12
-"""A digest may be shortened to so many digits."""
+"""A digest by which a rule set is looked up may be shortened to so many digits."""
 
-_DIGITS = re.compile(rf"[0-9a-f]{{{FEWEST_DIGITS},64}}")
+_ALL_DIGITS = 64
+_DIGITS = re.compile(rf"[0-9a-f]{{{FEWEST_DIGITS},{_ALL_DIGITS}}}")
 _NUMBERS = re.compile(r"[0-9]+")
 
 
@@ -62,17 +69,23 @@ class Resolved:
         return self.path.exists() and not self.path.is_dir() and os.access(self.path, os.R_OK)
 
 
-def load(reference: PathLike, registry: Registry) -> LoadedRuleSet:
+def load(reference: PathLike, plugins: Plugins, *, lookup: bool = False) -> LoadedRuleSet:
     """The rule set that a reference means; the top of this module lists the kinds.
+
+    Args:
+        reference: what is wanted.
+        plugins: where the plugins are found that it names.
+        lookup: whether nothing is computed under it, so that a pin may be shortened.
 
     Raises:
         InputError: the reference is neither text nor a path.
         RuleSetError: the reference means no file, or more than one; the file does not load; or it
-            has another name than its place says, or another digest than the pin.
+            has another name than its place says, or another digest than the pin; or the pin has
+            not all digits.
     """
-    found = find(reference, registry)
-    loaded = read(found.path, registry)
-    problems = tuple(_differences(loaded, found))
+    found = find(reference, plugins)
+    loaded = read(found.path, plugins)
+    problems = tuple(_differences(loaded, found, lookup))
     if problems:
         raise RuleSetError(problems)
     told = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest, "path": loaded.path}
@@ -80,7 +93,7 @@ def load(reference: PathLike, registry: Registry) -> LoadedRuleSet:
     return loaded
 
 
-def find(reference: PathLike, registry: Registry) -> Resolved:
+def find(reference: PathLike, plugins: Plugins) -> Resolved:
     """The file that a reference means; only a digest makes it read files.
 
     Raises:
@@ -94,26 +107,29 @@ def find(reference: PathLike, registry: Registry) -> Resolved:
     target, at, digits = reference.rpartition(f"@{PREFIX}")
     if not at and reference.startswith(PREFIX):
         digest = _digest(reference, reference.removeprefix(PREFIX))
-        return Resolved(_by_digest(digest, registry), pin=digest)
+        return Resolved(_by_digest(digest, plugins), pin=digest)
     pin = _digest(reference, digits) if at else None
     named = target if at else reference
     if _is_path(named):
         return Resolved(_path(named), pin=pin)
-    return Resolved(_by_name(named, registry), named, pin)
+    return Resolved(_by_name(named, plugins), named, pin)
 
 
 def shipped(registry: Registry) -> Mapping[str, tuple[Path, ...]]:
     """The files of every shipped rule set, by ``name@version``, older versions first.
 
-    Each has one file, unless two plugins ship a rule set of one name.
+    A plugin ships rule sets of its own name. Each has one file, unless two folders of the plugin
+    have a rule set of one name.
     """
-    folders = dict.fromkeys(folder.resolve() for folder in registry.rule_set_folders)
-    paths = sorted((path for f in folders for path in f.glob("*/*.toml")), key=_by_version)
+    folders = dict.fromkeys(
+        folder.resolve() / name for name, own in registry.rule_set_folders.items() for folder in own
+    )
+    paths = sorted((path for f in folders for path in f.glob("*.toml")), key=_by_version)
     names = dict.fromkeys(_name(path) for path in paths)
     return {name: tuple(path for path in paths if _name(path) == name) for name in names}
 
 
-def _differences(loaded: LoadedRuleSet, found: Resolved) -> Iterator[Diagnostic]:
+def _differences(loaded: LoadedRuleSet, found: Resolved, lookup: bool) -> Iterator[Diagnostic]:
     reference = loaded.rule_set.reference
     if found.name is not None and reference != found.name:
         expected = f"{found.name}, as the folder and the name of the file say"
@@ -121,6 +137,14 @@ def _differences(loaded: LoadedRuleSet, found: Resolved) -> Iterator[Diagnostic]
     if found.pin is not None and not loaded.digest.startswith(found.pin):
         expected = f"{found.pin}, to which the reference is pinned: the rule set is not the same"
         yield problem(str(loaded.path), 0, "the digest", loaded.digest, expected)
+    elif found.pin is not None and len(found.pin) < len(loaded.digest) and not lookup:
+        digits = len(found.pin) - len(PREFIX)
+        value = f"a pin of {digits} digits, which {loaded.digest} has"
+        expected = (
+            f"all {_ALL_DIGITS} digits, as those whom you trust for the rules tell them: another "
+            f"rule set can be made that has the first {digits}"
+        )
+        yield problem(str(loaded.path), 0, "the pin", value, expected)
 
 
 def _name(path: Path) -> str:
@@ -133,7 +157,7 @@ def _by_version(path: Path) -> tuple[str, list[int], str]:
 
 def _digest(reference: str, digits: str) -> str:
     if not _DIGITS.fullmatch(digits):
-        expected = f"{FEWEST_DIGITS} to 64 lower-case hexadecimal digits after {PREFIX}"
+        expected = f"{FEWEST_DIGITS} to {_ALL_DIGITS} lower-case hexadecimal digits after {PREFIX}"
         raise _refusal(reference, reference, expected)
     return PREFIX + digits
 
@@ -150,7 +174,9 @@ def _path(named: str) -> Path:
         raise _refusal(named, f"no home folder of {home}", "the path of a file") from None
 
 
-def _by_name(named: str, registry: Registry) -> Path:
+def _by_name(named: str, plugins: Plugins) -> Path:
+    name, at, _ = named.partition("@")
+    registry = plugins.of({name})
     rule_sets = shipped(registry)
     found = rule_sets.get(named, ())
     if len(found) == 1:
@@ -158,18 +184,31 @@ def _by_name(named: str, registry: Registry) -> Path:
     if found:
         files = ", ".join(map(str, found))
         raise _refusal(named, f"several files, {files}", "one file: give its path")
-    name, at, _ = named.partition("@")
     versions = [known for known in rule_sets if known.startswith(f"{name}@")]
     if versions:
         value = named if at else f"{named} without a version"
         raise _refusal(named, value, f"one of {one_of(versions)}")
-    hint = nearest(named, rule_sets) or f": {one_of(rule_sets)}"
+    hinted = plugins.own()
+    others = [f"those of {each}" for each in plugins.names() if each not in hinted.plugins]
+    known = [*shipped(hinted), *others]
+    hint = nearest(named, known) or f": {one_of(known)}"
     expected = f"name@version of a shipped rule set, a path or a digest{hint}{refused(registry)}"
     raise _refusal(named, named, expected)
 
 
-def _by_digest(digest: str, registry: Registry) -> Path:
-    digests, unreadable = _digests(registry)
+def _by_digest(digest: str, plugins: Plugins) -> Path:
+    is_whole = len(digest) == len(PREFIX) + _ALL_DIGITS
+    digests, unreadable, refusals = dict[str, tuple[str, Path]](), list[str](), ""
+    for plugin in plugins.names():
+        registry = plugins.of({plugin})
+        refusals += refused(registry)
+        for name, path in ((n, p) for n, paths in _own(plugin, registry) for p in paths):
+            try:
+                digests.setdefault(read(path, plugins).digest, (name, path))
+            except RuleSetError:
+                unreadable.append(name)
+        if is_whole and digest in digests:
+            return digests[digest][1]
     matches = {known for known in digests if known.startswith(digest)}
     if len(matches) == 1:
         return digests[matches.pop()][1]
@@ -177,21 +216,15 @@ def _by_digest(digest: str, registry: Registry) -> Path:
     if matches:
         raise _refusal(digest, f"the beginning of {one_of(sorted(matches))}", "more digits")
     broken = f"; {one_of(unreadable)} cannot be read" if unreadable else ""
-    expected = f"the digest of a shipped rule set: {listed}{broken}{refused(registry)}"
+    expected = f"the digest of a shipped rule set: {listed}{broken}{refusals}"
     raise _refusal(digest, digest, expected)
 
 
-def _digests(registry: Registry) -> tuple[dict[str, tuple[str, Path]], list[str]]:
-    """The name and file of each digest, and the names of those that do not load."""
-    digests: dict[str, tuple[str, Path]] = {}
-    unreadable = []
+def _own(plugin: str, registry: Registry) -> Iterator[tuple[str, tuple[Path, ...]]]:
+    """The rule sets of one plugin, by ``name@version``."""
     for name, paths in shipped(registry).items():
-        for path in paths:
-            try:
-                digests.setdefault(read(path, registry).digest, (name, path))
-            except RuleSetError:
-                unreadable.append(name)
-    return digests, unreadable
+        if name.startswith(f"{plugin}@"):
+            yield name, paths
 
 
 def _refusal(reference: str, value: str, expected: str) -> RuleSetError:

@@ -78,6 +78,8 @@ class SkillTypeRules:
         baseline: the seed of the tier baseline, in [0, 1]; without it the type has no tier.
         gates: applied to the composite in this order.
         requires: names of requirements beside those of the skill type itself.
+        plugin: whose skill type it is; by default, of its namespace, or of a plugin whose formulas
+            or requirements the rule set names.
     """
 
     composite: str
@@ -88,6 +90,7 @@ class SkillTypeRules:
     baseline: Decimal | None = None
     gates: tuple[Gate, ...] = ()
     requires: tuple[str, ...] = ()
+    plugin: str | None = None
 
     @property
     def all_axes(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.digest import digest
+from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.structure import structure
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from tallystick.plugins.registry import Registry
+    from tallystick.plugins.registry import Plugins, Registry
 
-LARGEST = 1024 * 1024
+LARGEST = 256 * 1024
 """The largest rule-set file in bytes."""
 
 
@@ -34,6 +34,7 @@ class LoadedRuleSet:
         text: what the file says.
         positions: the line of every key, for what is found later.
         digest: ``sha256:`` and 64 hexadecimal digits, of meaning rather than of text.
+        registry: what the plugins offer that it names, and perhaps others.
     """
 
     rule_set: RuleSet
@@ -41,44 +42,51 @@ class LoadedRuleSet:
     text: str = attrs.field(repr=False)
     positions: Positions = attrs.field(repr=False)
     digest: str
+    registry: Registry = attrs.field(repr=False, eq=False)
 
     def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
         """A problem of the file that was found after it was loaded, with its line."""
         return problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
 
 
-def read(path: Path, registry: Registry) -> LoadedRuleSet:
+def read(path: Path, plugins: Plugins) -> LoadedRuleSet:
     """The rule set in a file.
+
+    Args:
+        path: the file.
+        plugins: where the plugins are found that it names; no other is imported.
 
     Raises:
         RuleSetError: the file cannot be read, or something in it is wrong; ``problems`` holds all
             that was found, in the order of the file.
     """
-    return read_text(_read_text(path), path, registry)
+    return read_text(_read_text(path), path, plugins)
 
 
-def read_text(text: str, path: Path, registry: Registry) -> LoadedRuleSet:
+def read_text(text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
     """The rule set that a text is; ``path`` says where it comes from.
 
     Raises:
         RuleSetError: something in it is wrong; ``problems`` holds all that was found.
     """
-    return read_document(parse(text, str(path)), text, path, registry)
+    return read_document(parse(text, str(path)), text, path, plugins)
 
 
-def read_document(document: Document, text: str, path: Path, registry: Registry) -> LoadedRuleSet:
+def read_document(document: Document, text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
     """The rule set that a document is; ``text`` is that of its file.
 
     Raises:
         RuleSetError: as `read_text`.
     """
-    rule_set, findings = _validated(document, registry)
+    rule_set, findings = _validated(document, plugins)
     if rule_set is None or findings:
         raise RuleSetError(problems(findings, str(path), document.positions))
-    return LoadedRuleSet(rule_set, path, text, document.positions, digest(rule_set, registry))
+    registry = plugins.of(used_plugins(rule_set))
+    meaning = digest(rule_set, registry)
+    return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
 
 
-def read_again(text: str, path: Path, known: str, registry: Registry) -> LoadedRuleSet:
+def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRuleSet:
     """The rule set that a text is, which was read before and then had the digest ``known``.
 
     As long as it has, every value is one that was checked then, and it is not checked again.
@@ -89,15 +97,16 @@ def read_again(text: str, path: Path, known: str, registry: Registry) -> LoadedR
     try:
         document = parse(text, str(path))
         rule_set = structure(document.data)
+        registry = plugins.of(used_plugins(rule_set))
         found = digest(rule_set, registry)
     except (RuleSetError, KeyError):
-        return read_text(text, path, registry)
+        return read_text(text, path, plugins)
     if found != known:
-        return read_text(text, path, registry)
-    return LoadedRuleSet(rule_set, path, text, document.positions, found)
+        return read_text(text, path, plugins)
+    return LoadedRuleSet(rule_set, path, text, document.positions, found, registry)
 
 
-def _validated(document: Document, registry: Registry) -> tuple[RuleSet | None, list[Finding]]:
+def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
     # who reads again what was checked before needs neither
     from tallystick.rules.checks import check  # noqa: PLC0415
     from tallystick.rules.schema import Declared, sound_part, validate  # noqa: PLC0415
@@ -110,6 +119,7 @@ def _validated(document: Document, registry: Registry) -> tuple[RuleSet | None, 
     if sound is None:
         return None, findings
     rule_set = structure(sound)
+    registry = plugins.of(used_plugins(rule_set))
     further = check(rule_set, Declared.of(document.data), registry)
     return rule_set, _and_further(findings, further)
 

@@ -12,7 +12,7 @@ import attrs
 from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
-from tallystick.plugins.registry import Registry, installed
+from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.identity import identity_of
 from tallystick.records.rejects import Identity, Reject
@@ -56,20 +56,22 @@ class Tier:
     multiplier: Decimal
 
 
-def load(reference: PathLike, *, registry: Registry | None = None) -> Scorer:
+def load(reference: PathLike, *, registry: Registry | None = None, lookup: bool = False) -> Scorer:
     """Load, check and bind a rule set.
 
     Args:
         reference: ``name@version``, a path, or a ``sha256:`` digest; the first two can be pinned
             as ``…@sha256:…``. An ``os.PathLike`` is always a path.
-        registry: the plugins to use; by default the installed ones.
+        registry: the plugins to use; by default the installed ones, of which those are imported
+            that the rule set names.
+        lookup: whether nothing is scored, so that a digest may be shortened to 12 digits.
 
     Raises:
         InputError: the reference is neither text nor a path.
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
     """
-    found = registry or installed()
-    return bind(load_rule_set(reference, found), found)
+    loaded = load_rule_set(reference, registry or installed_plugins(), lookup=lookup)
+    return bind(loaded, loaded.registry)
 
 
 def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:

@@ -18,7 +18,7 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.errors import DamagedError, StateError
 from tallystick.numbers.nano import from_decimal
-from tallystick.plugins.registry import Registry, installed
+from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.records.messages import shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet, read_again
@@ -167,14 +167,14 @@ def genesis_rules(
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         ) from None
-    found = registry or installed()
-    loaded = read_again(text, Path(f"{where}#{name}"), digest, found)
+    plugins = registry or installed_plugins()
+    loaded = read_again(text, Path(f"{where}#{name}"), digest, plugins)
     if loaded.digest != digest:
         raise DamagedError(
             f"{where}: found that {name} means {loaded.digest} with the installed "
             f"plugins, expected {digest}: install the plugins that the state began with"
         )
-    return StateRules(loaded, found)
+    return StateRules(loaded, loaded.registry)
 
 
 def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:

@@ -29,7 +29,7 @@ import pytest
 
 from manual.page import ROOT, Block, Page
 from tallystick.cli.main import main
-from tallystick.plugins.registry import installed
+from tallystick.plugins.registry import installed_plugins
 
 _COMMANDS = ("tallystick", ".venv/bin/tallystick")
 _INSTALL = ["pip", "install", "--editable", ".[test]"]
@@ -130,7 +130,7 @@ class Reader:
         with pytest.MonkeyPatch.context() as patch:
             while assigned := _ASSIGNMENT.fullmatch(words[0]):
                 patch.setenv(assigned[1], assigned[2])
-                installed.cache_clear()
+                installed_plugins.cache_clear()
                 words = words[1:]
             patch.setattr(sys, "argv", words)
             self.capture.readouterr()
@@ -172,7 +172,7 @@ class Reader:
         ]
         self._write(info / "entry_points.txt", "\n".join(groups))
         importlib.invalidate_caches()
-        installed.cache_clear()
+        installed_plugins.cache_clear()
         return 0
 
 
@@ -196,7 +196,7 @@ def forget(folder: Path) -> None:
     for name in found:
         del sys.modules[name]
     importlib.invalidate_caches()
-    installed.cache_clear()
+    installed_plugins.cache_clear()
 
 
 def _runs(line: str) -> bool:

@@ -253,6 +253,14 @@ def test_a_file_that_lacks_facts_of_other_rule_sets_alone_is_read(
         list(read(facts, FactsRequest(CATALOGUES, results.wanted_by(scorers["workflow@1.1.0"]))))
 
 
+def test_facts_of_a_type_whose_plugin_nobody_names_are_read_past(facts: Path) -> None:
+    skills = tallystick.load("skills@1.1.0")
+    assert "workflow" not in skills.registry.skill_types
+    request = FactsRequest(catalog_of(skills.registry), results.wanted_by(skills))
+    rows = {name: len(r) for batch in read(facts, request) for name, r in batch.types.items()}
+    assert rows["workflow"]
+
+
 def test_records_are_no_facts(tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     pq.write_table(pa.table({"task_id": ["a"]}), path)

@@ -17,6 +17,7 @@ from tallystick.governance.backtest.proposal import Proposal, proposal_of
 from tallystick.governance.backtest.sweep import Point, Sweep, points
 from tallystick.io.paths import PathLike
 from tallystick.numbers.text import numbered
+from tallystick.rules.digest import used_plugins
 from tallystick.rules.edit import current, edited, edits
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
@@ -26,7 +27,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import Scorer, bind
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
+    from tallystick.plugins.registry import Plugins, Registry
 
 MOST = 1 << 10
 """The most candidates of one back-test."""
@@ -54,7 +55,7 @@ class Candidate:
 
 
 def candidates_of(
-    references: Sequence[PathLike], sweeps: Sequence[Sweep], registry: Registry
+    references: Sequence[PathLike], sweeps: Sequence[Sweep], plugins: Plugins
 ) -> tuple[Candidate, ...]:
     """The candidates, the baseline first, then the other references, then the sweeps.
 
@@ -64,7 +65,7 @@ def candidates_of(
     Args:
         references: rule sets; the first is the baseline, which the sweeps change.
         sweeps: what is changed of it.
-        registry: the plugins.
+        plugins: where the plugins are found that the rule sets name.
 
     Raises:
         RuleSetError: a rule set does not load; of a sweep, the file is the candidate's name.
@@ -73,9 +74,9 @@ def candidates_of(
     """
     if not references:
         raise TallystickError("found no rule set, expected a baseline")
-    given = [load(reference, registry) for reference in references]
+    given = [load(reference, plugins) for reference in references]
     _refuse_duplicates(given)
-    swept = list(_swept(given[0], points(sweeps, MOST), registry))
+    swept = list(_swept(given[0], points(sweeps, MOST), plugins))
     found = [(_given_identity(each, given), each) for each in given]
     known = {each.digest for each in given}
     for identity, loaded in swept:
@@ -83,11 +84,28 @@ def candidates_of(
             known.add(loaded.digest)
             found.append((identity, loaded))
     _check_count(len(found))
+    # records of every type that a candidate scores are read once, for all of them
+    registry = _shared(found, plugins)
     bound = [(identity, _bound(identity, loaded, registry)) for identity, loaded in found]
     baseline = bound[0][1]
     candidates = tuple(Candidate(i, rules, proposal_of(baseline, rules)) for i, rules in bound)
     _check_types(candidates)
     return candidates
+
+
+def _shared(found: Sequence[tuple[Identity, LoadedRuleSet]], plugins: Plugins) -> Registry:
+    """What the plugins offer together that any of the rule sets names."""
+    names = {name for _, each in found for name in used_plugins(each.rule_set)}
+    registry = plugins.of(names)
+    clashes = [
+        f"{name}: {registry.refused[name]}" for name in sorted(names & registry.refused.keys())
+    ]
+    if clashes and any(each.registry is not registry for _, each in found):
+        raise TallystickError(
+            f"found plugins that cannot be used together ({'; '.join(clashes)}), expected "
+            "rule sets that can be compared"
+        )
+    return registry
 
 
 def _check_count(count: int) -> None:
@@ -130,7 +148,7 @@ def _given_identity(loaded: LoadedRuleSet, given: Sequence[LoadedRuleSet]) -> Id
 
 
 def _swept(
-    baseline: LoadedRuleSet, combinations: Sequence[Point], registry: Registry
+    baseline: LoadedRuleSet, combinations: Sequence[Point], plugins: Plugins
 ) -> Iterator[tuple[Identity, LoadedRuleSet]]:
     data = parse(baseline.text, str(baseline.path)).data
     reference = baseline.rule_set.reference
@@ -143,7 +161,7 @@ def _swept(
         tables = edited(data, edits(data, point))
         document = Document.of(tables, baseline.positions)
         try:
-            loaded = read_document(document, document_text(tables), baseline.path, registry)
+            loaded = read_document(document, document_text(tables), baseline.path, plugins)
         except RuleSetError as error:
             raise _renamed(error, name) from None
         yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
@@ -166,7 +184,7 @@ def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Sco
 
 def _renamed(error: RuleSetError, name: str) -> RuleSetError:
     """The same problems, of a rule set that no file holds."""
-    return RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems])
+    return RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems], error.more)
 
 
 def _text(loaded: LoadedRuleSet) -> str:

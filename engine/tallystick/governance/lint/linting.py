@@ -13,7 +13,7 @@ from tallystick.governance.lint.check import Check
 from tallystick.governance.lint.load_errors import unbound, unloaded
 from tallystick.governance.lint.suppressions import Suppressed, apart, mistakes
 from tallystick.io.paths import PathLike
-from tallystick.plugins.registry import Registry, installed
+from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
@@ -90,7 +90,7 @@ def lint(reference: PathLike, registry: Registry | None = None) -> tuple[Diagnos
 
 def report(reference: PathLike, registry: Registry | None = None) -> Report:
     """As ``lint``, with what is silenced."""
-    known = registry or installed()
+    known = registry or installed_plugins()
     try:
         loaded = load(reference, known)
     except RuleSetError as error:
@@ -98,9 +98,9 @@ def report(reference: PathLike, registry: Registry | None = None) -> Report:
             raise
         return Report(str(reference), _in_order(list(unloaded(error.problems))), loaded=False)
     try:
-        scorer = bind(loaded, known)
+        scorer = bind(loaded, loaded.registry)
     except RuleSetError as error:
-        found = _in_order(list(unbound(loaded, known, error)))
+        found = _in_order(list(unbound(loaded, loaded.registry, error)))
         return Report(loaded.rule_set.reference, found, loaded=False)
     return report_of(scorer)
 

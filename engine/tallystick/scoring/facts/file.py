@@ -177,9 +177,9 @@ class FactsFile:
                 parquet = parquet_file(file, footer, self._request.coded)
                 self._file, self._parquet = file, stack.enter_context(parquet)
             if request is not None:
-                catalogs, wanted = request.catalogs, request.wanted
+                catalogs, wanted = request.catalogs, request.wanted or None
                 self._wanted = wanted or {n: set(c.by_digest) for n, c in catalogs.items()}
-                check(path, self.metadata, catalogs, self._wanted)
+                check(path, self.metadata, catalogs, wanted)
             self.close = stack.pop_all().close
 
     def __enter__(self) -> Self:

@@ -175,15 +175,17 @@ def check(
     path: Path,
     said: FactsMetadata,
     catalogs: Mapping[str, FactCatalog],
-    wanted: Mapping[str, Collection[str]],
+    wanted: Mapping[str, Collection[str]] | None,
 ) -> None:
-    """Refuse a file whose facts are not those that are wanted.
+    """Refuse a file whose facts are not those that are wanted; None is all of them.
 
     Raises:
         InputError: it was made by other schemas or definitions, or lacks facts.
     """
     for name in dict.fromkeys(name for _, name, _ in said.groups):
         made, catalog = said.types[name], catalogs.get(name)
+        if catalog is None and wanted is not None and name not in wanted:
+            continue  # of a plugin that nobody names: no fact of it is read
         if catalog is None:
             raise InputError(
                 f"{path}: found facts of the skill type {name!r}, expected one of "
@@ -200,7 +202,8 @@ def check(
                 f"{path}: found facts of {name} made with the definitions {made['definitions']}, "
                 f"expected {catalog.definitions}: {_AGAIN}"
             )
-        _check_facts(path, catalog, set(wanted.get(name, ())) - set(made["facts"]))
+        sought = catalog.by_digest if wanted is None else wanted.get(name, ())
+        _check_facts(path, catalog, set(sought) - set(made["facts"]))
 
 
 def _check_facts(path: Path, catalog: FactCatalog, lacking: Iterable[str]) -> None:
