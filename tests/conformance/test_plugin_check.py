@@ -122,6 +122,12 @@ def test_a_finding_is_a_block_of_text() -> None:
         "",
         "acme fails: 2 findings",
     ]
+    many = Report("acme", "1", 1, 1, (Checked("proofs", (short,) * 60),))
+    assert list(lines(many))[-3:] == [
+        "and 10 more: --json has all of them",
+        "",
+        "acme fails: 60 findings",
+    ]
 
 
 def test_a_project_is_checked_by_pytest_too(tmp_path: Path) -> None:

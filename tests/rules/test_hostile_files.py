@@ -17,7 +17,7 @@ from tallystick.views import error as view_of
 
 GOOD = (folder("rules") / "skills" / "1.0.0.toml").read_text(encoding="utf-8")
 NUMBER = "expected a decimal of at most nine decimal places and thirty digits before the point"
-MOST_TIMES = 40
+MOST_TIMES = 100
 
 
 def refused(text: str, registry: Registry) -> RuleSetError:

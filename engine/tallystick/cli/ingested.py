@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import complain
+from tallystick.errors import MOST_TOLD
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
     from tallystick.state.ingest import Ingested
-
-_SHOWN = 20
 
 
 def ingested_text(found: Ingested) -> str:
@@ -32,10 +31,10 @@ def ingested_text(found: Ingested) -> str:
 def complain_of_lines(file: Path, found: Ingested) -> None:
     """Say why lines are not recorded, and end with 1 unless they only wait for their tasks."""
     left = sum(found.quarantined.values()) + sum(found.refused.values())
-    for each in found.told[:_SHOWN]:
+    for each in found.told[:MOST_TOLD]:
         where = f"{file}:{each.line}: {each.code}: {each.path}"
         complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
-    if left > _SHOWN:
-        complain(f"and {left - len(found.told[:_SHOWN])} more")
+    if left > MOST_TOLD:
+        complain(f"and {left - len(found.told[:MOST_TOLD])} more")
     if not found.is_whole:
         sys.exit(1)

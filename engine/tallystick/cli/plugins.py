@@ -12,6 +12,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json
+from tallystick.errors import MOST_TOLD
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -198,8 +199,11 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
     from tallystick.conformance.report import lines_of  # noqa: PLC0415  # only when it is used
 
-    for found in report.findings:
+    for found in report.findings[:MOST_TOLD]:
         yield from lines_of(found, _LONGEST)
+        yield ""
+    if len(report.findings) > MOST_TOLD:
+        yield f"and {len(report.findings) - MOST_TOLD} more: --json has all of them"
         yield ""
     for name in report.recorded:
         yield f"recorded {name}"

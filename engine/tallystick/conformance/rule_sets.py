@@ -44,6 +44,9 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
             _read(name, subject)
         except RuleSetError as error:
             yield from map(invalid, error.problems)
+            if error.more:
+                message = f"found {error.more} more problems, expected none"
+                yield finding_in("rule-set-invalid", files[0], message)
         except SchemaError as error:
             if _all_usable(subject):
                 yield finding_in("rule-set-invalid", files[0], str(error))

@@ -33,6 +33,14 @@ def test_a_sound_rule_set_has_nothing_to_tell(sound: Path) -> None:
     assert (found.status, found.out, found.err) == (0, "nothing found\n", "")
 
 
+def test_a_file_of_many_mistakes_is_told_of_in_part_and_counted(tmp_path: Path) -> None:
+    faulty = written(tmp_path, "".join(f"k{n} = 1\n" for n in range(900)) + SOUND)
+    found = run("rules", "lint", faulty)
+    assert found.status == 1
+    assert "found 850 more problems, expected none" in found.out
+    assert len(found.out) < 20_000
+
+
 def test_text_has_place_severity_code_figures_and_remedy() -> None:
     found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible")
     first, *rest = found.out.splitlines()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic
+from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import RuleSetError
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.check import Check
@@ -96,13 +96,22 @@ def report(reference: PathLike, registry: Registry | None = None) -> Report:
     except RuleSetError as error:
         if not find(reference, known).is_readable:
             raise
-        return Report(str(reference), _in_order(list(unloaded(error.problems))), loaded=False)
+        return Report(
+            str(reference), _in_order(list(unloaded(_counted(error, str(reference))))), loaded=False
+        )
     try:
         scorer = bind(loaded, loaded.registry)
     except RuleSetError as error:
         found = _in_order(list(unbound(loaded, loaded.registry, error)))
         return Report(loaded.rule_set.reference, found, loaded=False)
     return report_of(scorer)
+
+
+def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
+    """The problems that an error tells, and how many it does not."""
+    if not error.more:
+        return error.problems
+    return *error.problems, problem(file, 0, "", f"{error.more} more problems", "none")
 
 
 def report_of(scorer: Scorer) -> Report:

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import SEVERITIES, Diagnostic
+from tallystick.errors import MOST_TOLD
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report
 from tallystick.governance.lint.suppressions import Suppressed
@@ -119,12 +120,15 @@ def as_markdown(found: Report) -> str:
 
 
 def _text_of(findings: Sequence[Diagnostic], *, verbose: bool) -> Iterator[str]:
+    told = findings[:MOST_TOLD]
     if verbose:
-        for each in findings:
+        for each in told:
             yield from _finding_text(each)
     else:
-        for group in groups(findings):
+        for group in groups(told):
             yield from _group_text(group)
+    if len(told) < len(findings):
+        yield from (f"and {len(findings) - len(told)} more: --json has all of them", "")
 
 
 def _finding_text(finding: Diagnostic) -> Iterator[str]:
