@@ -140,8 +140,7 @@ class Corpus:
             text = text.replace(str(folder), name)
         if text.startswith("pyarrow "):
             return text
-        text = _CODE.sub(r"\1<files>", text)
-        text = _LIBRARY.sub(r'\1"<version>"', text)
+        text = _FILES.sub(r"\1<files>", _CODE.sub(r'\1"<code>"', text))
         hidden = ("*.parquet", "report.html", "summary.json")
         for path in sorted(path for pattern in hidden for path in self.work.rglob(pattern)):
             text = text.replace(_sha256(path.read_bytes()), f"<sha256 of {path.name}>")
@@ -204,8 +203,8 @@ class Corpus:
 
 
 # what of a receipt changes with every line of code, and with what is installed
-_CODE = re.compile(r'(code: |"(?:engine|code|skills|workflow)": ")sha256:[0-9a-f]{64}')
-_LIBRARY = re.compile(r'("(?:jsonschema|jsonschema-rs|msgspec|numpy|pyarrow)": )"[^"]*"')
+_CODE = re.compile(r'("code": )\{(?:[^{}]|\{[^{}]*\})*\}')
+_FILES = re.compile(r'(code: |"(?:engine|code)": ")sha256:[0-9a-f]{64}')
 
 
 def _sha256(content: bytes) -> str:

@@ -336,9 +336,11 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
 
 def _refuse_foreign(plugin: Plugin) -> None:
     """Refuse a plugin that offers what a rule set would look for in another one, or in none."""
+    formulas = (formula.name for formula in plugin.formulas)
+    requirements = (requirement.name for requirement in plugin.requirements)
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
-    offers = (each.name for each in (*plugin.formulas, *plugin.requirements))
-    foreign = [name for name in (*offers, *types) if namespace(name) != plugin.name]
+    offers = (*formulas, *requirements, *types)
+    foreign = [name for name in offers if namespace(name) != plugin.name]
     if foreign:
         raise RefusedPluginError(
             _FOREIGN,

@@ -94,15 +94,18 @@ def candidates_of(
 
 
 def _shared(found: Sequence[tuple[Identity, LoadedRuleSet]], plugins: Plugins) -> Registry:
-    """What the plugins offer together that any of the rule sets names."""
+    """What the plugins offer together that any of the rule sets names, and the engine's own.
+
+    A history may hold records of types that no candidate scores. Those of the engine's own plugins
+    are known, whoever is installed beside them.
+    """
     names = {name for _, each in found for name in used_plugins(each.rule_set)}
-    registry = plugins.of(names)
-    clashes = [
-        f"{name}: {registry.refused[name]}" for name in sorted(names & registry.refused.keys())
-    ]
+    with_own = plugins.of({*names, *plugins.own().plugins})
+    registry = plugins.of(names) if names & with_own.refused.keys() else with_own
+    clashes = [f"{name}: {registry.refused[name]}" for name in names & registry.refused.keys()]
     if clashes and any(each.registry is not registry for _, each in found):
         raise TallystickError(
-            f"found plugins that cannot be used together ({'; '.join(clashes)}), expected "
+            f"found plugins that cannot be used together ({'; '.join(sorted(clashes))}), expected "
             "rule sets that can be compared"
         )
     return registry
