@@ -92,6 +92,7 @@ def test_weights_are_scaled_and_shown(tmp_path: Path) -> None:
     [
         ("axes.cost", "expected PATH=VALUE"),
         ("axes.cots.gate=1", "did you mean 'axes.cost.gate'?"),
+        (f"tiers.levels[{'9' * 5000}].multiplier=1", "expected a value of the rule set"),
         ("axes.cost.gate=0.7", "found nothing that changes workflow@1.1.0"),
         ("axes.cost.gate=high", "found 'high' for axes.cost.gate"),
         ("axes.cost.gate=1e-3", "found '1e-3' for axes.cost.gate"),

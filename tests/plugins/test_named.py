@@ -14,6 +14,7 @@ from installations import entry
 import tallystick
 from tallystick.cli.main import main
 from tallystick.errors import RuleSetError
+from tallystick.governance.backtest.candidates import candidates_of
 from tallystick.plugins.registry import ALLOWED, InstalledPlugins, installed_plugins
 from tallystick.rules.digest import used_plugins
 from tallystick.scoring.executors.portable import ScorerSpec
@@ -116,6 +117,12 @@ def test_a_stray_plugin_is_not_imported_by_what_does_not_name_it(
 def test_a_worker_imports_what_the_rule_set_names_alone(stray: Path) -> None:
     rules = ScorerSpec.of(tallystick.load("workflow@1.1.0")).rules()
     assert list(rules.registry.plugins) == ["workflow"]
+    assert not stray.exists()
+
+
+def test_a_back_test_knows_the_types_of_the_engines_own_plugins(stray: Path) -> None:
+    candidates = candidates_of(["workflow@1.0.0", "workflow@1.1.0"], [], installed_plugins())
+    assert list(candidates[0].rules.registry.plugins) == ["skills", "workflow"]
     assert not stray.exists()
 
 

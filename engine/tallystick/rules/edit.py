@@ -37,7 +37,7 @@ THOUSAND = 10**3
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\")"
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[{_KEY}\])*")
-_PART = re.compile(r"\[(?:([0-9]+)|([A-Za-z0-9_-]+)|\"([^\"]*)\")\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)")
+_PART = re.compile(r"\[(?:([0-9]{1,9})|([A-Za-z0-9_-]+)|\"([^\"]*)\")\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 Data = Mapping[str, Any]
