@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 
-BUDGET = 64 << 20
-"""How many bytes reading may come to, of a batch of rows; for a moment there are two of it."""
+BUDGET = 24 << 20
+"""How many bytes reading a batch of rows may come to; Arrow needs up to three times as much."""
 
 _FOOTER_BYTES, _FOOTER_SHARE = 4 << 20, 128
 """The longest footer, or its part of the file: in memory it takes thirty times as much."""
@@ -107,7 +107,7 @@ def rows_at_a_time(path: Path, file: BinaryIO, metadata: pq.FileMetaData, most: 
 def check_group(
     path: Path, file: BinaryIO, metadata: pq.FileMetaData, group: int, names: Collection[str]
 ) -> None:
-    """Refuse a row group whose texts and lists may take more than twice ``BUDGET``, read as one.
+    """Refuse a row group whose texts and lists, read as one, may take four times ``BUDGET``.
 
     Args:
         path: the file, for errors.
@@ -119,7 +119,7 @@ def check_group(
     Raises:
         InputError: they may take more, or the pages cannot be read.
     """
-    found, allowed = dict[str, int](), 2 * BUDGET
+    found, allowed = dict[str, int](), 4 * BUDGET
     for column in _columns(path, file, metadata, group, names):
         values = sum(page.values for page in column.pages)
         # of whole numbers there are as many as rows, and one column is read after the other
