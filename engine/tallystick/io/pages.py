@@ -69,7 +69,33 @@ class Page:
     levels_encoding: int
 
 
-def footer_of(path: Path, file: BinaryIO) -> pq.FileMetaData:
+@attrs.frozen(eq=False, slots=False)
+class Footer:
+    """The footer of a file.
+
+    Attributes:
+        metadata: what it says.
+        data: its bytes.
+    """
+
+    metadata: pq.FileMetaData
+    data: bytes = attrs.field(repr=False)
+
+    @cached_property
+    def codecs(self) -> list[list[str]]:
+        """The compression of each column of each row group.
+
+        Raises:
+            ValueError: one is unknown, of which ``metadata`` would end the process.
+        """
+        groups = _Header(self.data).struct().get(_ROW_GROUPS, ())
+        try:
+            return [[_CODECS[c[_OF_COLUMN][_CODEC]] for c in g[_COLUMNS]] for g in groups]
+        except KeyError as error:
+            raise ValueError("found a column of an unknown compression") from error
+
+
+def footer_of(path: Path, file: BinaryIO) -> Footer:
     """The footer of a file.
 
     Raises:
@@ -84,35 +110,37 @@ def footer_of(path: Path, file: BinaryIO) -> pq.FileMetaData:
             f"{path}: found a footer of {found} bytes, expected at most {allowed}: write the file "
             "with fewer columns or larger row groups"
         )
-    return pq.read_metadata(file)
+    file.seek(max(0, size - 8 - found))
+    data = file.read(min(found, size))
+    return Footer(pq.read_metadata(file), data)
 
 
-def rows_at_a_time(path: Path, file: BinaryIO, metadata: pq.FileMetaData, most: int) -> int:
+def rows_at_a_time(path: Path, file: BinaryIO, footer: Footer, most: int) -> int:
     """How many rows can be read at a time so that they take no more than ``BUDGET`` bytes.
 
     Args:
         path: the file, for errors.
         file: the same, open.
-        metadata: its footer.
+        footer: its footer.
         most: so many are enough.
 
     Raises:
         InputError: already one row may take more, or the pages cannot be read.
     """
-    for group in range(metadata.num_row_groups):
-        most = _rows(path, group, _columns(path, file, metadata, group), most)
+    for group in range(footer.metadata.num_row_groups):
+        most = _rows(path, group, _columns(path, file, footer, group), most)
     return most
 
 
 def check_group(
-    path: Path, file: BinaryIO, metadata: pq.FileMetaData, group: int, names: Collection[str]
+    path: Path, file: BinaryIO, footer: Footer, group: int, names: Collection[str]
 ) -> None:
     """Refuse a row group whose texts and lists, read as one, may take four times ``BUDGET``.
 
     Args:
         path: the file, for errors.
         file: the same, open.
-        metadata: its footer.
+        footer: its footer.
         group: which row group.
         names: the columns that are read, without what is in them.
 
@@ -120,7 +148,7 @@ def check_group(
         InputError: they may take more, or the pages cannot be read.
     """
     found, allowed = dict[str, int](), 4 * BUDGET
-    for column in _columns(path, file, metadata, group, names):
+    for column in _columns(path, file, footer, group, names):
         values = sum(page.values for page in column.pages)
         # of whole numbers there are as many as rows, and one column is read after the other
         is_open = column.depth > 0 or column.physical == _TEXT or column.fixed > allowed
@@ -162,7 +190,7 @@ class _Column:
         physical: the name of its physical type.
         length: how many bytes its values have, if all have as many.
         depth: how many lists its values are in.
-        codec: the name of the compression of its pages.
+        codec: the name of the compression of its pages, or none.
         file: where the pages are.
         pages: those that the reader comes to.
     """
@@ -252,12 +280,10 @@ class _Column:
         """The bytes of a page, decompressed; None where that is not possible."""
         self.file.seek(page.offset)
         data = self.file.read(page.compressed)
-        if self.codec == "UNCOMPRESSED":
+        if not self.codec:
             return data
         try:
-            # what writers call LZ4 today is this
-            codec = pa.Codec({"LZ4": "lz4_raw"}.get(self.codec, self.codec.lower()))
-            found: bytes = codec.decompress(data, page.size, asbytes=True)
+            found: bytes = pa.Codec(self.codec).decompress(data, page.size, asbytes=True)
         except (OSError, ValueError, pa.ArrowException):
             return None
         return found
@@ -266,7 +292,7 @@ class _Column:
 def _columns(
     path: Path,
     file: BinaryIO,
-    metadata: pq.FileMetaData,
+    footer: Footer,
     group: int,
     names: Collection[str] | None = None,
 ) -> list[_Column]:
@@ -275,7 +301,7 @@ def _columns(
     Raises:
         InputError: their pages cannot be read.
     """
-    size, found = file.seek(0, os.SEEK_END), []
+    size, found, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
     row_group = metadata.row_group(group)
     for place in range(metadata.num_columns):
         described = metadata.schema.column(place)
@@ -284,8 +310,9 @@ def _columns(
             continue
         stored = row_group.column(place)
         try:
+            codec = footer.codecs[group][place]
             pages = list(_pages(file, stored, size))
-        except (EOFError, ValueError) as error:
+        except (EOFError, IndexError, ValueError) as error:
             raise InputError(
                 f"{path}: row group {group}: the column {name} cannot be read as Parquet "
                 f"({error}): check that the file is whole"
@@ -297,7 +324,7 @@ def _columns(
                 described.physical_type,
                 described.length,
                 described.max_repetition_level,
-                stored.compression,
+                codec,
                 file,
                 pages,
             )
@@ -333,11 +360,15 @@ def _pages(file: BinaryIO, column: pq.ColumnChunkMetaData, size: int) -> Iterato
 
 
 # of a header, by its number in the format and its type in the compact protocol of Thrift
-_INT, _BINARY, _STRUCT = 5, 8, 12
+_INT, _BINARY, _LIST, _STRUCT = 5, 8, 9, 12
+_MANY = 15
 _WHOLE = (4, _INT, 6)
 _SKIPPED = {1: 0, 2: 0, 3: 1, 7: 8}
 """How many bytes fields of other types have: truths, a byte, a double."""
-_DEEPEST, _LONGEST_SHIFT = 4, 63
+_DEEPEST, _LONGEST_SHIFT = 8, 63
+_ROW_GROUPS, _COLUMNS, _OF_COLUMN, _CODEC = (4, _LIST), (1, _LIST), (3, _STRUCT), (4, _INT)
+_CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
+"""By number; what old writers called ``lz4`` cannot be read here, and is taken for the longest."""
 _KIND, _SIZE, _COMPRESSED = (1, _INT), (2, _INT), (3, _INT)
 _DATA, _DICTIONARY, _DATA_2 = (5, _STRUCT), (7, _STRUCT), (8, _STRUCT)
 _HEADERS = {0: _DATA, 2: _DICTIONARY, 3: _DATA_2}
@@ -403,10 +434,30 @@ class _Header:
                 found[number, kind] = self.struct(depth + 1)
             elif kind == _BINARY:
                 self._skip(self._varint())
+            elif kind == _LIST and depth < _DEEPEST:
+                found[number, kind] = self._list(depth)
             elif kind in _SKIPPED:
                 self._skip(_SKIPPED[kind])
             else:
                 raise ValueError(f"found a field of type {kind} in the header of a page")
+        return found
+
+    def _list(self, depth: int) -> list[dict[tuple[int, int], Any]]:
+        """A list, if it is one of structs; others are passed over."""
+        head, found = self._byte(), list[dict[tuple[int, int], Any]]()
+        kind, count = head & 15, head >> 4
+        for _ in range(self._varint() if count == _MANY else count):
+            if kind == _STRUCT:
+                found.append(self.struct(depth + 1))
+            elif kind in _WHOLE:
+                self._whole()
+            elif kind == _BINARY:
+                self._skip(self._varint())
+            elif kind in _SKIPPED:
+                # unlike a field, an item that is a truth has a byte
+                self._skip(max(1, _SKIPPED[kind]))
+            else:
+                raise ValueError(f"found a list of type {kind} in the footer")
         return found
 
     def _byte(self) -> int:

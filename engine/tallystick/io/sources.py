@@ -138,16 +138,18 @@ class ParquetSource:
         from tallystick.io.tables import LARGEST_ROW, parts  # noqa: PLC0415  # as above
 
         footer = footer_of(self._path, file)
-        if footer.num_rows == 0:
+        if footer.metadata.num_rows == 0:
             raise InputError(f"{self._path}: the file has no rows, expected records")
         rows = rows_at_a_time(self._path, file, footer, ROWS)
-        with parquet_file(file, footer) as parquet:
+        with parquet_file(file, footer.metadata) as parquet:
             self.next = self._first
             for batch in parquet.iter_batches(rows):
                 for part, _ in parts(batch, LARGEST_ROW, ROWS, self.next):
                     first, self.next = self.next, self.next + part.num_rows
                     read = self.next - self._first
-                    self.bytes_read = self.size * min(read, footer.num_rows) // footer.num_rows
+                    self.bytes_read = (
+                        self.size * min(read, footer.metadata.num_rows) // footer.metadata.num_rows
+                    )
                     yield part, first
 
 

@@ -172,9 +172,9 @@ class FactsFile:
         with ExitStack() as stack:
             file = stack.enter_context(opened(path))
             with parquet_errors(path):
-                footer = footer_of(path, file)
-                self.metadata = metadata_of(path, footer)
-                parquet = parquet_file(file, footer, self._request.coded)
+                self._footer = footer_of(path, file)
+                self.metadata = metadata_of(path, self._footer.metadata)
+                parquet = parquet_file(file, self._footer.metadata, self._request.coded)
                 self._file, self._parquet = file, stack.enter_context(parquet)
             if request is not None:
                 catalogs, wanted = request.catalogs, request.wanted or None
@@ -208,7 +208,7 @@ class FactsFile:
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
         with parquet_errors(self._path):
-            check_group(self._path, self._file, self._parquet.metadata, group, names)
+            check_group(self._path, self._file, self._footer, group, names)
             table = self._parquet.read_row_group(group, columns=names, use_threads=False)
             found = {name: _whole(table.column(name)) for name in names}
             _check_kinds(found)

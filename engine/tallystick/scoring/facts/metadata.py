@@ -76,7 +76,7 @@ def is_facts(path: Path) -> bool:
         if not path.is_file():
             return False
         with opened(path) as file:
-            return KEY in (footer_of(path, file).metadata or {})
+            return KEY in (footer_of(path, file).metadata.metadata or {})
     except (OSError, ValueError, pa.ArrowException):
         return False
 
