@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from graphlib import TopologicalSorter
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import attrs
@@ -24,7 +25,7 @@ from tallystick.errors import FormulaError, RuleSetError, SchemaError
 from tallystick.formula.tree import bind
 from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
-from tallystick.plugins.registry import Registry
+from tallystick.plugins.registry import GROUP, Registry
 from tallystick.rules.loading import load, shipped
 from tallystick.rules.model import BUILT_IN_COMPOSITES, Parameters, RuleSet, SkillTypeRules, exact
 from tallystick.rules.reading import LoadedRuleSet
@@ -56,10 +57,11 @@ def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
 
 def _foreign(subject: Subject) -> Iterator[Diagnostic]:
     """Files under another name than the plugin's, where nobody looks for them."""
-    known = {file for files in shipped(subject.registry).values() for file in files}
+    # two plugins of one distribution may share a folder
+    names = {subject.plugin.name, *(entry.name for entry in entry_points(group=GROUP))}
     for folder in subject.plugin.rule_sets:
         for file in sorted(folder.resolve().glob("*/*.toml")):
-            if file not in known:
+            if file.parent.name not in names:
                 message = f"found it in a folder {file.parent.name}, expected {subject.plugin.name}"
                 yield finding_in("rule-set-foreign", file, message)
 

@@ -132,7 +132,7 @@ def _files(folder: Path, above: str, outer: frozenset[str]) -> Iterator[tuple[st
         if entry.is_dir():
             if entry.name != _CACHE:
                 yield from _files(Path(entry.path), f"{name}/", outer | {real})
-        elif not _is_made(entry.name, names):
+        elif not _is_made(entry.name, names) and not _leads_nowhere(entry):
             if not entry.is_file():
                 raise PluginError(f"{entry.path}: found no file, expected one: remove it")
             yield name, Path(entry.path)
@@ -142,6 +142,11 @@ def _is_made(name: str, beside: set[str]) -> bool:
     """Whether a file is bytecode of a source beside it; without one it is what is imported."""
     stem, suffix = os.path.splitext(name)  # noqa: PTH122  # of a name alone
     return suffix == _BYTECODE and f"{stem}.py" in beside
+
+
+def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a link to nothing, such as an editor keeps beside a file that it changes."""
+    return entry.is_symlink() and not os.path.exists(entry.path)  # noqa: PTH110  # as os.scandir
 
 
 def _package(module: str) -> ModuleSpec | None:
