@@ -140,19 +140,23 @@ def recorded(claims: Sequence[Said]) -> set[str]:
     for found in ranks:
         rivals[found.identity].append(found)
 
-    def is_clear(found: StateEvent) -> bool:
+    def is_within(found: StateEvent) -> bool:
         rank = ranks[found]
-        others = [each for each in rivals[found.identity] if each != found]
         beside = [
             each
             for each, of_each in ranks.items()
             if (each.validator, each.epoch) == (found.validator, found.epoch) and of_each >= rank
         ]
         rounds = Counter(each.round for each in beside)
-        within = (rounds[found.round], len(beside), len(rounds))
-        return all(ranks[each] < rank for each in others) and all(
-            number <= limit for number, limit in zip(within, LIMITS, strict=True)
-        )
+        # of a round with too many claims one above the limit counts in the epoch
+        kept = sum(min(number, LIMITS[0] + 1) for number in rounds.values())
+        within = (rounds[found.round], kept, len(rounds))
+        return all(number <= limit for number, limit in zip(within, LIMITS, strict=True))
+
+    def is_clear(found: StateEvent) -> bool:
+        # what is above a limit stands against nothing
+        others = [each for each in rivals[found.identity] if each != found and is_within(each)]
+        return is_within(found) and all(ranks[each] < ranks[found] for each in others)
 
     clear = [found for found in ranks if is_clear(found)]
     tasks = {(each.task, each.epoch) for each in clear if each.is_record}
@@ -433,3 +437,24 @@ def test_a_claim_says_whether_it_is_final() -> None:
     found = Claim(1, StateEvent("v", "h", "t", "x", 0, 0), Rank.OWN, None, 2)
     assert [found.is_final(epoch) for epoch in (2, 3)] == [False, True]
     assert Rank.IMPORTED < Rank.ACCEPTED < Rank.OWN
+
+
+@pytest.mark.parametrize("first", [Rank.OWN, Rank.IMPORTED])
+def test_how_many_are_refused_of_a_round_does_not_count_in_the_epoch(
+    first: Rank, empty: Path
+) -> None:
+    """Three own claims and eight forged ones of round 0, in either order; two others of round 1."""
+
+    def claims(rank: Rank, tasks: range, number: int = 0) -> list[Said]:
+        about = {"validator": OWN, "hotkey": "hk-0", "skill_type": PYTHON, "role": "primary"}
+        dispatch = {"round": number, "epoch": 0, "quality": 1, "emission": 1}
+        made = (StateEvent(**about, **dispatch, task_id=f"{rank}-{n}") for n in tasks)
+        return [Said(each, rank) for each in made]
+
+    own, forged = claims(Rank.OWN, range(3)), claims(Rank.IMPORTED, range(8))
+    others = claims(Rank.IMPORTED, range(2), 1)
+    ledger = began(empty, "quota.db")
+    for batch in (own, forged) if first is Rank.OWN else (forged, own):
+        fed(ledger, batch, Random(0))
+    fed(ledger, others, Random(0))
+    assert outcome(ledger)[1] == {each.event.to_line() for each in (*own, *others)}

@@ -17,7 +17,6 @@ import attrs
 
 from tallystick.state.claims import (
     DROPPED,
-    OVER,
     UNKNOWN,
     Claim,
     Rank,
@@ -222,7 +221,8 @@ class ClaimRegister:
         self, group: Sequence[Claim], epoch: int, known: Mapping[bytes, int | None]
     ) -> Iterator[Claim]:
         """The claims of one identity, each with what becomes of it."""
-        for each, lost in contenders(group, epoch):
+        over = {each.seq for each in group if self._is_over(each)}
+        for each, lost in contenders(group, epoch, over):
             if each.is_final(epoch):
                 yield each
                 continue
@@ -235,12 +235,14 @@ class ClaimRegister:
     def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
         """Why a claim that no other stands against is not recorded."""
         event = claim.event
-        if self._counting:
-            over = self._over_of((event.validator, event.epoch))
-            if is_over(event, claim.rank, over):
-                return OVER
         waits = self._waits and not event.is_record and claim.rank < Rank.ACCEPTED
         return UNKNOWN if waits and known.get(event.task) != event.epoch else None
+
+    def _is_over(self, claim: Claim) -> bool:
+        if not self._counting:
+            return False
+        over = self._over_of((claim.event.validator, claim.event.epoch))
+        return is_over(claim.event, claim.rank, over)
 
     def _write(
         self, simple: Sequence[Numbered], rank: Rank, moves: Sequence[Move], epoch: int

@@ -113,15 +113,19 @@ EVERYONE = Hearing()
 """Of a state that names nobody."""
 
 
-def contenders(claims: Sequence[Claim], epoch: int) -> Iterator[tuple[Claim, str | None]]:
+def contenders(
+    claims: Sequence[Claim], epoch: int, over: Collection[int] = ()
+) -> Iterator[tuple[Claim, str | None]]:
     """Each claim of one identity, and why it is not recorded; None for the one that can be.
 
     Args:
         claims: all that there are of one identity, no two of which are the same.
         epoch: the open epoch.
+        over: numbers of those that are above a limit. They stand against nothing: more of their
+            kind may have come, which nobody kept.
     """
     final = next((each for each in claims if each.is_final(epoch)), None)
-    standing = [each for each in claims if each.reason != DROPPED]
+    standing = [each for each in claims if each.reason != DROPPED and each.seq not in over]
     highest = max((each.rank for each in standing), default=None)
     rivals = sum(each.rank == highest for each in standing)
     for each in claims:
@@ -129,6 +133,8 @@ def contenders(claims: Sequence[Claim], epoch: int) -> Iterator[tuple[Claim, str
             yield each, DROPPED
         elif final is not None:
             yield each, None if each is final else CLOSED
+        elif each.seq in over:
+            yield each, OVER
         elif each.rank != highest:
             yield each, OUTRANKED
         else:
@@ -139,7 +145,9 @@ def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
     """The ranks and rounds of which a validator claims more than the limits allow.
 
     A claim counts against those of its own rank and of the ranks below: what others put into the
-    mouth of a validator takes nothing from what it says itself.
+    mouth of a validator takes nothing from what it says itself. Of a round with too many claims one
+    above the limit counts in the epoch, since no more are kept for sure; otherwise it would matter
+    which came first.
 
     Args:
         counts: of one validator and one epoch.
@@ -151,9 +159,9 @@ def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
         for (number, of_rank), claims in counts.items():
             if of_rank >= rank and claims:
                 rounds[number] = rounds.get(number, 0) + claims
-        if _above(sum(rounds.values()), limits.per_epoch) or _above(
-            len(rounds), limits.rounds_per_epoch
-        ):
+        cap = max(rounds.values(), default=0) if limits.per_round is None else limits.per_round + 1
+        kept = sum(min(claims, cap) for claims in rounds.values())
+        if _above(kept, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
             found.add((rank, EVERY_ROUND))
         found |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
     return frozenset(found)
