@@ -95,6 +95,10 @@ class RuleSetError(TallystickError):
         super().__init__(listed(map(str, self.problems), self.more))
 
 
+INTERNAL_ERROR = "internal-error"
+"""The code of a record on which the engine itself fails."""
+
+
 class RecordError(TallystickError):
     """One record that cannot be scored: a stable code, the path, the value, what was expected.
 

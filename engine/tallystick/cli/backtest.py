@@ -11,10 +11,11 @@ import attrs
 import click
 from click.core import ParameterSource
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import OPTION_NAMES, executor_options
 from tallystick.cli.progress import line_count
 from tallystick.cli.shown import as_json, print_json
+from tallystick.errors import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from tallystick.governance.backtest.comparison_model import Outcome
@@ -104,7 +105,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
     to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
     far it depends on the rounds that the history happens to have. The exit status is 1 when a line
-    was no valid record.
+    was no valid record, 3 when the engine itself fails on one.
     """
     from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
@@ -139,7 +140,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
         lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
         lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
         click.echo("\n".join(lines))
-    sys.exit(1 if outcome.history.rejects else 0)
+    rejects = outcome.history.rejects
+    sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))
 
 
 def _command() -> str:

@@ -8,6 +8,16 @@ import click
 
 from tallystick.cli import log
 
+DEFECT = 3
+"""The exit status of a run that is complete, but for records on which the engine fails."""
+
+
+def status_of(rejected: int, internal_errors: int) -> int:
+    """The exit status of a command that judges records; see docs/errors.md."""
+    if internal_errors:
+        return DEFECT
+    return 1 if rejected else 0
+
 
 def examples(*commands: str) -> str:
     """What stands at the end of a help: commands as they are typed, one a line or over several."""

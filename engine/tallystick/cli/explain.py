@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import click
 
 from tallystick import views
-from tallystick.cli.command import examples
+from tallystick.cli.command import examples, status_of
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
-from tallystick.errors import InputError, RecordError
+from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 
 
 @click.command(
@@ -40,7 +40,7 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
     Shows the facts, each axis with its formula, the values put in, the exact value and the
     published one; the composite, its gates and tier with the distance to each edge; and every
     emission factor. RECORDS can be -, the standard input. The exit status is 1 when the record
-    cannot be scored.
+    cannot be scored, 3 when that is a defect of the engine.
     """
     from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
@@ -63,7 +63,7 @@ def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> No
     if as_json:
         print_json({**views.error(error), "message": message, "line": number})
     complain(message)
-    sys.exit(1)
+    sys.exit(status_of(1, error.code == INTERNAL_ERROR))
 
 
 def _record(path: Path, number: int) -> Any:  # noqa: ANN401  # a line, or a row as a mapping

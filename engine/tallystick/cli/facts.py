@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.command import examples
+from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json
@@ -46,7 +46,7 @@ def facts(  # one argument for each option
     """Validate the RECORDS of a file or folder once, and write what any rule set reads of them.
 
     The facts go to OUTPUT, a Parquet file that score and backtest take in place of the records.
-    The exit status is 1 when a record was rejected.
+    The exit status is 1 when a record was rejected, 3 when the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
     from tallystick.scoring.facts.run import extract_file  # noqa: PLC0415  # heavy
@@ -59,7 +59,7 @@ def facts(  # one argument for each option
         print_json(receipt.to_dict())
     else:
         click.echo(_summary(receipt, output, rejects))
-    sys.exit(1 if receipt.counts.rejected else 0)
+    sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 
 def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
@@ -69,6 +69,8 @@ def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
         parts.append(f"{counts.missed} without one")
     if counts.rejected:
         parts.append(f"{counts.rejected} rejected, see {rejects or f'{output}.rejects.jsonl'}")
+    if counts.internal_errors:
+        parts.append(f"of them {counts.internal_errors} by a defect in the engine")
     return "\n".join(
         [
             f"{numbered(counts.records, 'record')}: {', '.join(parts)}",

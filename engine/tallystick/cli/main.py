@@ -1,7 +1,7 @@
 """The entry point: commands by name, loaded when they are used, and errors as one line each.
 
-Exit status: 0 done; 1 something was rejected or found; 2 wrong use, or nothing could be done; 128
-and its number for a signal that ended the run.
+Exit status: 0 done; 1 something was rejected or found; 2 wrong use, or nothing could be done; 3 the
+engine fails on a record, all others are done; 128 and its number for a signal that ended the run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from tallystick.cli import log
-from tallystick.cli.command import CommandGroup, complete, examples
-from tallystick.errors import RefusedError, TallystickError
+from tallystick.cli.command import CommandGroup, complete, examples, status_of
+from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,7 +118,13 @@ def _run() -> None:
         sys.exit(error.exit_code)
     except TallystickError as error:
         _complain(error)
-        sys.exit(1 if isinstance(error, RefusedError) else 2)
+        sys.exit(_status_of(error))
+
+
+def _status_of(error: TallystickError) -> int:
+    if not isinstance(error, RefusedError):
+        return 2
+    return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))
 
 
 def _complain(error: TallystickError) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli import log
-from tallystick.cli.command import examples
+from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, print_json, rules_option
@@ -65,7 +65,8 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
     Results go to OUTPUT, what is wrong with bad records to a rejects file, and what was scored
-    with what to OUTPUT.receipt.json. The exit status is 1 when a record was rejected.
+    with what to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3 when the
+    engine itself fails on one, as internal-error; all others are scored.
 
     RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to the error
     output.
@@ -89,7 +90,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_json(receipt.to_dict())
     elif not (streams and log.is_json()):
         click.echo(_summary(receipt, output, rejects), err=streams)
-    sys.exit(1 if receipt.counts.rejected else 0)
+    sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 
 def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
@@ -100,6 +101,8 @@ def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
     if counts.rejected:
         where = rejects or ("above" if output == STANDARD else f"{output}.rejects.jsonl")
         parts.append(f"{counts.rejected} rejected, see {where}")
+    if counts.internal_errors:
+        parts.append(f"of them {counts.internal_errors} by a defect in the engine")
     return "\n".join(
         [
             f"{numbered(counts.records, 'record')}: {', '.join(parts)}",

@@ -1,6 +1,7 @@
-"""CPU time: how long a function of a record takes, on records as large as they may be.
+"""CPU time: how long a function of a record takes, and what a line costs for each of its bytes.
 
-Nothing here follows a clock on the wall, for a busy machine would make an honest function slow. A
+A function is tried on records as large as they may be; lines are judged that are full of what is
+cheapest to write, against the cost of good ones in the same process. Nothing here follows a clock on the wall, for a busy machine would make an honest function slow. A
 limit is in CPU time, of which a call has far less than the limit or far more; how the work grows
 with the size of a record is counted in steps of Python, which are the same each time. A call that
 does not end is cut off by a signal after some CPU time, which needs the main thread of a POSIX
@@ -13,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -25,6 +26,7 @@ import attrs
 
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.testing.boundary_values import Boundary, grown
+from tallystick.testing.fillings import Filling
 from tallystick.testing.record_checker import RecordChecker
 from tallystick.testing.samples import JSON, largest, line, plain
 
@@ -42,7 +44,12 @@ MOST_STEPS = 100_000
 CUT_OFF_S = 2
 """After how much CPU time a call is cut off: twenty times the limit."""
 
+MOST_PER_BYTE = 20
+"""How many times as much CPU time as of a good line a byte of any line takes at most."""
+
 _RUNS = 3
+_PATIENT_RUNS = 12
+_WORTH_BYTES = 1 << 16
 _AGAIN_S = CUT_OFF_S / 8
 _MS = 1_000
 _FULL, _QUARTER = Fraction(1), Fraction(1, 4)
@@ -230,3 +237,58 @@ def _steps(function: Function, record: JSON, most: int) -> int | None:
     finally:
         sys.settrace(before)
     return count
+
+
+Judge = Callable[[Sequence[bytes]], object]
+"""Judges lines, as a run does."""
+
+
+@attrs.frozen
+class Cost:
+    """What the lines of a skill type cost.
+
+    Attributes:
+        good: nanoseconds of CPU time for each byte of good lines.
+        by_filling: how many times as much each byte of a filling takes.
+    """
+
+    good: float
+    by_filling: Mapping[Filling, float]
+
+    @property
+    def worst(self) -> tuple[Filling, float]:
+        """The filling whose bytes take longest."""
+        return max(self.by_filling.items(), key=lambda each: each[1])
+
+
+def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost:
+    """What fillings cost, against good lines of the same type.
+
+    What is far from the limit is looked at once; what is not, until the least of some runs is
+    known, which no other load of the machine makes larger.
+
+    Args:
+        judge: judges lines.
+        good: lines that it accepts.
+        filled: of `testing.fillings`.
+    """
+    lines = [*good] * -(-_WORTH_BYTES // sum(map(len, good)))
+    judge(lines)
+    usual = min(_per_byte(judge, lines) for _ in range(_PATIENT_RUNS))
+    found = {}
+    for each in filled:
+        repeated = [each.line] * max(1, _WORTH_BYTES // 8 // len(each.line))
+        least = _per_byte(judge, repeated)
+        for _ in range(_PATIENT_RUNS):
+            if least <= usual * MOST_PER_BYTE / 2:
+                break
+            least = min(least, _per_byte(judge, repeated))
+        found[each] = least / usual
+    return Cost(usual, found)
+
+
+def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
+    """Nanoseconds of CPU time for each byte."""
+    start = time.thread_time_ns()
+    judge(lines)
+    return (time.thread_time_ns() - start) / sum(map(len, lines))

@@ -19,7 +19,8 @@ import msgspec
 from tallystick.errors import RecordError, SchemaError
 from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
-from tallystick.records.identity import identity_of
+from tallystick.records.defects import internal_error
+from tallystick.records.identity import identity_of, whose
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
@@ -152,6 +153,13 @@ class Decoder:
             except _REFUSALS:
                 pass
         try:
+            return self._judged(line, number)
+        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+            return Reject.of(internal_error(error), number, whose(line))
+
+    def _judged(self, line: bytes, number: int) -> Decoded:
+        """What a line holds that the fast types refuse."""
+        try:
             value = _parsed(line)
         except RecordError as error:
             return Reject.of(error, number, identity_of(line))
@@ -176,7 +184,9 @@ class Decoder:
             except _REFUSALS:
                 return self._validated(record)
         except RecordError as error:
-            return Reject.of(error, number, identity_of(record))
+            return Reject.of(error, number, whose(record))
+        except BaseException as error:  # noqa: BLE001  # as above
+            return Reject.of(internal_error(error), number, whose(record))
 
     def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -35,6 +36,13 @@ def identity_of(item: object) -> Identity:
         miner_hotkey=_text(miner.get("hotkey"), hotkey),
         validator=_text(record.get("validator"), hotkey),
     )
+
+
+def whose(item: object) -> Identity:
+    """As ``identity_of`` of a record on which the engine fails: nobody's if this fails as well."""
+    with suppress(Exception):
+        return identity_of(item)
+    return UNKNOWN
 
 
 @cache

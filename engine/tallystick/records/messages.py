@@ -12,6 +12,7 @@ NOTHING = "nothing"
 """What was found where a field is missing; no JSON text, which a text in quotes would be."""
 
 _SHOWN = 80
+_pieces_of = json.JSONEncoder(ensure_ascii=False).iterencode
 _UNITS = {"string": "character", "array": "item", "object": "entry"}
 _LIMITS = {"string": "Length", "array": "Items", "object": "Properties"}
 _NAMES = {
@@ -42,7 +43,7 @@ def shown(value: object) -> str:
         # cut before, as it may be very long; an escape makes no text shorter
         value = value[:_SHOWN]
     text = ""
-    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+    for piece in _pieces_of(value):
         text += piece
         if len(text) > _SHOWN:
             break

@@ -21,6 +21,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "byte-order-mark": "the line starts with a byte order mark",
         "empty-line": "the line holds nothing but white space",
         "fact-failed": "the function of an opaque fact failed, or gave no integer of its range",
+        "internal-error": "the engine itself fails on the record, which is a defect",
         "invalid-json": "the line is not one JSON value",
         "invalid-record": "the record breaks another rule of its schema",
         "invalid-utf8": "the text is not UTF-8, or has a lone surrogate",

@@ -251,10 +251,11 @@ class _Walk:
             return iter([_Complaint(path, "invalid-record", value, lambda: rule)])
         known = part.get("properties", known or {})
         streams = list(self._in_place(part, value, path, known))
-        if isinstance(value, dict | list):
-            streams += self._of_container(part, value, path, known)
-        elif not part.keys() <= _NOT_OF_ITS_OWN:
-            streams.append(_sorted(self._of_scalar(part, value, path)))
+        if not part.keys() <= _NOT_OF_ITS_OWN:
+            if isinstance(value, dict | list):
+                streams += self._of_container(part, value, path, known)
+            else:
+                streams.append(_sorted(self._of_scalar(part, value, path)))
         return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_Complaint.order)
 
     def _in_place(
@@ -316,15 +317,12 @@ class _Walk:
         is_crowded = size > part.get(_MOST[kind], size)
         if not part.keys() <= _FOLLOWED:
             yield self._by_others(part, value, path)
-        broken = {
-            "type": not _has_type(part, value),
-            _MOST[kind]: is_crowded,
-            _LEAST[kind]: size < part.get(_LEAST[kind], size),
-        }
-        words = [word for word, is_broken in broken.items() if is_broken]
-        codes = [_CODES.get(word, "invalid-record") for word in words]
-        both = zip(codes, words, strict=True)
-        yield _sorted(self._complaint(path, code, value, part, word) for code, word in both)
+        words = [] if _has_type(part, value) else ["type"]
+        words += [_MOST[kind]] * is_crowded
+        words += [_LEAST[kind]] * (size < part.get(_LEAST[kind], size))
+        if words:
+            both = [(_CODES.get(word, "invalid-record"), word) for word in words]
+            yield _sorted(self._complaint(path, code, value, part, word) for code, word in both)
         if not is_crowded and _OF_OTHER_ENTRIES.isdisjoint(part):
             inside = self._in_object if kind is dict else self._in_list
             if not _OF_ENTRIES[kind].isdisjoint(part):

@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 import cattrs
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from tallystick.errors import OutputError
 from tallystick.io.atomic import AtomicFile, atomic_files, output_place
@@ -136,6 +137,15 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
         )
 
 
+def register_counts(kind: type) -> None:
+    """Have receipts leave out the ``internal_errors`` of such counts where there are none."""
+    left_out = override(omit_if_default=True)
+    hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(
+        kind, _converter, internal_errors=left_out
+    )
+    _converter.register_unstructure_hook(kind, hook)
+
+
 class RunReceipt:
     """What every receipt can do; it is an attrs class whose fields are JSON values, or such."""
 
@@ -168,15 +178,20 @@ class Counts:
         scored: with a quality.
         missed: valid, but without a submission, hence without a quality.
         rejected: not valid.
+        internal_errors: those of the rejected on which the engine fails; receipts leave out 0.
     """
 
     records: int
     scored: int
     missed: int
     rejected: int
+    internal_errors: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
+
+
+register_counts(Counts)
 
 
 @attrs.frozen

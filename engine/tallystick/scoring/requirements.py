@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallystick.errors import RecordError
 from tallystick.formula.formula import Requirement
 from tallystick.records.messages import NOTHING, shown
-from tallystick.records.strict_json import without_numpy
+from tallystick.records.strict_json import parse, without_numpy
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.bound import BoundType
 
@@ -54,9 +53,13 @@ def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401
 
 def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping
     """What a record has at a path of plain names, as short text."""
-    value = record if isinstance(record, Mapping) else json.loads(record)
+    value = record if isinstance(record, Mapping) else parse(_line(record))
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:
             return NOTHING
         value = value[name]
     return shown(without_numpy(value))
+
+
+def _line(record: str | bytes) -> bytes:
+    return record.encode() if isinstance(record, str) else record

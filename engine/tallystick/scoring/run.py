@@ -25,6 +25,8 @@ from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
 from tallystick.plugins.code import Code
+from tallystick.records.defects import DefectLog, defects_of
+from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
@@ -81,14 +83,16 @@ def score_file(  # noqa: PLR0913  # what a run needs
             # workers end with the block, whatever ends it
             closing(parts(rules, chunks, chosen, executor or InProcess())) as done,
         ):
-            counts, epochs = Counts(0, 0, 0, 0), set[int]()
+            counts, epochs, defects = Counts(0, 0, 0, 0), set[int](), DefectLog(source)
             for part in done:
                 with output_errors(files.output.path):
                     out.append(part.results)
                 files.rejects.write(part.rejects)
+                defects.tell(part.defects)
                 counts += part.counts
                 epochs |= part.snapshots
                 files.tell(chunks)
+        defects.close()
         found = receipt_of(
             rules,
             code=code,
@@ -119,6 +123,7 @@ class Part:
         counts: how many records there were.
         snapshots: the epochs of records whose snapshots were pinned.
         missing: epochs whose snapshots a worker did not have; if there are any, the part is void.
+        defects: the rejects that are defects of the engine.
     """
 
     results: Encoded
@@ -126,15 +131,18 @@ class Part:
     counts: Counts
     snapshots: frozenset[int]
     missing: frozenset[int] = frozenset()
+    defects: tuple[Reject, ...] = ()
 
 
 def _part_of(batch: ResultBatch, encode: Encode) -> Part:
     scored, rejected = int(batch.decimals["quality"].given.sum()), len(batch.rejects)
+    defects = defects_of(batch.rejects)
     return Part(
         results=encode(batch),
         rejects=b"".join(reject.to_json() + b"\n" for reject in batch.rejects),
-        counts=Counts(len(batch) + rejected, scored, len(batch) - scored, rejected),
+        counts=Counts(len(batch) + rejected, scored, len(batch) - scored, rejected, len(defects)),
         snapshots=batch.snapshots,
+        defects=defects,
     )
 
 

@@ -14,7 +14,8 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.records.decoding import MissedDeadline
-from tallystick.records.identity import identity_of
+from tallystick.records.defects import DefectLog, internal_error
+from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
@@ -125,11 +126,16 @@ class Scorer(BoundRules):
         Raises:
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
-        found = self._decoded(record, line)
-        if isinstance(found, MissedDeadline):
-            return self._missed(found, record, line)
-        bound, _, scores = self._scored(found, record)
-        return _result(found, line, bound, scores)
+        try:
+            found = self._decoded(record, line)
+            if isinstance(found, MissedDeadline):
+                return self._missed(found, record, line)
+            bound, _, scores = self._scored(found, record)
+            return _result(found, line, bound, scores)
+        except TallystickError:
+            raise
+        except BaseException as error:
+            raise internal_error(error) from error
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         """The result of each record, or why it was rejected, in order.
@@ -146,7 +152,9 @@ class Scorer(BoundRules):
             try:
                 yield self.score(record, line=number)
             except RecordError as error:
-                yield Reject.of(error, number, _identity(record))
+                reject = Reject.of(error, number, _identity(record))
+                DefectLog("records").tell([reject])
+                yield reject
 
     def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
         """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
@@ -213,7 +221,7 @@ class Scorer(BoundRules):
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
         """The results of consecutive lines of JSON, as columns; ``first`` is the first's number."""
-        return self.score_decoded(self.decoder.records(lines, first), lines, first)
+        return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
         """The results of rows with the fields of records, as columns.
@@ -224,7 +232,7 @@ class Scorer(BoundRules):
         from tallystick.io.tables import Rows  # noqa: PLC0415  # heavy
 
         items = Rows(rows, first)
-        return self.score_decoded(self.decoder.records(items, first), items, first)
+        return _told(self.score_decoded(self.decoder.records(items, first), items, first))
 
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
@@ -247,14 +255,19 @@ class Scorer(BoundRules):
         """
         from tallystick.scoring.explanation import Explanation, explain  # noqa: PLC0415  # rarely
 
-        found = self._decoded(record, line)
-        reference = self.rule_set.reference
-        if isinstance(found, MissedDeadline):
-            return Explanation(self._missed(found, record, line), reference, self.digest)
-        bound, facts, scores = self._scored(found, record)
-        result = _result(found, line, bound, scores)
-        start = Explanation(result, reference, self.digest)
-        return explain(bound, facts, scores, self._thresholds_of(found), start)
+        try:
+            found = self._decoded(record, line)
+            reference = self.rule_set.reference
+            if isinstance(found, MissedDeadline):
+                return Explanation(self._missed(found, record, line), reference, self.digest)
+            bound, facts, scores = self._scored(found, record)
+            result = _result(found, line, bound, scores)
+            start = Explanation(result, reference, self.digest)
+            return explain(bound, facts, scores, self._thresholds_of(found), start)
+        except TallystickError:
+            raise
+        except BaseException as error:
+            raise internal_error(error) from error
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
@@ -336,10 +349,18 @@ class Scorer(BoundRules):
         )
 
 
+def _told(batch: ResultBatch) -> ResultBatch:
+    """The batch, whose defects are told."""
+    defects = DefectLog("records")
+    defects.tell(batch.rejects)
+    defects.close()
+    return batch
+
+
 def _identity(record: RecordLike) -> Identity:
     """Who a record is of that cannot be scored."""
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
-    return identity_of(line)
+    return whose(line)
 
 
 def _result(

@@ -30,6 +30,7 @@ from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Source
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.defects import internal_error
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.schema import Schema
@@ -368,26 +369,43 @@ class EventDecoder:
             elif isinstance(found, Reject):
                 rejects.append(found)
             else:
-                late.append((number, _late_event(found)))
+                try:
+                    late.append((number, _late_event(found)))
+                except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                    rejects.append(Reject.of(internal_error(error), number))
         results = self.scorer.score_decoded(decoded.items(), items, chunk.first)
-        events = sorted([*self._scored(results, decoded), *late], key=itemgetter(0))
-        return EventBatch(events, sorted([*results.rejects, *rejects], key=lambda each: each.line))
+        rejects += results.rejects
+        events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
+        return EventBatch(events, sorted(rejects, key=lambda each: each.line))
 
-    def _scored(self, results: ResultBatch, decoded: Mapping[int, Any]) -> Iterator[Line]:
+    def _scored(
+        self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
+    ) -> Iterator[Line]:
+        """The events of scored records; what becomes of the others is added to the rejects."""
         quality, emission = _column(results, "quality"), _column(results, "emission")
         consensus = _column(results, CONSENSUS)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
                 record = record.record
-            events = self._events_of(record, consensus[row])
-            yield line, _event_of_record(record, events, quality[row], emission[row])
+            try:
+                events = self._events_of(record, consensus[row])
+                event = _event_of_record(record, events, quality[row], emission[row])
+            except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                rejects.append(Reject.of(internal_error(error), line, _identity(record)))
+            else:
+                yield line, event
 
     def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
         # a factor that the rule set keeps from a type is 1, which nobody agreed on
         if consensus is None or record.skill_type in self._no_consensus:
             return events_of_record(record.events, None)
         return events_of_record(record.events, consensus_event(self._rules, consensus))
+
+
+def _identity(record: Record) -> Identity:
+    miner = record.miner
+    return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
 
 
 def record_digest(record: Record) -> str:

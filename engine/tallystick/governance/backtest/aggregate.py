@@ -25,6 +25,8 @@ from tallystick.governance.backtest.comparison_set import ComparisonSet, compari
 from tallystick.governance.backtest.rounds import distinct, round_keys
 from tallystick.governance.backtest.row_block import PendingFlips, RowBlock, row_blocks
 from tallystick.governance.backtest.tally import Tally
+from tallystick.records.defects import defects_of
+from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
@@ -41,6 +43,7 @@ class Aggregate:
         last: by position, the line of that record.
         records: by skill type, how many good records there are.
         rejects: by code, how many lines are bad.
+        defects: those rejects that are defects of the engine.
         lines: how many lines there are.
         rounds: the keys of the rounds that good records are from, as by `round_keys`.
     """
@@ -51,6 +54,7 @@ class Aggregate:
     last: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
     records: Counter[str] = attrs.field(factory=Counter)
     rejects: Counter[str] = attrs.field(factory=Counter)
+    defects: list[Reject] = attrs.field(factory=list)
     lines: int = 0
     rounds: set[int] = attrs.field(factory=set)
 
@@ -82,6 +86,7 @@ class Aggregate:
                 own.merge(tally, places)
         self.records.update(other.records)
         self.rejects.update(other.rejects)
+        self.defects += other.defects
         self.rounds |= other.rounds
         self.lines += other.lines
 
@@ -120,6 +125,7 @@ class BatchCounter:
                 into.tallies[name] = compared.tallies()
         into.lines += batch.lines
         into.rejects.update(reject.code for reject in batch.rejects)
+        into.defects += defects_of(batch.rejects)
         for name, rows in batch.types.items():
             into.records[name] += len(rows)
             into.rounds.update(distinct(round_keys(rows)).tolist())

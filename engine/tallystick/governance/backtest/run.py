@@ -20,6 +20,7 @@ from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
 from tallystick.governance.backtest.rounds import RoundStretches, period_of
 from tallystick.io.paths import PathLike, path_of
+from tallystick.records.defects import DefectLog
 from tallystick.scoring.executors.executor import Executor, InProcess
 
 Progress = Callable[[int], None]
@@ -133,6 +134,9 @@ def outcome_of(  # noqa: PLR0913  # as above
         for _ in counted:
             if progress is not None:
                 progress(aggregate.lines)
+    defects = DefectLog(reader.path)
+    defects.tell(aggregate.defects)
+    defects.close()
     _check_types(reader, candidates, aggregate)
     read = History(
         str(reader.path),

@@ -18,13 +18,16 @@ import pyarrow as pa
 from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
+from tallystick.formula.formula import Requirement
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
-from tallystick.records.identity import identity_of
+from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, Selection
+from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.requirements import joined, unmet
 
 _NUMBERS = {
@@ -113,6 +116,9 @@ def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[R
         except RecordError as error:
             rejects.append(Reject.of(error, number, _identity(record)))
             continue
+        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+            rejects.append(Reject.of(internal_error(error), number, _identity(record)))
+            continue
         mine.record.append(number)
         if record.events:
             mine.events += record.events
@@ -182,19 +188,28 @@ class _Taken:
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
         """The records that meet what the selection requires, and the others."""
-        rows, rejects = self._rows(), list[Reject]()
-        valid, columns = np.ones(len(rows), np.bool_), list(rows.facts.values())
-        unmet_by_line = defaultdict[int, list[RecordError]](list)
+        found, rows, rejects = isolated(
+            self._broken,
+            self._rows(),
+            lambda rows, row: whose(items[int(rows.record[row]) - first]),
+        )
+        valid = np.ones(len(rows), np.bool_)
+        unmet_by_line = defaultdict[int, list[Requirement]](list)
+        for each, broken in zip(self.plan.selection.requirements, found, strict=True):
+            for line in rows.record[broken].tolist():
+                unmet_by_line[line].append(each.requirement)
+            valid &= ~broken
+        for line, requirements in unmet_by_line.items():
+            rejects.append(_refused(requirements, line, items[line - first]))
+        return rows.select(valid), rejects
+
+    def _broken(self, rows: FactRows) -> list[Truths]:
+        """Which rows break each requirement of the selection."""
+        columns, found = list(rows.facts.values()), list[Truths]()
         for each in self.plan.selection.requirements:
             broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
-            if not each.of_task:
-                broken &= rows.answered
-            for line in rows.record[broken].tolist():
-                unmet_by_line[line].append(unmet(each.requirement, items[line - first]))
-            valid &= ~broken
-        for line, errors in unmet_by_line.items():
-            rejects.append(Reject.of(joined(errors), line, identity_of(items[line - first])))
-        return rows.select(valid), rejects
+            found.append(broken if each.of_task else broken & rows.answered)
+        return found
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)
@@ -226,6 +241,14 @@ class _Taken:
         for place in self.plan.doubles:
             columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
         return list(columns)
+
+
+def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
+    """Why a record is refused that meets some requirements not."""
+    try:
+        return Reject.of(joined([unmet(each, item) for each in requirements]), line, whose(item))
+    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+        return Reject.of(internal_error(error), line, whose(item))
 
 
 class _TakenByType(dict[str, _Taken]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import attrs
@@ -36,8 +36,9 @@ from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts
+from tallystick.scoring.planner import Facts, ScoreColumns
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
@@ -115,10 +116,16 @@ def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
 def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
     """The results of rows that meet all that the rule set requires."""
-    kept = [rows for rows in batch.types.values() if len(rows)]
+    rejects, kept, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
+    for every in batch.types.values():
+        found, rows, failed_on = isolated(partial(_scores, rules), every, _identity)
+        rejects += failed_on
+        if len(rows):
+            kept.append(rows)
+            scores.append(found)
     order = _Order.of(kept, batch.first, batch.lines)
     epochs = order.numbers([rows.epoch for rows in kept]) if rules.pinned else _NONE
-    both = zip(kept, order.places, strict=True)
+    both = zip(scores, order.places, strict=True)
     return ResultBatch(
         rows=order.rows,
         identity={
@@ -129,26 +136,30 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
             "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in kept]),
             "role": lambda: order.texts([rows.role for rows in kept]),
         },
-        parts=tuple(part for rows, place in both for part in _parts(rules, rows, place)),
+        parts=tuple(part for found, place in both for part in _parts(found, place)),
         axis_names=rules.axis_names,
         tiers=rules.tier_names,
-        rejects=tuple(sorted(batch.rejects, key=lambda reject: reject.line)),
+        rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
     )
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
     """Which rows meet what the rule set requires beyond their type, and why others do not."""
-    bound = rules.types[rows.skill_type]
-    valid, errors = np.ones(len(rows), np.bool_), defaultdict[int, list[RecordError]](list)
-    for broken, reason in _checks(bound, rows, rules.registry):
+    bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
+    checks, kept, rejects = isolated(
+        lambda rows: list(_checks(bound, rows, rules.registry)), rows, _identity
+    )
+    valid = np.ones(len(kept), np.bool_)
+    for broken, reason in checks:
         for row in np.flatnonzero(broken).tolist():
             errors[row].append(reason(row))
         valid &= ~broken
-    return valid, [
-        Reject.of(joined(found), int(rows.record[row]), _identity(rows, row))
+    rejects += [
+        Reject.of(joined(found), int(kept.record[row]), _identity(kept, row))
         for row, found in errors.items()
     ]
+    return valid if kept is rows else np.isin(rows.record, kept.record[valid]), rejects
 
 
 def _identity(rows: FactRows, row: int) -> Identity:
@@ -255,14 +266,25 @@ class _Order:
         return pa.array(names, pa.string()).take(pa.array(types))
 
 
-def _parts(rules: BoundRules, rows: FactRows, place: Places) -> Iterator[ResultPart]:
+_Scores = tuple[Places | None, ScoreColumns]
+"""The positions of rows among those of a type, None for all; and what they come to."""
+
+
+def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     """The scores of those rows of one type that have a submission."""
-    scored = None if rows.answered.all() else np.flatnonzero(rows.answered)
+    scored, found = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
+    columns = rules.types[rows.skill_type].columns
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
-        into = place if chosen is None else place[chosen]
-        if len(into):
-            columns = rules.types[rows.skill_type].columns
-            yield ResultPart(into, columns.score(_taken(rows, chosen), thresholds, len(into)))
+        count = len(rows) if chosen is None else len(chosen)
+        if count:
+            found.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
+    return found
+
+
+def _parts(found: Iterable[_Scores], place: Places) -> Iterator[ResultPart]:
+    """The scores of some rows, by where these stand among all results."""
+    for chosen, scores in found:
+        yield ResultPart(place if chosen is None else place[chosen], scores)
 
 
 def _taken(rows: FactRows, chosen: Places | None) -> Facts:

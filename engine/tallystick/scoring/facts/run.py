@@ -14,6 +14,7 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.streams import STANDARD
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
+from tallystick.records.defects import DefectLog, defects_of
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.portable import Installation, PortableFunction
 from tallystick.scoring.facts.batch import FactBatch
@@ -26,6 +27,7 @@ from tallystick.scoring.receipt import (
     RunReceipt,
     engine_name,
     plugin_names,
+    register_counts,
     run_files,
     run_paths,
 )
@@ -41,12 +43,14 @@ class FactCounts:
         answered: good ones with a submission.
         missed: good ones without.
         rejected: bad ones.
+        internal_errors: those of them on which the engine fails; receipts leave out 0.
     """
 
     records: int = 0
     answered: int = 0
     missed: int = 0
     rejected: int = 0
+    internal_errors: int = 0
 
     def plus(self, batch: FactBatch) -> FactCounts:
         """The counts with those of one more batch."""
@@ -57,7 +61,11 @@ class FactCounts:
             answered=self.answered + answered,
             missed=self.missed + good - answered,
             rejected=self.rejected + len(batch.rejects),
+            internal_errors=self.internal_errors + len(defects_of(batch.rejects)),
         )
+
+
+register_counts(FactCounts)
 
 
 @attrs.frozen
@@ -170,7 +178,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         raise OutputError(f"{output}: found the standard output, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     beside = None if rejects is None else path_of(rejects)
-    paths, counts = run_paths(source, output, beside), FactCounts()
+    paths, counts, defects = run_paths(source, output, beside), FactCounts(), DefectLog(source)
     reader, code = source_of(source), Code.of(registry)
     function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
     with run_files(paths, progress) as files:
@@ -184,10 +192,12 @@ def extract_file(  # noqa: PLR0913  # what a run needs
                 with output_errors(files.output.path):
                     writer.write(batch)
                 files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
+                defects.tell(batch.rejects)
                 counts = counts.plus(batch)
                 files.tell(reader)
             with output_errors(files.output.path):
                 writer.close(reader.digest)
+        defects.close()
         receipt = FactsReceipt(
             schemas={name: each.schema_digest for name, each in catalogs.items()},
             definitions={name: each.definitions for name, each in catalogs.items()},

@@ -1,0 +1,83 @@
+"""Defects: what becomes of a record on which the engine itself fails.
+
+A record that is decoded, validated, turned into facts or scored ends as a good row or as a reject,
+whatever it holds. Where the engine, or a library below it, raises what it should not, the record is
+rejected as ``internal-error``, the others are scored, and the defect is told.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+import attrs
+
+from tallystick.errors import INTERNAL_ERROR, RecordError, TallystickError
+from tallystick.records.messages import shown
+from tallystick.records.rejects import Reject
+
+_LOG = logging.getLogger(__name__)
+_TOLD = 5
+# what a library in Rust raises when it fails itself, which is no Exception
+_PANIC = "PanicException"
+
+
+def internal_error(error: BaseException) -> RecordError:
+    """What is told of a record on which the engine fails with an error.
+
+    Raises:
+        BaseException: the error itself, where it is no defect: a mistake of the user, a lack of
+            memory, or what ends the program.
+    """
+    is_error = isinstance(error, Exception) and not isinstance(error, TallystickError | MemoryError)
+    if not is_error and type(error).__name__ != _PANIC:
+        raise error
+    text = type(error).__name__
+    with suppress(Exception):
+        text = f"{text}: {error}"
+    expected = f"no failure of the engine: report the line and {_place(error)}"
+    found = RecordError(INTERNAL_ERROR, "", shown(text), expected)
+    found.__cause__ = error
+    return found
+
+
+def _place(error: BaseException) -> str:
+    """Where it failed; where the stack ran out follows from who called."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames or isinstance(error, RecursionError):
+        return "what was found"
+    frame, line = frames[-1]
+    return f"{frame.f_globals.get('__name__', '?')}:{line}"
+
+
+def defects_of(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
+    """Those of some rejects that are defects of the engine."""
+    return tuple(each for each in rejects if each.code == INTERNAL_ERROR)
+
+
+@attrs.define
+class DefectLog:
+    """Tells the defects of a run, the first ones each and of the others how many.
+
+    Attributes:
+        source: what is read, as it was named.
+        count: how many there were.
+    """
+
+    source: object
+    count: int = 0
+
+    def tell(self, rejects: Sequence[Reject]) -> None:
+        """Tell those of some rejects that are defects."""
+        for each in defects_of(rejects):
+            self.count += 1
+            if self.count <= _TOLD:
+                place = f"{self.source}:{each.line}"
+                _LOG.error("%s: found %s, expected %s", place, each.value, each.expected)
+
+    def close(self) -> None:
+        """Tell how many were not told."""
+        if self.count > _TOLD:
+            _LOG.error("%s: and %s more records, see the rejects", self.source, self.count - _TOLD)

@@ -1,0 +1,54 @@
+"""Isolation: work on rows of facts, without those rows on which it fails.
+
+Columns are computed for all rows at once. Where that fails, the rows that do it are found by
+halves, told as defects of the engine, and the work is done again without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from tallystick.errors import RecordError
+from tallystick.records.defects import internal_error
+from tallystick.records.rejects import Identity, Reject
+from tallystick.scoring.facts.batch import FactRows
+
+_Made = TypeVar("_Made")
+Who = Callable[[FactRows, int], Identity]
+"""Says who a row is of, by its position."""
+
+
+def isolated(
+    work: Callable[[FactRows], _Made], rows: FactRows, who: Who
+) -> tuple[_Made, FactRows, list[Reject]]:
+    """What some work makes of rows; the rows that it can be done on; why it cannot on the others.
+
+    Raises:
+        TallystickError: as the work.
+        Exception: the work fails, but on no row alone.
+    """
+    try:
+        return work(rows), rows, []
+    except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+        failing = list(_failing(work, rows, internal_error(error)))
+    rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
+    kept = rows.select(~np.isin(rows.record, [each.line for each in rejects]))
+    return work(kept), kept, rejects
+
+
+def _failing(
+    work: Callable[[FactRows], object], rows: FactRows, error: RecordError
+) -> Iterator[tuple[FactRows, RecordError]]:
+    """Each of some rows on which the work fails, which it does on all of them together."""
+    if len(rows) == 1:
+        yield rows, error
+        return
+    half = np.arange(len(rows)) < len(rows) // 2
+    for part in (rows.select(half), rows.select(~half)):
+        try:
+            work(part)
+        except BaseException as found:  # noqa: BLE001  # as above
+            yield from _failing(work, part, internal_error(found))

@@ -1,0 +1,219 @@
+"""One record on which the engine fails: a reject of its own, told, while all others are scored."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.command import SKILLS, Finished, environment, run, start
+from cli.stores import Subnet
+from scoring import planted
+from state.subnet import event, record
+
+import tallystick
+from tallystick.records.defects import internal_error
+from tallystick.records.rejects import Reject
+from tallystick.scoring.facts import extraction
+from tallystick.state import ingest
+
+RULES = "skills@1.0.0"
+BAD = 4
+"""The line of the record that fails."""
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """Seven good records of several types; one is marked."""
+    found = [json.loads(line) for line in SKILLS.read_bytes().splitlines()]
+    found[BAD - 1]["task_id"] = planted.MARK
+    found[BAD - 1]["submission"]["latency_ms"] = planted.LATENCY
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in found))
+    return path
+
+
+@pytest.fixture(params=planted.PLANTS)
+def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The engine fails on the marked record, in one of the places where it can."""
+    owner, attribute, spoilt = planted.PLANTS[request.param]
+    monkeypatch.setattr(owner, attribute, spoilt(getattr(owner, attribute)))
+    # functions that were compiled before are good ones
+    extraction._plan_of.cache_clear()
+    yield request.param
+    extraction._plan_of.cache_clear()
+
+
+def spoilt(records: Path) -> Path:
+    """The file, in which the marked record has an unknown field: only bad ones are validated."""
+    lines = [json.loads(line) for line in records.read_bytes().splitlines()]
+    lines[BAD - 1]["surplus"] = 1
+    records.write_text("".join(json.dumps(record) + "\n" for record in lines))
+    return records
+
+
+def expected(records: Path, folder: Path) -> list[bytes]:
+    """The results of the other records."""
+    lines = records.read_bytes().splitlines()
+    good = folder / "good.jsonl"
+    good.write_bytes(b"\n".join(b"{}" if n == BAD else line for n, line in enumerate(lines, 1)))
+    run("score", good, "--rules", RULES, "-o", folder / "good.results.jsonl")
+    return (folder / "good.results.jsonl").read_bytes().splitlines()
+
+
+def check_run(found: Finished, results: Path, others: list[bytes]) -> None:
+    assert found.status == 3, found.err
+    assert results.read_bytes().splitlines() == others
+    (reject,) = map(json.loads, Path(f"{results}.rejects.jsonl").read_bytes().splitlines())
+    check_reject(reject)
+    counts = json.loads(Path(f"{results}.receipt.json").read_bytes())["counts"]
+    assert (counts["rejected"], counts["internal_errors"]) == (1, 1)
+    assert "of them 1 by a defect in the engine" in found.out
+
+
+def check_reject(reject: dict) -> None:
+    assert (reject["line"], reject["code"], reject["path"]) == (BAD, "internal-error", "")
+    assert "planted" in reject["value"]
+    assert "report the line and scoring.planted:" in reject["expected"]
+    assert reject["task_id"] == planted.MARK
+
+
+def test_all_other_records_of_a_file_are_scored(
+    records: Path, failing: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if failing == "validation":
+        spoilt(records)
+    others = expected(records, tmp_path)
+    assert not caplog.records
+    results = tmp_path / "results.jsonl"
+    check_run(run("score", records, "--rules", RULES, "-o", results), results, others)
+    (told,) = caplog.records
+    assert told.levelno == logging.ERROR
+    assert told.getMessage().startswith(f"{records}:{BAD}: found")
+    assert "report the line" in told.getMessage()
+
+
+def test_facts_are_taken_of_all_others(records: Path, failing: str, tmp_path: Path) -> None:
+    if failing == "validation":
+        spoilt(records)
+    others, facts = expected(records, tmp_path), tmp_path / "facts.parquet"
+    taken = run("facts", records, "-o", facts)
+    results = tmp_path / "results.jsonl"
+    if failing == "columns":
+        # nothing is scored yet
+        assert taken.status == 0
+        check_run(run("score", facts, "--rules", RULES, "-o", results), results, others)
+        return
+    assert taken.status == 3
+    assert "1 rejected, see" in taken.out
+    (reject,) = map(json.loads, Path(f"{facts}.rejects.jsonl").read_bytes().splitlines())
+    check_reject(reject)
+    assert json.loads(Path(f"{facts}.receipt.json").read_bytes())["counts"]["internal_errors"] == 1
+    # the facts of the others are there
+    run("score", facts, "--rules", RULES, "-o", results)
+    assert results.read_bytes().splitlines() == others
+
+
+def test_from_python_it_is_a_reject_or_an_error(
+    records: Path, failing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    if failing == "validation":
+        spoilt(records)
+    scorer, lines = tallystick.load(RULES), records.read_bytes().splitlines()
+    batch = scorer.score_lines(lines)
+    (reject,) = batch.rejects
+    check_reject(json.loads(reject.to_json()))
+    assert batch.record.tolist() == [n for n in range(1, len(lines) + 1) if n != BAD]
+    assert "report the line" in caplog.text
+    if failing == "validation":
+        found = list(scorer.score_many(json.loads(line) for line in lines))
+        assert [isinstance(each, Reject) for each in found] == [n == BAD for n in range(1, 8)]
+        with pytest.raises(tallystick.RecordError, match="internal-error") as caught:
+            scorer.score(lines[BAD - 1])
+        assert "planted" in caught.value.value
+
+
+def test_explain_says_that_it_is_a_defect(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise RecursionError("planted")
+
+    monkeypatch.setattr("tallystick.scoring.scorer.score_facts", failing)
+    found = run("explain", records, "--rules", RULES, "--line", "1")
+    assert found.status == 3
+    assert "internal-error" in found.err
+    assert "RecursionError: planted" in found.err
+    assert run("explain", records, "--rules", RULES, "--line", "1", "--json").json()["code"] == (
+        "internal-error"
+    )
+
+
+def test_a_back_test_goes_on_without_the_record(
+    records: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    owner, attribute, spoilt_by = planted.PLANTS["facts"]
+    monkeypatch.setattr(owner, attribute, spoilt_by(getattr(owner, attribute)))
+    extraction._plan_of.cache_clear()
+    found = run(
+        *("backtest", records, "--rules", RULES, "--rules", "skills@1.1.0", "--json"),
+        *("-o", tmp_path / "report"),
+    )
+    extraction._plan_of.cache_clear()
+    assert found.status == 3, found.err
+    assert found.json()["rejects"] == {"internal-error": 1}
+
+
+def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    about = folder / "planted-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[tallystick.plugins]\nplanted = planting\n")
+    (folder / "planting.py").write_text(
+        "from scoring import planted\ntallystick_api = 1\nplanted.plant('columns')\n"
+    )
+    others = expected(records, tmp_path)
+    path = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
+    results = tmp_path / "results.jsonl"
+    found = start(
+        *("score", records, "--rules", RULES, "-o", results, "--workers", "2"),
+        env=environment(PYTHONPATH=path, TALLYSTICK_PLUGINS="skills,workflow,planted"),
+    )
+    check_run(found, results, others)
+    assert found.err.count("report the line and scoring.planted:") == 1
+
+
+def test_what_is_no_defect_of_a_record_is_not_swallowed() -> None:
+    for error in (MemoryError(), KeyboardInterrupt(), tallystick.TallystickError("user")):
+        with pytest.raises(type(error)):
+            internal_error(error)
+
+
+def test_an_error_that_cannot_be_told_is_told_by_its_class() -> None:
+    class SilentError(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert internal_error(SilentError()).value == '"SilentError"'
+
+
+@pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
+@pytest.mark.parametrize("place", ["record_digest", "_late_event"])
+def test_a_state_refuses_the_line_and_says_that_it_is_a_defect(
+    subnet: Subnet, monkeypatch: pytest.MonkeyPatch, command: tuple[str, str], place: str
+) -> None:
+    def failing(found: object) -> object:
+        if getattr(found, "task_id", None) == planted.MARK:
+            raise KeyError("planted")
+        return good(found)
+
+    good = getattr(ingest, place)
+    monkeypatch.setattr(ingest, place, failing)
+    marked = (
+        record(planted.MARK) if place == "record_digest" else event("e", "probe_fail", planted.MARK)
+    )
+    before, path = subnet.look(), subnet.lines(record("t3"), marked)
+    found = subnet.do(*command, path)
+    assert found.status == 3
+    assert f"{path}:2: internal-error: the record: found" in found.err
+    assert subnet.look() == before

@@ -1,0 +1,72 @@
+"""A plugin that plants failures into the engine; a worker process can import it too."""
+
+import functools
+from collections.abc import Callable
+
+from tallystick.records import validator
+from tallystick.records.struct_builder import Record
+from tallystick.scoring import planner
+from tallystick.scoring.facts import extraction as loop
+from tallystick.scoring.planner import ColumnScorer, Facts, ScoreColumns
+from tallystick.scoring.threshold_snapshots import Thresholds
+
+tallystick_api = 1
+
+MARK = "planted"
+"""The task whose record makes the engine fail."""
+LATENCY = 123_456_789
+"""The latency that makes columns fail."""
+
+
+def failing_facts(compile_packed: Callable[..., object]) -> Callable[..., object]:
+    """A compiler of functions that fail on one record."""
+
+    @functools.wraps(compile_packed)
+    def compiled(*arguments: object, **options: object) -> Callable[[Record], object]:
+        function = compile_packed(*arguments, **options)
+
+        def packed_of(record: Record) -> object:
+            if record.task_id == MARK:
+                raise OverflowError("planted")
+            return function(record)
+
+        return packed_of
+
+    return compiled
+
+
+def failing_columns(score: Callable[..., ScoreColumns]) -> Callable[..., ScoreColumns]:
+    """A scorer of columns that fails on those with one latency."""
+
+    def scored(self: ColumnScorer, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
+        if any((facts(fact.digest) == LATENCY).any() for fact in self.bound.facts):
+            raise ZeroDivisionError("planted")
+        found: ScoreColumns = score(self, facts, thresholds, rows)
+        return found
+
+    return scored
+
+
+def failing_validation(validate: Callable[..., None]) -> Callable[..., None]:
+    """A validator that fails on one record."""
+
+    def validated(self: object, record: dict[str, object]) -> None:
+        if record.get("task_id") == MARK:
+            raise KeyError("planted")
+        validate(self, record)
+
+    return validated
+
+
+PLANTS = {
+    "facts": (loop, "compile_packed", failing_facts),
+    "columns": (planner.ColumnScorer, "score", failing_columns),
+    "validation": (validator.RecordValidator, "validate", failing_validation),
+}
+"""Where failures are planted, by what fails."""
+
+
+def plant(name: str) -> None:
+    """Plant a failure for as long as the process lives."""
+    owner, attribute, spoilt = PLANTS[name]
+    setattr(owner, attribute, spoilt(getattr(owner, attribute)))
