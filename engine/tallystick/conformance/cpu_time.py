@@ -1,7 +1,9 @@
 """CPU time: how long a function of a record takes, and what a line costs for each of its bytes.
 
 A function is tried on records as large as they may be; lines are judged that are full of what is
-cheapest to write, against the cost of good ones in the same process. Nothing here follows a clock on the wall, for a busy machine would make an honest function slow. A
+cheapest to write, against the cost of good ones in the same process.
+
+Nothing here follows a clock on the wall, for a busy machine would make an honest function slow. A
 limit is in CPU time, of which a call has far less than the limit or far more; how the work grows
 with the size of a record is counted in steps of Python, which are the same each time. A call that
 does not end is cut off by a signal after some CPU time, which needs the main thread of a POSIX
@@ -10,6 +12,7 @@ system; what waits without using any, and what looks at no signals, ends with th
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -46,6 +49,9 @@ CUT_OFF_S = 2
 
 MOST_PER_BYTE = 20
 """How many times as much CPU time as of a good line a byte of any line takes at most."""
+
+LEAST_BYTES = 1 << 12
+"""What a shorter line counts as: to be rejected costs something of its own."""
 
 _RUNS = 3
 _PATIENT_RUNS = 12
@@ -264,31 +270,39 @@ class Cost:
 def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost:
     """What fillings cost, against good lines of the same type.
 
-    What is far from the limit is looked at once; what is not, until the least of some runs is
-    known, which no other load of the machine makes larger.
+    What keeps to the limit is looked at once; what does not, until the least of some runs is known,
+    which no other load of the machine makes larger. The first that costs too much is the last.
 
     Args:
         judge: judges lines.
         good: lines that it accepts.
         filled: of `testing.fillings`.
     """
-    lines = [*good] * -(-_WORTH_BYTES // sum(map(len, good)))
+    size = sum(map(len, good))
+    lines = [*good] * -(-_WORTH_BYTES // size)
+    weight = sum(max(len(each), LEAST_BYTES) for each in good) / size
     judge(lines)
-    usual = min(_per_byte(judge, lines) for _ in range(_PATIENT_RUNS))
+    usual = min(_per_byte(judge, lines) for _ in range(_PATIENT_RUNS)) * weight
     found = {}
     for each in filled:
         repeated = [each.line] * max(1, _WORTH_BYTES // 8 // len(each.line))
         least = _per_byte(judge, repeated)
         for _ in range(_PATIENT_RUNS):
-            if least <= usual * MOST_PER_BYTE / 2:
+            if least <= usual * MOST_PER_BYTE or least == math.inf:
                 break
             least = min(least, _per_byte(judge, repeated))
         found[each] = least / usual
+        if found[each] > MOST_PER_BYTE:
+            break
     return Cost(usual, found)
 
 
 def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
-    """Nanoseconds of CPU time for each byte."""
+    """Nanoseconds of CPU time for each byte; infinite where it was cut off."""
     start = time.thread_time_ns()
-    judge(lines)
-    return (time.thread_time_ns() - start) / sum(map(len, lines))
+    try:
+        with cut_off():
+            judge(lines)
+    except TooLongError:
+        return math.inf
+    return (time.thread_time_ns() - start) / sum(max(len(each), LEAST_BYTES) for each in lines)

@@ -180,6 +180,11 @@ _SCHEMAS = (
         "give numbers a minimum and a maximum, lists a maxItems, maps a maxProperties",
     ),
     Code(
+        "line-costly",
+        "a byte of some line takes far more CPU time than a byte of a good record",
+        "simplify the part of the schema: fewer parts that apply to one value, smaller limits",
+    ),
+    Code(
         "fact-unreachable",
         "a formula or a requirement reads what no record has",
         "fix the path of the fact, or add it to the schema of the skill type",

@@ -48,6 +48,9 @@ _LEAST: Mapping[type, str] = {dict: "minProperties", list: "minItems"}
 _FOLLOWED = {
     *("$schema", "$defs", "type", *_IN_PLACE, *ANNOTATIONS, *_MOST.values(), *_LEAST.values()),
     *("properties", "required", "additionalProperties", "propertyNames", "items"),
+    # these ask nothing of a list or an object
+    *("minLength", "maxLength", "pattern", "multipleOf"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 }
 """Words that are followed here; what others ask of a list or an object is told as one problem."""
 _OF_ENTRIES: Mapping[type, set[str]] = {
