@@ -141,24 +141,25 @@ class Decoder:
             line: the bytes of the line; a line end is white space.
             number: the line's number, from 1, for the reject.
         """
-        if len(line) <= MAX_LINE_BYTES:
-            try:
-                return self._decode(line)
-            except _REFUSALS:
-                pass
-            try:
-                missed = self._decode_missed(line)
-                if isinstance(missed.events, list) and MISSED in missed.events:
-                    return MissedDeadline(missed)
-            except _REFUSALS:
-                pass
         try:
+            if len(line) <= MAX_LINE_BYTES:
+                try:
+                    return self._decode(line)
+                except _REFUSALS:
+                    pass
             return self._judged(line, number)
         except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
             return Reject.of(internal_error(error), number, whose(line))
 
     def _judged(self, line: bytes, number: int) -> Decoded:
         """What a line holds that the fast types refuse."""
+        try:
+            if len(line) <= MAX_LINE_BYTES:
+                missed = self._decode_missed(line)
+                if isinstance(missed.events, list) and MISSED in missed.events:
+                    return MissedDeadline(missed)
+        except _REFUSALS:
+            pass
         try:
             value = _parsed(line)
         except RecordError as error:
@@ -175,9 +176,9 @@ class Decoder:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
             number: the record's number, from 1, for the reject.
         """
+        if record.__class__ is LongLine:
+            return Reject.of(_too_long(record.start), number)
         try:
-            if record.__class__ is LongLine:
-                raise _too_long(record.start)
             record = plain(record)
             try:
                 return msgspec.convert(record, self._fast)  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ fields that it does not have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -88,7 +89,11 @@ def _containers(
             held = value.get(step) if isinstance(value, dict) else None
             at = f"{path}.{step}" if path else step
             for each in _containers(held, inner, root, at, room - 1):
-                yield attrs.evolve(each, around=lambda new, a=around, e=each: a(e.around(new)))
+                yield attrs.evolve(each, around=partial(_nested, around, each.around))
+
+
+def _nested(outer: Callable[[Any], Any], inner: Callable[[Any], Any], new: Any) -> Any:  # noqa: ANN401  # JSON
+    return outer(inner(new))
 
 
 def _inside(
@@ -103,9 +108,13 @@ def _inside(
     elif kind == "object" and "properties" in part:
         kept = value if isinstance(value, dict) else _built(part, root)
         for name, inner in part["properties"].items():
-            yield name, inner, lambda new, n=name: {**kept, n: new}
+            yield name, inner, partial(_with_field, kept, name)
     elif kind == "object" and isinstance(part.get("additionalProperties"), Mapping):
         yield "0", part["additionalProperties"], lambda new: {"0": new}
+
+
+def _with_field(record: JSON, name: str, new: Any) -> JSON:  # noqa: ANN401  # JSON
+    return {**record, name: new}
 
 
 def _contents(part: Schema, root: Schema) -> Iterator[tuple[str, str]]:
