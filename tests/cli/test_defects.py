@@ -164,20 +164,16 @@ def test_a_back_test_goes_on_without_the_record(
 
 
 def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "plugin"
-    about = folder / "planted-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[tallystick.plugins]\nplanted = planting\n")
-    (folder / "planting.py").write_text(
-        "from scoring import planted\ntallystick_api = 1\nplanted.plant('columns')\n"
+    # every process that starts imports it
+    (tmp_path / "sitecustomize.py").write_text(
+        "from scoring import planted\nplanted.plant('columns')\n"
     )
     others = expected(records, tmp_path)
-    path = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])
     results = tmp_path / "results.jsonl"
     found = start(
         *("score", records, "--rules", RULES, "-o", results, "--workers", "2"),
-        env=environment(PYTHONPATH=path, TALLYSTICK_PLUGINS="skills,workflow,planted"),
+        env=environment(PYTHONPATH=path),
     )
     check_run(found, results, others)
     assert found.err.count("report the line and scoring.planted:") == 1

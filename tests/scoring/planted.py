@@ -1,4 +1,4 @@
-"""A plugin that plants failures into the engine; a worker process can import it too."""
+"""Failures that are planted into the engine; a worker process can import them too."""
 
 import functools
 from collections.abc import Callable
@@ -9,8 +9,6 @@ from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
 from tallystick.scoring.planner import ColumnScorer, Facts, ScoreColumns
 from tallystick.scoring.threshold_snapshots import Thresholds
-
-tallystick_api = 1
 
 MARK = "planted"
 """The task whose record makes the engine fail."""
