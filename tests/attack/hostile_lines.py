@@ -121,7 +121,8 @@ def mixed(seed: object, count: int, skill_types: tuple[str, ...], good: float = 
     for number in range(count):
         made = good_record(random, random.choice(skill_types), number)
         line = _line(made)
-        if random.random() < good:
+        # what begins a file may say that it is of another kind: Parquet, or compressed
+        if number == 0 or random.random() < good:
             found[len(lines) + 1] = line
         else:
             line = hostile(random, made)
