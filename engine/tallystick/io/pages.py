@@ -9,7 +9,7 @@ that rows can be in.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -82,17 +82,19 @@ class Footer:
     data: bytes = attrs.field(repr=False)
 
     @cached_property
-    def codecs(self) -> list[list[str]]:
-        """The compression of each column of each row group.
+    def columns(self) -> list[list[dict[tuple[int, int], int]]]:
+        """What it says of each column of each row group, by number and type of the format.
+
+        Of ``metadata`` it cannot be asked: what is wrong there would end the process.
 
         Raises:
-            ValueError: one is unknown, of which ``metadata`` would end the process.
+            ValueError: there are no columns in it.
         """
         groups = _Header(self.data).struct().get(_ROW_GROUPS, ())
         try:
-            return [[_CODECS[c[_OF_COLUMN][_CODEC]] for c in g[_COLUMNS]] for g in groups]
+            return [[column[_OF_COLUMN] for column in group[_COLUMNS]] for group in groups]
         except KeyError as error:
-            raise ValueError("found a column of an unknown compression") from error
+            raise ValueError("found a row group without columns") from error
 
 
 def footer_of(path: Path, file: BinaryIO) -> Footer:
@@ -302,17 +304,16 @@ def _columns(
         InputError: their pages cannot be read.
     """
     size, found, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
-    row_group = metadata.row_group(group)
     for place in range(metadata.num_columns):
         described = metadata.schema.column(place)
         name = described.path
         if names is not None and name.partition(".")[0] not in names:
             continue
-        stored = row_group.column(place)
         try:
-            codec = footer.codecs[group][place]
+            stored = footer.columns[group][place]
+            codec = _CODECS[stored[_CODEC]]
             pages = list(_pages(file, stored, size))
-        except (EOFError, IndexError, ValueError) as error:
+        except (EOFError, LookupError, ValueError) as error:
             raise InputError(
                 f"{path}: row group {group}: the column {name} cannot be read as Parquet "
                 f"({error}): check that the file is whole"
@@ -341,18 +342,18 @@ def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page])
         )
 
 
-def _pages(file: BinaryIO, column: pq.ColumnChunkMetaData, size: int) -> Iterator[Page]:
+def _pages(file: BinaryIO, column: Mapping[tuple[int, int], int], size: int) -> Iterator[Page]:
     """The pages of a column that the reader comes to.
 
     Raises:
         EOFError: one is not whole.
         ValueError: one has no header that can be read.
     """
-    start, dictionary = column.data_page_offset, column.dictionary_page_offset
-    if dictionary and 0 < dictionary < start:
+    start, dictionary = column[_FIRST_PAGE], column.get(_DICTIONARY_PAGE, 0)
+    if 0 < dictionary < start:
         start = dictionary
-    end, seen = min(size, start + column.total_compressed_size + _PADDING), 0
-    while seen < column.num_values and start < end:
+    end, seen = min(size, start + column[_STORED_BYTES] + _PADDING), 0
+    while seen < column[_STORED_VALUES] and 0 <= start < end:
         page = _page(file, start)
         seen += page.values
         start = page.offset + page.compressed
@@ -367,6 +368,7 @@ _SKIPPED = {1: 0, 2: 0, 3: 1, 7: 8}
 """How many bytes fields of other types have: truths, a byte, a double."""
 _DEEPEST, _LONGEST_SHIFT = 8, 63
 _ROW_GROUPS, _COLUMNS, _OF_COLUMN, _CODEC = (4, _LIST), (1, _LIST), (3, _STRUCT), (4, _INT)
+_STORED_VALUES, _STORED_BYTES, _FIRST_PAGE, _DICTIONARY_PAGE = (5, 6), (7, 6), (9, 6), (11, 6)
 _CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
 """By number; what old writers called ``lz4`` cannot be read here, and is taken for the longest."""
 _KIND, _SIZE, _COMPRESSED = (1, _INT), (2, _INT), (3, _INT)
