@@ -55,7 +55,8 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = [self.where, self.path or "the file"] if self.file else [self.path]
-        return ": ".join([*place, self.message])
+        # one line: what is named in it may have line ends, which would begin another diagnostic
+        return ": ".join([*place, self.message]).replace("\n", "\\n")
 
 
 def unexpected(value: str, expected: str) -> str:

@@ -156,13 +156,17 @@ class RefusedError(StateError):
     def __init__(self, source: str, refusals: Sequence[Refusal]) -> None:
         self.source, self.refusals = source, tuple(refusals)
         many = f"{len(refusals)} bad line{'' if len(refusals) == 1 else 's'}"
+        told = (_said_of(source, each) for each in self.refusals[:MOST_TOLD])
         super().__init__(
-            f"{source}: found {many}, expected none: nothing was recorded\n"
-            + listed(
-                (_said_of(source, each) for each in self.refusals[:MOST_TOLD]),
-                max(len(self.refusals) - MOST_TOLD, 0),
-            )
+            # what is named in a line may have line ends
+            _on_one_line(f"{source}: found {many}, expected none: nothing was recorded")
+            + "\n"
+            + listed(map(_on_one_line, told), max(len(self.refusals) - MOST_TOLD, 0))
         )
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "\\n")
 
 
 def _said_of(source: str, each: Refusal) -> str:

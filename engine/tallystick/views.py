@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import RecordError, RefusedError, RuleSetError, TallystickError
+from tallystick.io.text import masked
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ def weights(found: Weights) -> View:
 
 def error(found: TallystickError) -> View:
     """An error, with the problems of a rule set and every refusal of a file."""
-    view: View = {"error": type(found).__name__, "message": str(found)}
+    view: View = {"error": type(found).__name__, "message": masked(str(found))}
     if isinstance(found, RuleSetError):
         view["problems"] = [_problem(each) for each in found.problems]
         view["more"] = found.more

@@ -44,6 +44,8 @@ HUMAN = ("message", "remedy", "summary", "title", "expected", "because", "claime
 """Keys of diagnostics whose values are sentences."""
 LATER = ("period", "plugins", "proposal", "uncertainty")
 """Keys that the summary of a back-test has gained; all others are what they were."""
+LATER_OF_A_RECEIPT = ("rejects_digest",)
+"""Keys that a receipt has gained."""
 SOLVER = ("record", "other", "value", "other_value", "work")
 """Keys of a proof that say what the solver happened to find, and by how many steps."""
 
@@ -179,7 +181,7 @@ class Corpus:
         """What a command says to machines; ``split`` takes sentences out, which count as words."""
         done = self.do(*arguments, "--json")
         found = json.loads(done.out)
-        kept = found if split is None else split(found)
+        kept = without_later(found) if split is None else split(found)
         self.keep("machine", "statuses.txt", f"{done.status} {name}\n")
         self.keep("machine", f"{name}.json", _pretty(kept))
         if split is not None:
@@ -198,6 +200,10 @@ class Corpus:
             figures = earlier(json.loads(path.read_text(encoding="utf-8")))
             told = json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False)
             self.keep("machine", name, told + "\n")
+        elif path.name.endswith(".receipt.json"):
+            said = without_later(json.loads(path.read_text(encoding="utf-8")))
+            told = json.dumps(said, indent=2, sort_keys=True, ensure_ascii=False)
+            self.keep("machine", name, told + "\n")
         else:
             self.keep("machine", name, path.read_text(encoding="utf-8"))
 
@@ -205,6 +211,13 @@ class Corpus:
 # what of a receipt changes with every line of code, and with what is installed
 _CODE = re.compile(r'("code": )\{(?:[^{}]|\{[^{}]*\})*\}')
 _FILES = re.compile(r'(code: |"(?:engine|code)": ")sha256:[0-9a-f]{64}')
+
+
+def without_later(value: Json) -> Json:
+    """What a command says to machines, as before receipts had gained keys."""
+    if not isinstance(value, dict):
+        return value
+    return {key: each for key, each in value.items() if key not in LATER_OF_A_RECEIPT}
 
 
 def _sha256(content: bytes) -> str:
@@ -565,15 +578,13 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
 
     def tell(*arguments: str | Path) -> None:
         done = corpus.do(*arguments, *where, "--json")
-        said = (
-            f"{done.status} {' '.join(map(str, arguments))}\n{json.dumps(json.loads(done.out))}\n"
-        )
-        corpus.keep("machine", f"{name}.txt", said)
+        found = json.dumps(without_later(json.loads(done.out)))
+        told = f"{done.status} {' '.join(map(str, arguments))}\n{found}\n"
+        corpus.keep("machine", f"{name}.txt", told)
 
     def say(*arguments: str | Path) -> None:
         done = corpus.do(*arguments, *where)
-        said = f"$ {' '.join(map(str, arguments))}\n{done.out}{done.err}"
-        corpus.keep("words", f"{name}.txt", said)
+        corpus.keep("words", f"{name}.txt", _shown(arguments, done))
 
     tell("state", "init", "--rules", rules)
     for uid, hotkey in enumerate(hotkeys):
@@ -616,6 +627,10 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
     tell("state", "import", path)
     tell("state", "digest")
     _remove(corpus.work, "subnet.db")
+
+
+def _shown(arguments: Sequence[str | Path], done: Done) -> str:
+    return f"$ {' '.join(map(str, arguments))}\n{done.out}{done.err}"
 
 
 def _event(record: Json, event: str, index: int) -> Json:

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -48,12 +49,16 @@ def content(rules: str, count: int = 300) -> list[bytes]:
 
 
 def scored(
-    scorer: tallystick.Scorer, folder: Path, name: str, progress: Progress | None = None
+    scorer: tallystick.Scorer,
+    folder: Path,
+    name: str,
+    progress: Progress | None = None,
+    **options: Any,  # noqa: ANN401  # of score_file
 ) -> tuple[Path, tallystick.Receipt]:
     source, output = folder / "records.jsonl", folder / name
     if not source.exists():
         source.write_bytes(b"".join(content(scorer.rule_set.reference)))
-    return output, scorer.score_file(source, output, progress=progress)
+    return output, scorer.score_file(source, output, progress=progress, **options)
 
 
 def rows_of_jsonl(path: Path) -> list[Row]:
@@ -375,9 +380,30 @@ def test_a_link_under_the_name_of_the_output_keeps_leading_to_it(
 ) -> None:
     target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
     link.symlink_to(target)
-    scored(scorers["skills@1.0.0"], tmp_path, link.name)
+    with pytest.raises(OutputError, match="found a link to"):
+        scored(scorers["skills@1.0.0"], tmp_path, link.name)
+    assert not target.exists()
+    scored(scorers["skills@1.0.0"], tmp_path, link.name, follow_links=True)
     assert link.is_symlink()
     assert target.stat().st_size
+
+
+@pytest.mark.parametrize("start", "=+-@\t\r\n＝")
+def test_no_text_of_csv_for_spreadsheets_is_a_formula(
+    scorers: Scorers, tmp_path: Path, start: str
+) -> None:
+    source, hotkey = tmp_path / "records.jsonl", f'{start}HYPERLINK("http://x",1)'
+    made = json.loads(next(lines(41, 1, ["declarative"])))
+    made |= {"task_id": hotkey, "miner": {"uid": 1, "hotkey": hotkey}}
+    source.write_text(json.dumps(made))
+    found = {}
+    for name in ("csv", "csv-excel"):
+        output, _ = scored(scorers["skills@1.0.0"], tmp_path, f"{name}.csv", format_name=name)
+        with output.open(encoding="utf-8", newline="") as file:
+            (found[name],) = csv.DictReader(file)
+    assert found["csv"]["task_id"] == found["csv"]["miner_hotkey"] == hotkey
+    marked = {"task_id": f"'{hotkey}", "miner_hotkey": f"'{hotkey}"}
+    assert found["csv-excel"] == found["csv"] | marked
 
 
 @pytest.mark.parametrize("failing", ["out.jsonl.rejects.jsonl", "out.jsonl.receipt.json"])
@@ -385,14 +411,14 @@ def test_a_name_that_cannot_be_taken_leaves_none_of_the_files(
     scorers: Scorers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     """As in a folder whose files may be replaced by their owners alone."""
-    replace = Path.replace
+    replace = os.replace
 
-    def refuse(path: Path, target: Path) -> Path:
-        if target.name == failing:
+    def refuse(name: str, target: str, **folders: int) -> None:
+        if target == failing:
             raise PermissionError(1, "Operation not permitted")
-        return replace(path, target)
+        replace(name, target, **folders)
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(OutputError, match=f"{failing}: the file cannot be written"):
         scored(scorers["skills@1.0.0"], tmp_path, "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["records.jsonl"]

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import OPTION_NAMES, executor_options
 from tallystick.cli.progress import line_count
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.errors import INTERNAL_ERROR
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "as_json", *OPTION_NAMES)
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
 """What is told elsewhere, or changes no result."""
 
 
@@ -85,6 +85,7 @@ _ELSEWHERE = ("output", "write_best", "as_json", *OPTION_NAMES)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
 )
+@follow_links_option
 @executor_options
 @as_json
 def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -97,6 +98,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     draws: int,
     seed: str,
     output: Path,
+    follow_links: bool,
     executor: Executor,
     as_json: bool,
 ) -> None:
@@ -130,16 +132,19 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             command=_command(),
             best_by=best_by,
             bootstrap=bootstrap,
+            follow_links=follow_links,
             executor=executor,
             progress=progress,
         )
-    best = None if write_best is None else best_of(candidates[0], written.shown, write_best)
+    best = None
+    if write_best is not None:
+        best = best_of(candidates[0], written.shown, write_best, follow_links=follow_links)
     if as_json:
         print_json(_described(outcome, written) | ({"best": attrs.asdict(best)} if best else {}))
     else:
         lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
         lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
-        click.echo("\n".join(lines))
+        echo(*lines)
     rejects = outcome.history.rejects
     sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, console, print_json
+from tallystick.cli.shown import as_json, print_json, print_table
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.result import Result
     from tallystick.scoring.scorer import Scorer
+
+_COLUMNS = (
+    *(("skill type", False), ("axes", False)),
+    *(("quality", True), ("tier", False), ("emission", True)),
+)
+"""The heading of each column, and whether it holds numbers."""
 
 
 @click.command(
@@ -51,7 +58,7 @@ def demo(as_json: bool) -> None:
         for scorer in scorers:
             _show(scorer, registry)
         for name, why in refused.items():
-            click.echo(f"{name}  refused: {why}", err=True)
+            tell_refusal(f"{name}  refused: {why}")
     sys.exit(1 if refused else 0)
 
 
@@ -75,17 +82,13 @@ def _plain(scorer: Scorer, registry: Registry) -> dict[str, Any]:
 
 
 def _show(scorer: Scorer, registry: Registry) -> None:
-    from rich.table import Table  # noqa: PLC0415  # heavy
-
-    table = Table(title=f"{scorer.rule_set.reference}\n{scorer.digest}", title_justify="left")
-    for name in ("skill type", "axes", "quality", "tier", "emission"):
-        table.add_column(name, justify="right" if name in ("quality", "emission") else "left")
+    rows = []
     for result in _results(scorer, registry):
         emission = "–" if result.emission is None else f"{result.emission:f}"
         quality = "–" if result.quality is None else f"{result.quality:f}"
         axes = _axes(scorer, result)
-        table.add_row(result.skill_type, axes, quality, result.tier or "–", emission)
-    console().print(table)
+        rows.append((result.skill_type, axes, quality, result.tier or "–", emission))
+    print_table(f"{scorer.rule_set.reference}\n{scorer.digest}", _COLUMNS, rows)
 
 
 def _axes(scorer: Scorer, result: Result) -> str:

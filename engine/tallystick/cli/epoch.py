@@ -9,7 +9,7 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -43,7 +43,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json({"epochs": [views.epoch_info(each) for each in found]})
     else:
-        click.echo("\n".join(map(_line, found)))
+        echo(*map(_line, found))
 
 
 @epoch.command(
@@ -65,10 +65,10 @@ def show_command(number: int, where: str, as_json: bool) -> None:
         print_json(views.epoch_info(found, whole=True))
         return
     state = found.snapshot.state
-    click.echo(f"{_line(found)}\nit began with {numbered(len(state.miners), 'miner')}")
+    echo(_line(found), f"it began with {numbered(len(state.miners), 'miner')}")
     for name, thresholds in state.thresholds.items():
         values = ", ".join(f"{each} {to_text(nano)}" for each, nano in thresholds.items())
-        click.echo(f"  {name}: {values}")
+        echo(f"  {name}: {values}")
 
 
 def _line(found: EpochInfo) -> str:
@@ -101,4 +101,4 @@ def close_command(where: str, number: int | None, at: datetime | None, as_json: 
         print_json(views.epoch(closed))
     else:
         said = "was closed already" if closed.already else "is closed"
-        click.echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")
+        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")

@@ -10,7 +10,7 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import state_option
 
 
@@ -44,5 +44,5 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.ingested(ingested))
     else:
-        click.echo(f"{file}: {ingested_text(ingested)}")
+        echo(f"{file}: {ingested_text(ingested)}")
     complain_of_lines(file, ingested)

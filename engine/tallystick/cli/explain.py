@@ -12,9 +12,10 @@ from tallystick import views
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.cli.shown import as_json, echo, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
+from tallystick.io.text import masked
 
 
 @click.command(
@@ -42,7 +43,7 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
     emission factor. RECORDS can be -, the standard input. The exit status is 1 when the record
     cannot be scored, 3 when that is a defect of the engine.
     """
-    from tallystick.cli.explanation import text_of  # noqa: PLC0415  # as below
+    from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as below
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     with working("reading"):
@@ -55,11 +56,11 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
     if as_json:
         print_json(explanation.to_dict())
     else:
-        click.echo(text_of(explanation))
+        echo(*lines_of(explanation))
 
 
 def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> NoReturn:
-    message = f"{records}:{number}: {error}"
+    message = masked(f"{records}:{number}: {error}")
     if as_json:
         print_json({**views.error(error), "message": message, "line": number})
     complain(message)

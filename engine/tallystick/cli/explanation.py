@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-def text_of(explanation: Explanation) -> str:
+def lines_of(explanation: Explanation) -> list[str]:
     """The explanation, section by section."""
     result = explanation.result
     miner = f"miner {result.miner_uid} {visible(result.miner_hotkey)}, {result.role}"
@@ -22,7 +22,7 @@ def text_of(explanation: Explanation) -> str:
         f"rule set {explanation.rule_set} {explanation.digest}",
     ]
     if explanation.composite is None:
-        return "\n".join([*lines, "", "no submission: nothing is scored"])
+        return [*lines, "", "no submission: nothing is scored"]
     lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
     lines += ["", "axes", *_steps(explanation.axes)]
     lines += ["", *_composite(explanation.composite)]
@@ -31,7 +31,7 @@ def text_of(explanation: Explanation) -> str:
     if explanation.emission is not None:
         lines += ["", "emission factors", *_steps(explanation.factors)]
         lines += ["", "emission", *_step(explanation.emission)]
-    return "\n".join(lines)
+    return lines
 
 
 def _steps(steps: Iterable[Step]) -> list[str]:

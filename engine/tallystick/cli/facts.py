@@ -11,7 +11,7 @@ import click
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
 )
+@follow_links_option
 @executor_options
 @as_json
-def facts(  # one argument for each option
+def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
     output: Path,
     rejects: Path | None,
+    follow_links: bool,
     executor: Executor,
     as_json: bool,
 ) -> None:
@@ -53,16 +55,22 @@ def facts(  # one argument for each option
 
     with progress_bar("taking facts") as progress:
         receipt = extract_file(
-            records, output, installed(), rejects=rejects, progress=progress, executor=executor
+            records,
+            output,
+            installed(),
+            rejects=rejects,
+            follow_links=follow_links,
+            progress=progress,
+            executor=executor,
         )
     if as_json:
         print_json(receipt.to_dict())
     else:
-        click.echo(_summary(receipt, output, rejects))
+        echo(*_summary(receipt, output, rejects))
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 
-def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
+def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> list[str]:
     counts = receipt.counts
     parts = [f"{counts.answered} with a submission"]
     if counts.missed:
@@ -71,9 +79,7 @@ def _summary(receipt: FactsReceipt, output: Path, rejects: Path | None) -> str:
         parts.append(f"{counts.rejected} rejected, see {rejects or f'{output}.rejects.jsonl'}")
     if counts.internal_errors:
         parts.append(f"of them {counts.internal_errors} by a defect in the engine")
-    return "\n".join(
-        [
-            f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
-            f"facts    {output} {receipt.output_digest}",
-        ]
-    )
+    return [
+        f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
+        f"facts    {output} {receipt.output_digest}",
+    ]

@@ -6,7 +6,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import number_type, state_option
 from tallystick.io.text import visible
 
@@ -45,6 +45,6 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(views.group(group, reason))
     else:
-        click.echo(f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}")
-        click.echo(f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}")
-        click.echo(f"consensus  {'on' if group.consensus else 'off'}")
+        echo(f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}")
+        echo(f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}")
+        echo(f"consensus  {'on' if group.consensus else 'off'}")

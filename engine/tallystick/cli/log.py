@@ -1,6 +1,8 @@
 """The log of a run on the error output: as text with ``-v``, as JSON lines with ``--log-json``.
 
-Modules log by ``logging`` under their own names, with what they tell as ``extra`` fields.
+Modules log by ``logging`` under their own names, with what they tell as ``extra`` fields. A run
+that is not logged tells its warnings alone, at its end. Each entry is one line, and shows no
+password.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ import logging
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import PurePath
 from typing import Any
 
 import click
 
 from tallystick.cli.settings import Setting
+from tallystick.cli.shown import echo, print_text
+from tallystick.errors import RefusedError, RuleSetError, TallystickError
+from tallystick.io.text import escaped, masked
 
 ROOT = "tallystick"
 _STANDARD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
@@ -25,7 +31,26 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record as one line."""
-        click.echo(self.format(record), err=True)
+        # a process without an error output has none here
+        if sys.stderr is not None:
+            echo(self.format(record), err=True)
+
+
+class _Warnings(_Handler):
+    """Keeps warnings, each once, for the end of a run that does its work."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._kept = dict[str, logging.LogRecord]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one record."""
+        self._kept.setdefault(record.getMessage(), record)
+
+    def tell(self) -> None:
+        """Write what was kept."""
+        for record in self._kept.values():
+            super().emit(record)
 
 
 class _Text(logging.Formatter):
@@ -34,7 +59,8 @@ class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
         told = [f"{name}={value}" for name, value in _fields(record).items()]
-        return "  ".join([f"{record.levelname.lower()}: {record.getMessage()}", *told])
+        line = "  ".join([f"{record.levelname.lower()}: {record.getMessage()}", *told])
+        return escaped(masked(line))
 
 
 class _Json(logging.Formatter):
@@ -45,7 +71,11 @@ class _Json(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         head = {"time": when, "level": record.levelname.lower(), "logger": record.name}
         told = {**head, "event": record.getMessage(), **_fields(record)}
-        return json.dumps(told, default=str)
+        return json.dumps({name: _safe(value) for name, value in told.items()}, default=str)
+
+
+def _safe(value: object) -> object:
+    return masked(str(value)) if isinstance(value, str | PurePath) else value
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -59,39 +89,57 @@ def is_json() -> bool:
 
 def is_on() -> bool:
     """Whether this run is logged."""
-    return any(isinstance(each, _Handler) for each in logging.getLogger(ROOT).handlers)
+    return any(type(each) is _Handler for each in logging.getLogger(ROOT).handlers)
 
 
 def begin(formatter: logging.Formatter) -> None:
     """Log from now on, in place of any log before."""
-    end()
-    handler, root = _Handler(), logging.getLogger(ROOT)
-    handler.setFormatter(formatter)
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
+    _handle(_Handler(logging.INFO), formatter)
     context = click.get_current_context()
-    root.info("started", extra={"command": context.command_path, "version": version(ROOT)})
+    told = {"command": context.command_path, "version": version(ROOT)}
+    logging.getLogger(ROOT).info("started", extra=told)
 
 
-def end() -> None:
-    """Log no more."""
+def only_warn() -> None:
+    """Keep warnings from now on, in place of any log before."""
+    _handle(_Warnings(), _Text())
+
+
+def _handle(handler: _Handler, formatter: logging.Formatter) -> None:
     root = logging.getLogger(ROOT)
     for each in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(each)
-    root.setLevel(logging.NOTSET)
+    handler.setFormatter(formatter)
+    root.addHandler(handler)
+    root.setLevel(handler.level)
 
 
 def finish(status: object) -> None:
-    """Tell how the run ends."""
-    logging.getLogger(ROOT).info("finished", extra={"status": status or 0})
+    """Tell how the run ends, and the warnings of one that did its work."""
+    root = logging.getLogger(ROOT)
+    root.info("finished", extra={"status": status or 0})
+    for each in root.handlers:
+        if isinstance(each, _Warnings) and status in (None, 0, 1, 3):
+            each.tell()
 
 
-def complain(message: str) -> None:
-    """Tell an error that ends the run: a line for people, or one of the log."""
+def complain(error: TallystickError | str) -> None:
+    """Tell an error that ends the run: a line for people, more where it has many; or the log."""
+    many = isinstance(error, RefusedError | RuleSetError)
+    _tell(str(error) if many else escaped(str(error)), "error: ")
+
+
+def tell_refusal(message: str) -> None:
+    """Tell what is wrong with one of several things: lines for people, or one of the log."""
+    _tell(message, "")
+
+
+def _tell(message: str, head: str) -> None:
+    shown = masked(message)
     if is_json():
-        logging.getLogger(ROOT).error(message)
+        logging.getLogger(ROOT).error(shown)
     elif sys.stderr is not None:
-        click.echo(f"error: {message}", err=True)
+        print_text(f"{head}{shown}", err=True)
 
 
 def _verbose(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:

@@ -20,6 +20,7 @@ import click
 
 from tallystick.cli import log
 from tallystick.cli.command import CommandGroup, complete, examples, status_of
+from tallystick.cli.shown import print_json, print_usage
 from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit status, never a traceback."""
-    log.end()
+    log.only_warn()
     _show_every_character()
     _unwind_when_asked_to_end()
     try:
@@ -114,7 +115,7 @@ def _run() -> None:
         if log.is_json():
             log.complain(error.format_message())
         else:
-            error.show()
+            print_usage(error)
         sys.exit(error.exit_code)
     except TallystickError as error:
         _complain(error)
@@ -130,10 +131,9 @@ def _status_of(error: TallystickError) -> int:
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
         from tallystick import views  # noqa: PLC0415  # when something is wrong
-        from tallystick.cli.shown import print_json  # noqa: PLC0415  # as above
 
         print_json(views.error(error))
-    log.complain(str(error))
+    log.complain(error)
 
 
 def _show_every_character() -> None:

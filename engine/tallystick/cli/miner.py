@@ -10,7 +10,7 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -57,7 +57,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
         print_json(views.miners(epoch, found, reason))
     else:
         lines = [line for each in found for line in _lines(each)]
-        click.echo("\n".join([f"epoch {epoch}", *(lines or [f"no miners: {reason}"])]))
+        echo(f"epoch {epoch}", *(lines or [f"no miners: {reason}"]))
 
 
 def _lines(found: Miner) -> Iterator[str]:
@@ -98,7 +98,7 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
     if as_json:
         print_json(views.miner(found))
     else:
-        click.echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(found.types)}")
+        echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(found.types)}")
 
 
 @miner.command(
@@ -128,8 +128,8 @@ def sync_command(file: Path, where: str, as_json: bool) -> None:
     for name in ("registered", "moved", "changed", "retired"):
         hotkeys = getattr(found, name)
         if hotkeys:
-            click.echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(map(visible, hotkeys))}")
-    click.echo(f"unchanged   {found.unchanged:>3}")
+            echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(map(visible, hotkeys))}")
+    echo(f"unchanged   {found.unchanged:>3}")
 
 
 @miner.command(
@@ -151,4 +151,4 @@ def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -
     if as_json:
         print_json(views.cleared(hotkey, cleared))
     else:
-        click.echo(f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared")
+        echo(f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared")

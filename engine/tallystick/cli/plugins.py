@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.errors import MOST_TOLD
 from tallystick.numbers.text import numbered
 
@@ -51,13 +52,13 @@ def list_command(as_json: bool) -> None:
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
         for row in rows:
-            click.echo(f"{row['name']}  ({row['distribution']} {row['version']})")
-            click.echo(f"    code: {row['code'] or 'in no files, so that no digest covers it'}")
-            click.echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
-            click.echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
-            click.echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
+            echo(f"{row['name']}  ({row['distribution']} {row['version']})")
+            echo(f"    code: {row['code'] or 'in no files, so that no digest covers it'}")
+            echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
+            echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
+            echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
         for each in refused:
-            click.echo(f"{each['name']}  refused: {each['reason']}", err=True)
+            tell_refusal(f"{each['name']}  refused: {each['reason']}")
     sys.exit(1 if refused else 0)
 
 
@@ -91,8 +92,11 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     type=click.Path(path_type=Path),
     help="The folder of the project, new or empty; by default NAME.",
 )
+@follow_links_option
 @as_json
-def new_command(name: str, skill_type: str | None, output: Path | None, as_json: bool) -> None:
+def new_command(
+    name: str, skill_type: str | None, output: Path | None, follow_links: bool, as_json: bool
+) -> None:
     """Write a plugin project that works: a skill type, formulas, a rule set and tests.
 
     NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
@@ -104,12 +108,12 @@ def new_command(name: str, skill_type: str | None, output: Path | None, as_json:
     _refuse_taken(wanted)
     folder = Path(name) if output is None else output
     files = files_of(wanted)
-    _write(files, folder)
+    _write(files, folder, follow_links)
     if as_json:
         print_json({"project": str(folder), "files": sorted(files)})
     else:
-        click.echo(f"{name}: {len(files)} files in {folder}")
-        click.echo("\n".join(["next, in that folder:", *(f"    {each}" for each in _NEXT)]))
+        echo(f"{name}: {len(files)} files in {folder}")
+        echo("next, in that folder:", *(f"    {each}" for each in _NEXT))
 
 
 def _refuse_taken(wanted: Project) -> None:
@@ -122,12 +126,17 @@ def _refuse_taken(wanted: Project) -> None:
     refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
 
 
-def _write(files: Mapping[str, str], folder: Path) -> None:
+def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
     """Write a folder, whole or not at all."""
-    from tallystick.io.atomic import atomic_folder, output_errors  # noqa: PLC0415  # heavy
+    from tallystick.io.atomic import (  # noqa: PLC0415  # heavy
+        atomic_folder,
+        output_errors,
+        output_path,
+    )
 
     _refuse_place(folder)
-    with atomic_folder(folder, ()) as new, output_errors(folder):
+    place = output_path(folder, follow_links=follow_links)
+    with atomic_folder(place, ()) as new, output_errors(folder):
         for path, text in files.items():
             place = new / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +200,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
     if as_json:
         print_json(report.to_dict())
     else:
-        click.echo("\n".join(lines(report, record=record or reset)))
+        echo(*lines(report, record=record or reset))
     sys.exit(0 if report.passed else 1)
 
 

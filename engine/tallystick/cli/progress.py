@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import is_on
+from tallystick.cli.shown import error_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,12 +18,7 @@ Progress = Callable[[int, int], None]
 
 def _terminal() -> Console | None:
     """The error output, if somebody looks at it and no log is written there."""
-    # a process without an error output has none here
-    if sys.stderr is None or not sys.stderr.isatty() or is_on():
-        return None
-    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
-
-    return Console(stderr=True)
+    return None if is_on() else error_terminal()
 
 
 @contextmanager

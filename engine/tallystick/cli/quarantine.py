@@ -8,7 +8,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
@@ -74,9 +74,9 @@ def list_command(
         empty = True
         for each in found:
             empty = False
-            click.echo(_line(each))
+            echo(_line(each))
     if empty:
-        click.echo(_NOTHING)
+        echo(_NOTHING)
 
 
 def _line(claim: Claim) -> str:
@@ -133,7 +133,7 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     if as_json:
         print_json(views.accepted(chosen))
     else:
-        click.echo(f"{numbered(len(chosen), 'claim')} accepted")
+        echo(f"{numbered(len(chosen), 'claim')} accepted")
 
 
 @quarantine.command(
@@ -169,4 +169,4 @@ def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
         print_json(views.dropped(chosen, released))
     else:
         others = f", {released} released" if released else ""
-        click.echo(f"{numbered(len(chosen), 'claim')} dropped{others}")
+        echo(f"{numbered(len(chosen), 'claim')} dropped{others}")

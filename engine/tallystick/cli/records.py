@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,8 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
-from tallystick.io.streams import STANDARD
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.io.streams import STANDARD, standard_output
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def records() -> None:
     type=click.Path(path_type=Path),
     help="Write the miners too, as tallystick miner sync takes them.",
 )
+@follow_links_option
 @as_json
 def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     seed: int,
@@ -68,6 +68,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     rounds: int,
     output: Path,
     miner_list: Path | None,
+    follow_links: bool,
     as_json: bool,
 ) -> None:
     """Make up the records of a network: COUNT lines of about 1.1 kB, the same for the same options.
@@ -88,13 +89,13 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         rounds=rounds,
     )
     if miner_list is not None:
-        _write([history.network.to_csv()], miner_list)
+        _write([history.network.to_csv()], miner_list, follow_links)
     blocks = _blocks(history.lines(count))
     if output == STANDARD:
         _print(blocks)
     else:
         with working("generating"):
-            size, digest = _write(blocks, output)
+            size, digest = _write(blocks, output, follow_links)
         _tell(count, size, digest, output, as_json=as_json)
 
 
@@ -120,18 +121,18 @@ def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _print(blocks: Iterator[bytes]) -> None:
+    output = standard_output()
     for block in blocks:
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
+        output.write(block)
 
 
-def _write(blocks: Iterable[bytes], output: Path) -> tuple[int, str]:
+def _write(blocks: Iterable[bytes], output: Path, follow_links: bool) -> tuple[int, str]:
     """Write a file, whole or not at all; its size and its digest."""
     from tallystick.canonical import PREFIX  # noqa: PLC0415  # heavy
-    from tallystick.io.atomic import atomic_files  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
 
     size, sha256 = 0, hashlib.sha256()
-    with atomic_files(output) as (file,):
+    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         for block in blocks:
             file.write(block)
             sha256.update(block)
@@ -143,5 +144,5 @@ def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) ->
     if as_json:
         print_json({"records": count, "bytes": size, "file": str(output), "digest": digest})
     else:
-        click.echo(f"{numbered(count, 'record')}, {size} bytes")
-        click.echo(f"records  {output} {digest}")
+        echo(f"{numbered(count, 'record')}, {size} bytes")
+        echo(f"records  {output} {digest}")

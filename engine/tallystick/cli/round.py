@@ -11,7 +11,7 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, number_type, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -50,7 +50,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
         print_json(views.round_infos(found, NO_ROUNDS))
     else:
         lines = [_line(each) for each in found] or [f"no rounds: {NO_ROUNDS}"]
-        click.echo("\n".join(lines))
+        echo(*lines)
 
 
 @round_group.command(
@@ -72,7 +72,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
         print_json(views.round_info(found, scores))
     else:
         rows = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
-        click.echo("\n".join([_line(found), *(rows or ["  no scores: nothing of it was scored"])]))
+        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]))
 
 
 def _line(found: RoundInfo) -> str:
@@ -112,9 +112,9 @@ def close_command(
     if as_json:
         print_json(views.rounds(rounds, ingested))
     else:
-        click.echo(f"{records}: {ingested_text(ingested)}")
+        echo(f"{records}: {ingested_text(ingested)}")
         lines = [line for each in rounds for line in _lines(each)]
-        click.echo("\n".join(lines or ["no round closed: no record is of the state's validator"]))
+        echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 

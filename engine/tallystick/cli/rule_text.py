@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tallystick.formula.text import decimal_text, lines
+from tallystick.io.text import escaped
 from tallystick.numbers.nano import to_decimal, to_fraction
 from tallystick.scoring.composite import MeanValue
 
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-def text_of(scorer: Scorer) -> str:
+def lines_of(scorer: Scorer) -> list[str]:
     """The rule set of a scorer."""
     header = scorer.rule_set.rule_set
-    found = [f"{scorer.rule_set.reference}  {scorer.digest}", header.summary]
-    found += [f"after {header.source}"] if header.source else []
+    found = [f"{scorer.rule_set.reference}  {scorer.digest}", _line(header.summary)]
+    found += [f"after {_line(header.source)}"] if header.source else []
     found += ["", "formulas", *_formulas(scorer)]
     for bound in scorer.types.values():
         found += ["", *_type(bound)]
-    return "\n".join(found)
+    return found
+
+
+def _line(text: str) -> str:
+    """A text of the file on one line, so that it is taken for no other."""
+    return escaped(" ".join(text.splitlines()))
 
 
 def _formulas(scorer: Scorer) -> list[str]:

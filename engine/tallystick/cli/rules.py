@@ -10,13 +10,15 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_prove import prove_command
 from tallystick.cli.rules_set import set_command
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
+from tallystick.io.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +64,7 @@ def list_command(as_json: bool) -> None:
     if as_json:
         print_json({"rule_sets": rows})
     else:
-        click.echo("\n".join(_lines(rows)))
+        echo(*_lines(rows))
     sys.exit(1 if any("error" in row for row in rows) else 0)
 
 
@@ -71,7 +73,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield f"{row['name']:{width}} {row.get('digest') or 'error: ' + row['error']}"
         if row.get("summary"):
-            yield f"{'':{width}} {row['summary']}"
+            yield f"{'':{width}} {escaped(' '.join(row['summary'].splitlines()))}"
 
 
 @rules.command(
@@ -89,7 +91,7 @@ def show_command(reference: str, as_json: bool) -> None:
     requirements, from which any language can score.
     """
     from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
-    from tallystick.cli.rule_text import text_of  # noqa: PLC0415  # heavy
+    from tallystick.cli.rule_text import lines_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
     from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
@@ -100,7 +102,7 @@ def show_command(reference: str, as_json: bool) -> None:
         trees = trees_of(scorer)
         print_json({"digest": scorer.digest, "canonical": form, **trees})
     else:
-        click.echo(text_of(scorer))
+        echo(*lines_of(scorer))
 
 
 @rules.command(
@@ -130,13 +132,13 @@ def check_command(reference: str, as_json: bool) -> None:
         if as_json:
             print_json({"valid": False, **views.error(error)})
         else:
-            click.echo(f"{error}", err=True)
+            tell_refusal(str(error))
         sys.exit(1)
     found = {"valid": True, "rule_set": scorer.rule_set.reference, "digest": scorer.digest}
     if as_json:
         print_json(found)
     else:
-        click.echo(f"{found['rule_set']} is valid\n{scorer.digest}")
+        echo(f"{found['rule_set']} is valid", scorer.digest)
 
 
 @rules.command(
@@ -165,7 +167,7 @@ def digest_command(reference: str, as_json: bool) -> None:
         named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
         print_json({**named, "code": code})
     else:
-        click.echo(loaded.digest)
+        echo(loaded.digest)
 
 
 def _listed(name: str, registry: Registry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, print_json, print_text
 
 
 @click.command(
@@ -43,7 +43,7 @@ def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool)
     if as_json:
         print_json(render.as_json(found))
     else:
-        click.echo(render.as_markdown(found) if markdown else render.as_text(found))
+        print_text(render.as_markdown(found) if markdown else render.as_text(found))
     if check and not found.is_enough:
         complain(
             f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "

@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, print_json, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         if as_json:
             print_json([{key: getattr(each, key) for key in _SAID} for each in checks])
         else:
-            click.echo("\n\n".join(map(_documentation, checks)))
+            print_text("\n\n".join(map(_documentation, checks)))
         return
     if reference is None:
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
@@ -80,9 +80,9 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json or sarif:
         print_json(as_sarif(found) if sarif else render.as_json(found))
     elif markdown:
-        click.echo(render.as_markdown(found), nl=False)
+        print_text(render.as_markdown(found))
     else:
-        click.echo(render.as_text(found, verbose=verbose))
+        print_text(render.as_text(found, verbose=verbose))
     sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
 
 

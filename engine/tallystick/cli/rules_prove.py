@@ -11,7 +11,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, follow_links_option, print_json, print_text
 
 
 @click.command(
@@ -37,6 +37,7 @@ from tallystick.cli.shown import as_json, print_json
     metavar="FILE",
     help="Write the records of the counterexamples, one a line, as `tallystick score` takes them.",
 )
+@follow_links_option
 @click.option("-v", "--verbose", is_flag=True, help="Print each undecided question, and why.")
 @click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
 @as_json
@@ -46,6 +47,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     only: str | None,
     strict: bool,
     save: Path | None,
+    follow_links: bool,
     verbose: bool,
     markdown: bool,
     as_json: bool,
@@ -59,7 +61,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     same answers. It needs the extra `prove`.
     """
     from tallystick.governance.prove import proving, render  # noqa: PLC0415  # heavy
-    from tallystick.io.atomic import atomic_files  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 
     if sum((as_json, verbose, markdown)) > 1:
@@ -67,7 +69,8 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     scorer, most = load(reference), budget or proving.BUDGET
     with ExitStack() as stack:
         # opened first, so that a name that cannot be written is told before the work
-        files = stack.enter_context(atomic_files(*([save] if save else [])))
+        places = [output_path(save, follow_links=follow_links)] if save else []
+        files = stack.enter_context(atomic_files(*places))
         progress = stack.enter_context(progress_bar("proving"))
         found = proving.prove(scorer, only=only, budget=most, progress=progress)
         for file in files:
@@ -77,9 +80,9 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(render.as_json(found))
     elif markdown:
-        click.echo(render.as_markdown(name, scorer.digest, found, most), nl=False)
+        print_text(render.as_markdown(name, scorer.digest, found, most))
     else:
-        click.echo(render.as_text(name, found, verbose=verbose))
+        print_text(render.as_text(name, found, verbose=verbose))
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
     sys.exit(1 if failed & {answer.status for answer in found} else 0)
 

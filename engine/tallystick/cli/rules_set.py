@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 
 
 @click.command(
@@ -23,8 +23,11 @@ from tallystick.cli.shown import as_json, print_json
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write."
 )
+@follow_links_option
 @as_json
-def set_command(reference: str, assignments: tuple[str, ...], output: Path, as_json: bool) -> None:
+def set_command(
+    reference: str, assignments: tuple[str, ...], output: Path, follow_links: bool, as_json: bool
+) -> None:
     """Write RULES with other values to a file; every other byte is kept, comments too.
 
     PATH is that of a value in the file, as --sweep takes it: axes.policy.beta,
@@ -37,7 +40,7 @@ def set_command(reference: str, assignments: tuple[str, ...], output: Path, as_j
 
     with working("comparing"):
         found = revise(load(reference), map(parse_assignment, assignments))
-    found.write(output)
+    found.write(output, follow_links=follow_links)
     new = found.loaded
     if as_json:
         print_json(
@@ -52,4 +55,4 @@ def set_command(reference: str, assignments: tuple[str, ...], output: Path, as_j
         )
         return
     lines = [f"{change.path}: {change.old} → {change.new}" for change in found.changes]
-    click.echo("\n".join([f"{new.rule_set.reference}  {new.digest}", *lines, str(output)]))
+    echo(f"{new.rule_set.reference}  {new.digest}", *lines, str(output))

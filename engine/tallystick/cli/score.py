@@ -12,9 +12,9 @@ from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
-from tallystick.io.streams import STANDARD
+from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the receipt goes; by default OUTPUT.receipt.json.",
 )
+@follow_links_option
 @snapshots_option
 @executor_options
 @as_json
@@ -58,6 +59,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     format_name: str | None,
     rejects: Path | None,
     receipt_path: Path | None,
+    follow_links: bool,
     where: str | None,
     executor: Executor,
     as_json: bool,
@@ -73,9 +75,9 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    streams = output == STANDARD
+    streams = is_stream(output)
     if as_json and streams:
-        raise click.UsageError("--json and -o - both want the standard output: name a file")
+        raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
     with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
@@ -83,30 +85,29 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             format_name=format_name,
             rejects=rejects,
             receipt=receipt_path,
+            follow_links=follow_links,
             progress=progress,
             executor=executor,
         )
     if as_json:
         print_json(receipt.to_dict())
     elif not (streams and log.is_json()):
-        click.echo(_summary(receipt, output, rejects), err=streams)
+        echo(*_summary(receipt, output, rejects), err=streams)
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 
-def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> str:
+def _summary(receipt: Receipt, output: Path, rejects: Path | None) -> list[str]:
     counts = receipt.counts
     parts = [f"{counts.scored} scored"]
     if counts.missed:
         parts.append(f"{counts.missed} without a submission")
     if counts.rejected:
-        where = rejects or ("above" if output == STANDARD else f"{output}.rejects.jsonl")
+        where = rejects or ("above" if is_stream(output) else f"{output}.rejects.jsonl")
         parts.append(f"{counts.rejected} rejected, see {where}")
     if counts.internal_errors:
         parts.append(f"of them {counts.internal_errors} by a defect in the engine")
-    return "\n".join(
-        [
-            f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
-            f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
-            f"results  {output} {receipt.output_digest}",
-        ]
-    )
+    return [
+        f"{numbered(counts.records, 'record')}: {', '.join(parts)}",
+        f"rule set {receipt.rule_set} {receipt.rule_set_digest}",
+        f"results  {output} {receipt.output_digest}",
+    ]

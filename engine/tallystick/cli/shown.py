@@ -1,14 +1,21 @@
-"""What commands share in showing values: JSON for machines, tables for people."""
+"""What commands share in showing values: the one place that writes text to the standard streams.
+
+What is shown may hold text of strangers. It is made printable here, so that no command can forget
+to; tests/test_layers.py holds that no other module writes to a stream. Only data that was asked for
+on the standard output, such as results, goes past, as bytes (`tallystick.io.streams`).
+"""
 
 from __future__ import annotations
 
-import json
+import io
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.cli.settings import Setting
+from tallystick.io.text import escaped, json_text, masked, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,18 +32,71 @@ rules_option = click.option(
     help="name@version, a path or a digest; pin one with @sha256:…",
 )
 """The option that names a rule set."""
+follow_links_option = click.option(
+    "--follow-links",
+    is_flag=True,
+    help="Allow an output whose name is a link; what it leads to is written.",
+)
+"""The option of every command that writes a file."""
+
+
+def echo(*lines: str, err: bool = False) -> None:
+    """Write some lines; what would act, or begin another line, is shown by its code."""
+    text = "\n".join(line.replace("\n", "\\n") for line in lines)
+    click.echo(printable(text), err=err)
+
+
+def print_text(text: str, *, err: bool = False) -> None:
+    """Write a text whose lines are known to be what they seem."""
+    click.echo(printable(text), err=err, nl=not text.endswith("\n"))
 
 
 def print_json(value: object) -> None:
     """Print a JSON value, indented; where the output is not Unicode, in ASCII."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     narrow = not encoding.lower().startswith("utf")
-    click.echo(json.dumps(value, indent=2, ensure_ascii=narrow))
+    click.echo(json_text(value, indent=2, ascii_only=narrow))
 
 
-def console() -> Console:
-    """A console as wide as the terminal, and wide enough for tables where there is none."""
+def print_usage(error: click.ClickException) -> None:
+    """Write what is wrong with a command line, without the passwords that it may hold."""
+    said = io.StringIO()
+    error.show(said)
+    usage, mark, message = said.getvalue().partition("Error: ")
+    # a help, which has many lines, is no message
+    print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
+
+
+def print_table(
+    title: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]
+) -> None:
+    """Print a table.
+
+    Args:
+        title: stands above it, in lines.
+        columns: the heading of each, and whether it holds numbers.
+        rows: a cell for each column.
+    """
     from rich.console import Console  # noqa: PLC0415  # 17 ms that not every command needs
+    from rich.table import Table  # noqa: PLC0415  # as above
 
-    found = Console(highlight=False, markup=False)
-    return found if found.is_terminal else Console(highlight=False, markup=False, width=120)
+    table = Table(title=printable(title), title_justify="left")
+    for name, is_number in columns:
+        table.add_column(name, justify="right" if is_number else "left")
+    for row in rows:
+        table.add_row(*map(visible, row))
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        # wide enough for a table
+        console = Console(highlight=False, markup=False, width=120)
+    console.print(table)
+
+
+def error_terminal() -> Console | None:
+    """The error output where it is a terminal, for signs of progress."""
+    # a process without an error output has none here
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
+
+    return Console(stderr=True)

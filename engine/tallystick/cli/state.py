@@ -12,7 +12,7 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, rules_option
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
 from tallystick.cli.state_options import as_option, at_option, state_option
 from tallystick.errors import DamagedError, RuleSetError
 from tallystick.io.text import visible
@@ -66,7 +66,7 @@ def init_command(
     else:
         under = f"{rules.rule_set.reference} {rules.digest}"
         own = "" if validator is None else f" of {visible(validator)}"
-        click.echo(f"{shown}: a state{own} under {under}; epoch 0 is open")
+        echo(f"{shown}: a state{own} under {under}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -84,7 +84,7 @@ def info_command(where: str, as_json: bool) -> None:
     else:
         width = max(map(len, view))
         rows = ((name, _cell(value)) for name, value in view.items())
-        click.echo("\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
+        echo(*(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
 
 
 def _cell(value: object) -> str:
@@ -125,10 +125,10 @@ def show_command(
     if as_json:
         print_json(views.profile(profile, seen))
     else:
-        click.echo(_profile_text(profile, seen))
+        echo(*_profile_lines(profile, seen))
 
 
-def _profile_text(profile: Profile, seen: Collection[str]) -> str:
+def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
     head = f"{visible(profile.hotkey)}: epoch {profile.epoch}"
     if "dispatched_rounds" in seen:
         head += f", dispatched in {profile.rounds} rounds"
@@ -143,7 +143,7 @@ def _profile_text(profile: Profile, seen: Collection[str]) -> str:
             rank = profile.rank.get(name)
             cells.append("not selectable" if rank is None else f"rank {rank}")
         lines.append("  ".join(cells))
-    return "\n".join(lines)
+    return lines
 
 
 @state.command(
@@ -176,7 +176,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
             f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
         ]
         lines = lines or [f"nobody can be selected: {reason}"]
-        click.echo("\n".join([f"{skill_type}, epoch {epoch}", *lines]))
+        echo(f"{skill_type}, epoch {epoch}", *lines)
 
 
 @state.command(
@@ -196,7 +196,7 @@ def digest_command(where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.state_digest(found, epoch))
     else:
-        click.echo(found)
+        echo(found)
 
 
 @state.command(
@@ -207,18 +207,19 @@ def digest_command(where: str, as_json: bool) -> None:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@follow_links_option
 @as_json
-def export_command(file: Path, where: str, as_json: bool) -> None:
+def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
     """Write the whole state to FILE, from which `state import` makes the same state."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.transfer import export_state  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, working("exporting"):
-        exported = export_state(ledger, file)
+        exported = export_state(ledger, file, follow_links=follow_links)
     if as_json:
         print_json(views.exported(exported))
     else:
-        click.echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
+        echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
 
 
 @state.command(
@@ -239,7 +240,7 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.exported(imported))
     else:
-        click.echo(f"{imported.entries} entries that end in {imported.hash}")
+        echo(f"{imported.entries} entries that end in {imported.hash}")
 
 
 @state.command(
@@ -264,9 +265,9 @@ def verify_command(where: str, as_json: bool) -> None:
     except (DamagedError, RuleSetError) as error:
         if as_json:
             print_json({"valid": False, **views.error(error)})
-        complain(str(error))
+        complain(error)
         sys.exit(1)
     if as_json:
         print_json(views.verified(verified))
     else:
-        click.echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")

@@ -7,7 +7,7 @@ import click
 from tallystick import views
 from tallystick.cli.command import examples
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json
+from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import state_option
 from tallystick.numbers.nano import to_text
 
@@ -33,9 +33,9 @@ def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(views.weights(found))
     elif not found.uids:
-        click.echo(f"no weights: {found.reason}")
+        echo(f"no weights: {found.reason}")
     else:
         shares = map(to_text, found.weights)
         rows = zip(found.uids, shares, found.uint16, strict=True)
         lines = [f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows]
-        click.echo("\n".join(["  uid  weight       uint16", *lines]))
+        echo("  uid  weight       uint16", *lines)

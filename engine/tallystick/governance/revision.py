@@ -9,7 +9,7 @@ import attrs
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.diff.change import Change, changes, formula_changes
 from tallystick.governance.diff.policy import Level, gone, level_of, raised, successor
-from tallystick.io.atomic import atomic_files
+from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.rules.edit import Value, edited_text, edits, read_value
 from tallystick.rules.loading import shipped
@@ -37,13 +37,14 @@ class Revision:
     changes: tuple[Change, ...]
     needed: Level
 
-    def write(self, path: PathLike) -> None:
-        """Write the file, whole or not at all.
+    def write(self, path: PathLike, *, follow_links: bool = False) -> None:
+        """Write the file, whole or not at all; ``follow_links`` allows a name that is a link.
 
         Raises:
             OutputError: it cannot be written.
         """
-        with atomic_files(path_of(path, "a file to write")) as (file,):
+        place = output_path(path_of(path, "a file to write"), follow_links=follow_links)
+        with atomic_files(place) as (file,):
             file.write(self.loaded.text.encode())
 
 

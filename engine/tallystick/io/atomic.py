@@ -2,16 +2,26 @@
 
 They are written under temporary names beside their places and renamed when everything is done and
 on the disk; what fails before leaves nothing, and what stood there as it was. Killed at any
-instant, no folder with a part of its files has the name.
+instant, no file and no folder with a part of its content has the name.
+
+Of several files the last is the commit point: it is taken away before the first of the others takes
+its name, and comes when all of them have. So whoever finds it, with digests in it that are those of
+the others, has a whole set.
+
+A name that is a link is refused, so that no link of a stranger leads a run elsewhere. The folder is
+opened once and everything is named within it; a rename replaces a link that came later, and never
+follows it. A file that is new has the permissions that the umask leaves; one that is replaced hands
+its own on.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -21,7 +31,10 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import OutputError
-from tallystick.io.streams import STANDARD
+from tallystick.io.streams import STANDARD, StreamFile, is_stream, output_stream
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @attrs.frozen
@@ -30,13 +43,15 @@ class AtomicFile:
 
     Attributes:
         path: its final name, as it was given.
-        place: where that leads, when it is a link.
         file: where its bytes go; they can be read back.
+        folder: the number of the folder, which stays open.
+        hidden: the temporary name, within the folder.
     """
 
     path: Path
-    place: Path
     file: IO[bytes]
+    folder: int
+    hidden: str
 
     def write(self, data: bytes) -> None:
         """Append some bytes."""
@@ -56,59 +71,133 @@ class AtomicFile:
             self.file.flush()
             os.fsync(self.file.fileno())
             self.file.close()
-            Path(self.file.name).chmod(0o666 & ~_umask())
 
     def commit(self) -> None:
         """Take the final name, in the place of a file that was there."""
         with output_errors(self.path):
-            Path(self.file.name).replace(self.place)
+            _rename(self.folder, self.hidden, self.path.name)
 
     def rollback(self) -> None:
         """Vanish from under the final name, if it was taken."""
-        if not Path(self.file.name).exists():
-            self.place.unlink(missing_ok=True)
+        if not _stands(self.folder, self.hidden):
+            with suppress(FileNotFoundError):
+                os.unlink(self.path.name, dir_fd=self.folder)
+
+    def sync_folder(self) -> None:
+        """Bring the names of the folder to the disk."""
+        with output_errors(self.path):
+            _sync_folder(self.folder)
+
+
+OutputFile = AtomicFile | StreamFile
+"""A file, or the stream in its place."""
 
 
 @contextmanager
-def atomic_files(*paths: Path) -> Iterator[tuple[AtomicFile, ...]]:
+def atomic_files(*paths: Path) -> Iterator[tuple[OutputFile, ...]]:
     """Files that take their final names together, when the block ends without an error.
+
+    The last is the commit point of the others. A name such as ``/dev/stdout`` is a stream, which is
+    written at once.
 
     Raises:
         OutputError: a file cannot be written; nothing was left under any of the names.
     """
     with ExitStack() as stack:
-        files = tuple(stack.enter_context(_temporary(path)) for path in paths)
-        yield files
+        outputs = tuple(stack.enter_context(_output(path)) for path in paths)
+        yield outputs
+        files = [each for each in outputs if isinstance(each, AtomicFile)]
         for each in files:
             each.sync()
-        _commit(files)
+        if files:
+            # a stream in the place of the last file leaves the others without a commit point
+            seal = files[-1] if len(files) > 1 and files[-1] is outputs[-1] else None
+            _commit(files, seal)
 
 
-def _commit(files: Sequence[AtomicFile]) -> None:
+def _commit(files: Sequence[AtomicFile], seal: AtomicFile | None) -> None:
+    with ExitStack() as stack:
+        if seal is not None:
+            stack.enter_context(_without(seal, files))
+        try:
+            for each in files:
+                if each is seal:
+                    _sync_folders(files)
+                each.commit()
+            _sync_folders(files)
+        except BaseException:
+            for each in reversed(files):
+                with suppress(OSError):
+                    each.rollback()
+            raise
+
+
+@contextmanager
+def _without(seal: AtomicFile, files: Sequence[AtomicFile]) -> Iterator[None]:
+    """The block without the file that the seal replaces, which returns if nothing has changed."""
+    aside = f"{seal.hidden}.old"
+    with output_errors(seal.path), suppress(FileNotFoundError):
+        _rename(seal.folder, seal.path.name, aside)
     try:
-        for each in files:
-            each.commit()
-    except BaseException:
-        for each in files:
-            with suppress(OSError):
-                each.rollback()
-        raise
+        # a power cut must not bring it back beside files of another run
+        seal.sync_folder()
+        yield
+    finally:
+        with suppress(OSError):
+            if all(_stands(each.folder, each.hidden) for each in files):
+                _rename(seal.folder, aside, seal.path.name)
+            else:
+                os.unlink(aside, dir_fd=seal.folder)
+
+
+def _sync_folders(files: Sequence[AtomicFile]) -> None:
+    for each in files:
+        each.sync_folder()
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[OutputFile]:
+    with output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as found:
+        yield found
 
 
 @contextmanager
 def _temporary(path: Path) -> Iterator[AtomicFile]:
-    place = output_place(path)
+    mode = _mode_of_output(path)
     with output_errors(path):
-        file = tempfile.NamedTemporaryFile(  # noqa: SIM115  # closed and removed below
-            dir=place.parent, prefix=f".{place.name}.", suffix=".part", delete=False
-        )
+        folder = os.open(path.parent, _FOLDER)
     try:
-        yield AtomicFile(path, place, file)
+        with output_errors(path):
+            hidden, number = _hidden_file(folder, path.name, mode)
+        try:
+            with os.fdopen(number, "w+b") as file:
+                yield AtomicFile(path, file, folder, hidden)
+        finally:
+            with suppress(OSError):
+                os.unlink(hidden, dir_fd=folder)
     finally:
-        with suppress(OSError):
-            file.close()
-        with suppress(OSError):
-            Path(file.name).unlink(missing_ok=True)
+        os.close(folder)
+
+
+def _hidden_file(folder: int, name: str, mode: int | None) -> tuple[str, int]:
+    """A new file of a name that nobody can foresee, and its number.
+
+    Args:
+        folder: the number of the folder.
+        name: the final name.
+        mode: its permissions; None for those that the umask leaves.
+    """
+    while True:
+        hidden = _hidden_name(name)
+        with suppress(FileExistsError):
+            number = os.open(hidden, _NEW_FILE, 0o666 if mode is None else 0o600, dir_fd=folder)
+            if mode is not None:
+                os.fchmod(number, mode)
+            return hidden, number
+
+
+def _hidden_name(name: str) -> str:
+    return f".{name}.{secrets.token_hex(4)}.part"
 
 
 @contextmanager
@@ -124,24 +213,31 @@ def atomic_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
         OutputError: the folder cannot be written, or something else has its name.
     """
     _check_replaceable(folder, files)
-    place = Path(os.path.realpath(folder))
+    # the name of a folder such as ``.`` is known by where it is; another is not followed
+    has_name = folder.name not in ("", "..")
+    place = Path(os.path.realpath(folder.parent if has_name else folder))
+    place = place / folder.name if has_name else place
     with output_errors(folder):
-        hidden = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part"))
+        parent = os.open(place.parent, _FOLDER)
+    hidden = _hidden_name(place.name)
     try:
-        # made inside, so that it has the permissions of any new folder
-        new = hidden / "new"
+        # made inside one that is the user's alone, it has the permissions of any new folder
+        new = place.parent / hidden / "new"
         with output_errors(folder):
+            os.mkdir(hidden, 0o700, dir_fd=parent)
             new.mkdir()
         yield new
         with output_errors(folder):
-            _commit_folder(new, place, hidden / "old")
+            _commit_folder(new, parent, hidden, place.name)
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+        shutil.rmtree(place.parent / hidden, ignore_errors=True)
+        os.close(parent)
 
 
 def _check_replaceable(folder: Path, files: Collection[str]) -> None:
     """Refuse a name that is taken, before the work begins."""
     with output_errors(folder):
+        refuse_link(folder)
         if not folder.exists():
             return
         if not folder.is_dir():
@@ -154,19 +250,32 @@ def _check_replaceable(folder: Path, files: Collection[str]) -> None:
         )
 
 
-def _commit_folder(new: Path, place: Path, old: Path) -> None:
+def _commit_folder(new: Path, parent: int, hidden: str, name: str) -> None:
     """Two renames where something stands; if the second fails, the first is rolled back."""
     for path in [*sorted(new.iterdir()), new]:
         _sync(path)
-    if place.exists():
-        place.rename(old)
+    old = f"{hidden}/old"
+    if _stands(parent, name):
+        _rename(parent, name, old)
     try:
-        new.rename(place)
+        _rename(parent, f"{hidden}/new", name)
     except BaseException:
-        if old.exists():
-            old.rename(place)
+        if _stands(parent, old):
+            _rename(parent, old, name)
         raise
-    _sync(place.parent)
+    _sync_folder(parent)
+
+
+def _rename(folder: int, old: str, new: str) -> None:
+    os.replace(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _stands(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _sync(path: Path) -> None:
@@ -177,8 +286,17 @@ def _sync(path: Path) -> None:
         os.close(number)
 
 
+def _sync_folder(folder: int) -> None:
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        # some file systems of a network know no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+
+
 def output_place(path: Path) -> Path:
-    """Where a file of that name is written: where it leads, when it is a link.
+    """Where a file of that name is, by which it is known under another.
 
     Raises:
         OutputError: the name cannot be one of a file, or something else has it.
@@ -200,6 +318,41 @@ def output_place(path: Path) -> Path:
         return Path(os.path.realpath(path))
 
 
+def _mode_of_output(path: Path) -> int | None:
+    """The permissions of the file of that name; None where there is none.
+
+    Raises:
+        OutputError: as `output_place` and `refuse_link`.
+    """
+    output_place(path)
+    refuse_link(path)
+    with output_errors(path):
+        try:
+            return stat.S_IMODE(path.lstat().st_mode) & 0o777
+        except FileNotFoundError:
+            return None
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse an output whose name is a link.
+
+    Raises:
+        OutputError: it is one.
+    """
+    if path.is_symlink():
+        raise OutputError(
+            f"{path}: found a link to {os.path.realpath(path)}, expected the name of the output "
+            "itself: name what it leads to, or allow it with --follow-links"
+        )
+
+
+def output_path(path: Path, *, follow_links: bool) -> Path:
+    """The name of an output; if links are followed, that of what it leads to."""
+    if follow_links and not is_stream(path) and path.is_symlink():
+        return Path(os.path.realpath(path))
+    return path
+
+
 @contextmanager
 def output_errors(path: Path) -> Iterator[None]:
     """Names the output, as it was given, in every error of the block that writes it.
@@ -218,12 +371,6 @@ def output_errors(path: Path) -> Iterator[None]:
             f"{path}: the file cannot be written ({reason.lower()}): check the folder and the "
             "disk; nothing was left"
         ) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def file_digest(file: IO[bytes]) -> str:

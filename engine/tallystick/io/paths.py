@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from tallystick.errors import InputError
 
 PathLike = str | os.PathLike[str]
 """A path of a file or a folder."""
+
+
+_RECEIPT = ".receipt.json"
+
+
+def receipt_beside(output: Path) -> Path:
+    """Where the receipt of an output is, if nobody names another place."""
+    return output.with_name(output.name + _RECEIPT)
+
+
+def is_receipt_beside(path: Path, names: Collection[str]) -> bool:
+    """Whether a path is that of the receipt of one of some names beside it."""
+    return path.name.endswith(_RECEIPT) and path.name.removesuffix(_RECEIPT) in names
 
 
 def path_of(value: PathLike, what: str = "a path") -> Path:

@@ -19,6 +19,7 @@ from tallystick.io.atomic import file_digest
 from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
 from tallystick.io.inputs import CODECS, codec_of, opened
 from tallystick.io.lines import LineReader
+from tallystick.io.paths import is_receipt_beside
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ class FolderSource:
 def files_of(folder: Path) -> tuple[Path, ...]:
     """The files of records in a folder, in the order of the bytes of their names.
 
+    The receipt of a file that is there, such as one of facts, may stand beside it.
+
     Raises:
         InputError: the folder cannot be read, has no file of records, or has something else.
     """
@@ -254,7 +257,12 @@ def files_of(folder: Path) -> tuple[Path, ...]:
             f"{folder}: the folder cannot be read ({error.strerror or error}): check its "
             "permissions"
         ) from error
-    shown = tuple(path for path in paths if not path.name.startswith("."))
+    names = {path.name for path in paths}
+    shown = tuple(
+        path
+        for path in paths
+        if not path.name.startswith(".") and not is_receipt_beside(path, names)
+    )
     for path in shown:
         _check(path)
     if not shown:

@@ -1,4 +1,4 @@
-"""The standard streams of a process, where a name of a file is ``-``.
+"""The streams of a process, where a name of a file is ``-`` or one such as ``/dev/stdout``.
 
 What is written to a stream is seen at once and cannot be taken back.
 """
@@ -7,20 +7,51 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import attrs
 
 from tallystick.canonical import PREFIX
-from tallystick.errors import InputError
+from tallystick.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 STANDARD = Path("-")
 """The standard input where something is read, the standard output where something is written."""
+
+
+_OF_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))")
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a name is that of a stream: it stands for what the process was given, no file."""
+    return path == STANDARD or _OF_DESCRIPTOR.fullmatch(str(path)) is not None
+
+
+@contextmanager
+def output_stream(path: Path) -> Iterator[StreamFile]:
+    """The stream that a name means, to be written in the block; see `is_stream`.
+
+    Raises:
+        OutputError: the process has none of that number, or may not write to it.
+    """
+    found = _OF_DESCRIPTOR.fullmatch(str(path))
+    number = None if found is None else found[1]
+    if number is None:
+        yield (standard_error if path.name == "stderr" else standard_output)(path)
+        return
+    try:
+        stream = os.fdopen(os.dup(int(number)), "wb")
+    except (OSError, OverflowError) as error:
+        raise OutputError(f"{path}: found no such stream, expected one to write to") from error
+    with stream:
+        yield StreamFile(path, stream)
 
 
 def standard_input() -> BinaryIO:
@@ -71,9 +102,9 @@ def standard_output(path: Path = STANDARD) -> StreamFile:
     return StreamFile(path, getattr(sys.stdout, "buffer", None))
 
 
-def standard_error() -> StreamFile:
+def standard_error(path: Path = Path("standard error")) -> StreamFile:
     """The error output."""
-    return StreamFile(Path("standard error"), getattr(sys.stderr, "buffer", None))
+    return StreamFile(path, getattr(sys.stderr, "buffer", None))
 
 
 def nowhere() -> StreamFile:

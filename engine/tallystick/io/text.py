@@ -1,36 +1,136 @@
-"""Text of strangers, such as hotkeys and names, as it is shown beside other text.
+"""Text of strangers, such as hotkeys, names of files and rule sets, made safe for where it goes.
 
-A page or a picture escapes its own markup; what is done here leaves the reader safe: nothing that
-is not seen, and no text that moves what stands beside it.
+Whatever shows text to people has it from here, each sink at the one place that it cannot go past:
+the terminal and its log (`printable`), a name beside other text (`visible`), one line of text or
+Markdown (`escaped`), a page (`printable`, as its templates finish every value), JSON (`json_text`)
+and a spreadsheet (`spreadsheet_cell`). A page, a picture and Markdown escape their own markup
+beside that. What is left holds nothing that is not seen, and no text that moves what stands beside
+it. Errors and logs hide passwords, too (`masked`).
 """
 
 from __future__ import annotations
 
+import json
 import re
+from urllib.parse import unquote
 
 _LONG = 20
+_LINE_ENDS = "\t\n"
 # by number, as what Python knows of characters changes with its version
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
+_OF_ASCII = "\x00-\x1f\x7f"
+_BEYOND_ASCII = (
+    "\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(1, 17))
-    + "]"
 )
-_LEFTWARD = re.compile(
-    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_UNSEEN = re.compile(f"[{_OF_ASCII}{_BEYOND_ASCII}]")
+_UNSEEN_IN_TEXT = re.compile(f"(?![{_LINE_ENDS}])[{_OF_ASCII}{_BEYOND_ASCII}]")
+# JSON escapes the other controls by itself, and has line ends between its values
+_UNSEEN_IN_JSON = re.compile(f"[\x7f{_BEYOND_ASCII}]")
+_LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
+_IS_LEFTWARD = re.compile(f"[{_LEFTWARD}]")
+# from the first letter that runs from right to left to the last one of the line
+_LEFTWARD_RUN = re.compile(f"[{_LEFTWARD}](?:[^\n]*[{_LEFTWARD}])?")
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+_ISOLATED = re.compile(
+    f"{_ISOLATE}([^{_ISOLATE}{_END_ISOLATE}\n]*[{_LEFTWARD}][^{_ISOLATE}{_END_ISOLATE}\n]*)"
+    f"{_END_ISOLATE}"
 )
+
+_NAMES_SECRET = re.compile(
+    "pass(?:word|wd|phrase)|pwd|secret|token|credential|api_?key", re.IGNORECASE
+)
+_USER_INFO = re.compile(r"(:/{1,2}[^\s/:@]*:)[^\s]*@")
+# what ends a message's first part, a colon, is not of the value
+_SETTING = re.compile(r"([\w%]+)(\s*=\s*)(?:'[^']*'|\"[^\"]*\"|[^\s&;'\"]+?(?=:?(?:[\s&;'\"]|$)))")
+_MASK = "***"
+_FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def visible(text: str) -> str:
-    """A stranger's text that leaves what stands beside it as it is.
+    """A name that leaves what stands beside it as it is.
 
     Characters that cannot be seen, such as controls and turns of the direction, are U+FFFD; text
     that runs from right to left is isolated.
     """
     shown = _UNSEEN.sub("\ufffd", text)
-    return f"\u2068{shown}\u2069" if _LEFTWARD.search(shown) else shown
+    return _isolated(shown) if _IS_LEFTWARD.search(shown) else shown
 
 
 def short(hotkey: str) -> str:
     """A hotkey that fits a table, as by `visible`; long ones lose their middle."""
     return visible(hotkey if len(hotkey) <= _LONG else f"{hotkey[:10]}…{hotkey[-6:]}")
+
+
+def escaped(text: str) -> str:
+    """A text on one line: what cannot be seen, line ends too, is its code, as in Python."""
+    return _UNSEEN.sub(_code, text)
+
+
+def printable(text: str) -> str:
+    """Lines of text: as by `escaped`, but for line ends, tabs and what `visible` isolates.
+
+    What runs from right to left and is not isolated yet becomes so. It can be said twice.
+    """
+    if text.isascii() and _UNSEEN_IN_TEXT.search(text) is None:
+        return text
+    outside, *rest = _ISOLATED.split(text)
+    shown = [_outside(outside)]
+    for inside, after in zip(rest[::2], rest[1::2], strict=True):
+        shown += [_isolated(_UNSEEN_IN_TEXT.sub(_code, inside)), _outside(after)]
+    return "".join(shown)
+
+
+def json_text(
+    value: object, *, indent: int | None = None, sort_keys: bool = False, ascii_only: bool = False
+) -> str:
+    """A value as JSON: exact, as a reader takes escapes for what they say; nothing unseen is raw.
+
+    Without an indent it is one line without spaces.
+    """
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(
+        value, indent=indent, sort_keys=sort_keys, ensure_ascii=ascii_only, separators=separators
+    )
+    # most text is ASCII, of which a string knows at once
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _UNSEEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A text that a spreadsheet takes for text: an apostrophe stands before what is a formula.
+
+    A cell is taken for a formula that begins with ``=``, ``+``, ``-`` or ``@``, narrow or wide, or
+    with a tab or a line end, after which there may be one.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def masked(text: str) -> str:
+    """A text in which ``***`` stands for each password and each token.
+
+    These are what follows the user in a URL, ``//USER:PASSWORD@``, and the value of each name that
+    says so, as ``password=``, ``sslpassword=``, ``passwd=`` or ``token=``.
+    """
+    return _SETTING.sub(_setting, _USER_INFO.sub(rf"\g<1>{_MASK}@", text))
+
+
+def _setting(found: re.Match[str]) -> str:
+    # the name may be as a URL writes it
+    is_secret = _NAMES_SECRET.search(unquote(found[1]))
+    return f"{found[1]}{found[2]}{_MASK}" if is_secret else found[0]
+
+
+def _outside(text: str) -> str:
+    shown = _UNSEEN_IN_TEXT.sub(_code, text)
+    return _LEFTWARD_RUN.sub(lambda found: _isolated(found[0]), shown)
+
+
+def _isolated(text: str) -> str:
+    return f"{_ISOLATE}{text}{_END_ISOLATE}"
+
+
+def _code(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

@@ -5,13 +5,13 @@ The codes and their remedies are in docs/records.md.
 
 from __future__ import annotations
 
-import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.errors import RecordError
+from tallystick.io.text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,5 +121,4 @@ class Reject:
 
     def to_json(self) -> bytes:
         """One line of the rejects file: a JSON object in UTF-8, keys in order, no line end."""
-        text = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
-        return text.encode()
+        return json_text(self.to_dict()).encode()

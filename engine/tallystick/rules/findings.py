@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic, Severity, problem, unexpected
+from tallystick.io.text import escaped
 from tallystick.numbers.text import fraction
 from tallystick.rules.toml import UnusableNumber, decimal_text
 
@@ -77,7 +78,7 @@ def one_of(words: Iterable[str]) -> str:
 
 
 def _key(part: str) -> str:
-    text = part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+    text = part if _BARE_KEY.fullmatch(part) else f'"{escaped(part)}"'
     # no name is longer than a schema lets it be; a stranger's file may have others
     return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"
 
@@ -87,7 +88,7 @@ def _text(value: Any) -> str:  # noqa: ANN401  # any value of a document
         case bool():
             return str(value).lower()
         case str():
-            return f'"{value}"'
+            return f'"{escaped(value)}"'
         case Decimal():
             return decimal_text(value)
         case Fraction():

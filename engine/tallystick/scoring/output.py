@@ -1,4 +1,7 @@
-"""The formats of results: JSONL, Parquet and CSV, each written batch after batch."""
+"""The formats of results: JSONL, Parquet and CSV, each written batch after batch.
+
+CSV holds text as it is, for programs; that for spreadsheets holds no text that one would compute.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 import attrs
 
 from tallystick.errors import OutputError
-from tallystick.io.atomic import AtomicFile, output_errors
-from tallystick.io.streams import STANDARD, StreamFile
+from tallystick.io.atomic import OutputFile, output_errors
+from tallystick.io.streams import is_stream
+from tallystick.io.text import spreadsheet_cell
 from tallystick.scoring.result import DECIMALS, FIELDS
 
 if TYPE_CHECKING:
@@ -21,8 +25,10 @@ if TYPE_CHECKING:
 
     from tallystick.scoring.batch import ResultBatch
 
-FORMATS = ("jsonl", "parquet", "csv")
-"""The formats of results, by file name extension."""
+EXTENSIONS = ("jsonl", "parquet", "csv")
+"""The formats of results that the extension of a file name says."""
+FORMATS = (*EXTENSIONS, "csv-excel")
+"""Every format of results."""
 
 
 Encoded: TypeAlias = Any
@@ -44,19 +50,24 @@ class Writer(Protocol):
 def format_of(path: Path, wanted: str | None) -> str:
     """The format that was asked for, or the one of the file name's extension.
 
-    The standard output, ``-``, is JSONL unless CSV is asked for.
+    A stream, such as the standard output ``-``, is JSONL unless CSV is asked for.
 
     Raises:
         OutputError: neither says one, or Parquet has no file.
     """
-    if path == STANDARD:
+    if is_stream(path):
         if wanted == "parquet":
             raise OutputError(f"{path}: found Parquet, expected text: name a file for a table")
         return wanted or FORMATS[0]
-    found = wanted or path.suffix.lower().removeprefix(".")
-    if found not in FORMATS:
+    if wanted is not None:
+        if wanted not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
+        return wanted
+    found = path.suffix.lower().removeprefix(".")
+    if found not in EXTENSIONS:
         raise OutputError(
-            f"{path}: found no format in the name, expected .{', .'.join(FORMATS)}, or --format"
+            f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
         )
     return found
 
@@ -66,6 +77,7 @@ def encoder(format_name: str, axes: Sequence[str]) -> Encode:
     makers: dict[str, Encode] = {
         "jsonl": _json_lines,
         "csv": lambda batch: _csv(_cells(batch, axes)),
+        "csv-excel": lambda batch: _csv(_for_spreadsheet(_cells(batch, axes), axes)),
         "parquet": _arrow,
     }
     return makers[format_name]
@@ -86,6 +98,24 @@ def _cells(batch: ResultBatch, axes: Sequence[str]) -> Iterator[Sequence[object]
         found = row.pop("axes")
         flat = list(row.values())
         yield [*flat[:place], *(found.get(axis) for axis in axes), *flat[place:]]
+
+
+def _for_spreadsheet(
+    rows: Iterable[Sequence[object]], axes: Sequence[str]
+) -> Iterator[Sequence[object]]:
+    """The rows with texts, but not decimals, as cells of a spreadsheet."""
+    is_text = [name in _TEXTS for name in _columns(axes)]
+    for row in rows:
+        yield [
+            spreadsheet_cell(cell) if marked and isinstance(cell, str) else cell
+            for cell, marked in zip(row, is_text, strict=True)
+        ]
+
+
+def _columns(axes: Sequence[str]) -> list[str]:
+    """The names of the columns of CSV: one for each axis, ``axes.NAME``."""
+    place = FIELDS.index("axes")
+    return [*FIELDS[:place], *(f"axes.{axis}" for axis in axes), *FIELDS[place + 1 :]]
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:
@@ -116,10 +146,8 @@ class Text:
 
 
 def _table(file: IO[bytes], axes: Sequence[str]) -> Text:
-    """CSV with its header: a column for each axis, ``axes.NAME``."""
-    flat = [name for name in FIELDS if name != "axes"]
-    place = FIELDS.index("axes")
-    file.write(_csv([[*flat[:place], *(f"axes.{axis}" for axis in axes), *flat[place:]]]))
+    """CSV with its header."""
+    file.write(_csv([_columns(axes)]))
     return Text(file)
 
 
@@ -152,9 +180,7 @@ _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMAL
 
 
 @contextmanager
-def writing(
-    format_name: str, results: AtomicFile | StreamFile, axes: Sequence[str]
-) -> Iterator[Writer]:
+def writing(format_name: str, results: OutputFile, axes: Sequence[str]) -> Iterator[Writer]:
     """The writer of a format, closed at the end of the block."""
     with output_errors(results.path):
         out = _writer(format_name, results.file, axes)
@@ -173,6 +199,7 @@ def _writer(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Writer:
     makers: dict[str, Callable[[], Writer]] = {
         "jsonl": lambda: Text(file),
         "csv": lambda: _table(file, axes),
+        "csv-excel": lambda: _table(file, axes),
         "parquet": lambda: Parquet(file, axes),
     }
     return makers[format_name]()

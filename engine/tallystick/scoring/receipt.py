@@ -5,7 +5,6 @@ A run writes three files: its output, the records that it rejected, and its rece
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,15 +17,17 @@ import cattrs
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from tallystick.errors import OutputError
-from tallystick.io.atomic import AtomicFile, atomic_files, output_place
+from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
+from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import Source
 from tallystick.io.streams import (
     STANDARD,
-    StreamFile,
+    is_stream,
     nowhere,
     standard_error,
     standard_output,
 )
+from tallystick.io.text import json_text
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
@@ -36,8 +37,6 @@ from tallystick.scoring.bound_rules import BoundRules
 Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
 
-OutputFile = AtomicFile | StreamFile
-"""A file of a run, or the stream in its place."""
 RunPaths = tuple[Path, Path | None, Path | None]
 """Where output, rejects and receipt go; None where a stream stands in."""
 
@@ -67,7 +66,12 @@ class RunFiles:
 
 
 def run_paths(
-    source: Path, output: Path, rejects: Path | None = None, receipt: Path | None = None
+    source: Path,
+    output: Path,
+    rejects: Path | None = None,
+    receipt: Path | None = None,
+    *,
+    follow_links: bool = False,
 ) -> RunPaths:
     """Where a run writes its output, its rejects and its receipt.
 
@@ -78,6 +82,7 @@ def run_paths(
             after its name, or to the error output.
         receipt: where the receipt goes; by default beside the output, with ``.receipt.json``, or
             nowhere.
+        follow_links: whether a name may be a link; what it leads to is written.
 
     Raises:
         OutputError: the output is a folder by its name, such as ``.``, or two files are one.
@@ -87,17 +92,24 @@ def run_paths(
     for beside in (rejects, receipt):
         if beside == STANDARD:
             raise OutputError(f"{beside}: found the standard output, expected the name of a file")
-    if output != STANDARD:
+    if not is_stream(output):
         rejects = rejects or output.with_name(f"{output.name}.rejects.jsonl")
-        receipt = receipt or output.with_name(f"{output.name}.receipt.json")
+        receipt = receipt or receipt_beside(output)
     paths = (output, rejects, receipt)
-    _check_apart(source, [each for each in paths if each not in (None, STANDARD)])
-    return paths
+    _check_apart(source, [each for each in paths if each is not None and not is_stream(each)])
+    rejects, receipt = (
+        None if path is None else output_path(path, follow_links=follow_links)
+        for path in (rejects, receipt)
+    )
+    return output_path(output, follow_links=follow_links), rejects, receipt
 
 
 @contextmanager
 def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[RunFiles]:
     """The files of a run, which take their names together when the block ends without an error.
+
+    The receipt is the commit point: it is the last to take its name, and is taken away before the
+    others take theirs.
 
     Args:
         paths: from ``run_paths``.
@@ -106,7 +118,7 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
     Raises:
         OutputError: a file cannot be written; nothing is left under its name.
     """
-    places = [path for path in paths if path not in (None, STANDARD)]
+    places = [path for path in paths if path is not None and path != STANDARD]
     streams = standard_output(), standard_error(), nowhere()
     with atomic_files(*places) as files:
         found: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
@@ -156,7 +168,7 @@ class RunReceipt:
 
     def to_json(self) -> str:
         """The receipt as indented JSON with sorted keys."""
-        return json.dumps(self.to_dict(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        return json_text(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
 
 def engine_name() -> str:
@@ -212,6 +224,7 @@ class Receipt(RunReceipt):
         input_digest: sha256 of the bytes that were read; of a folder, of what ``sha256sum`` prints
             of its files in the order of their names.
         output_digest: sha256 of the bytes that were written.
+        rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
     """
 
@@ -225,6 +238,7 @@ class Receipt(RunReceipt):
     snapshots: Mapping[str, str] | None
     input_digest: str
     output_digest: str
+    rejects_digest: str
     counts: Counts
 
 
@@ -235,6 +249,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     snapshots: Mapping[str, str] | None,
     input_digest: str,
     output_digest: str,
+    rejects_digest: str,
     counts: Counts,
 ) -> Receipt:
     """The receipt of scoring under one rule set."""
@@ -250,5 +265,6 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         snapshots=snapshots,
         input_digest=input_digest,
         output_digest=output_digest,
+        rejects_digest=rejects_digest,
         counts=counts,
     )

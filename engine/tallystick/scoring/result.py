@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import attrs
+
+from tallystick.io.text import json_text
 
 CONSENSUS = "consensus"
 """The factor from which reputation events arise."""
@@ -79,7 +80,7 @@ class Result:
 
     def to_json(self) -> str:
         """The row as one line of JSON, as in a results file."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+        return json_text(self.to_dict())
 
 
 def _plain(value: object) -> object:

@@ -54,6 +54,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     format_name: str | None = None,
     rejects: Path | None = None,
     receipt: Path | None = None,
+    follow_links: bool = False,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> Receipt:
@@ -63,9 +64,10 @@ def score_file(  # noqa: PLR0913  # what a run needs
         rules: the bound rule set.
         source: a JSONL file, a Parquet file with the same columns, or a folder of such files.
         output: where the results go; ``-`` is the standard output.
-        format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
+        format_name: of ``FORMATS``; by default by the name of the output.
         rejects: where rejected records go; by default beside the output.
         receipt: where the receipt goes; by default beside the output.
+        follow_links: whether the name of an output may be a link.
         progress: told how far the run is.
         executor: who scores the chunks; by default this process.
 
@@ -74,7 +76,8 @@ def score_file(  # noqa: PLR0913  # what a run needs
         OutputError: a file cannot be written.
         EngineError: the workers cannot be used.
     """
-    paths, chosen = run_paths(source, output, rejects, receipt), format_of(output, format_name)
+    paths = run_paths(source, output, rejects, receipt, follow_links=follow_links)
+    chosen = format_of(output, format_name)
     # as it is when the run begins: a long one may outlive an installation
     chunks, code = source_of(source), Code.of(rules.registry)
     with run_files(paths, progress) as files:
@@ -99,6 +102,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
             snapshots=_snapshot_digests(rules, epochs),
             input_digest=chunks.digest,
             output_digest=files.output.digest(),
+            rejects_digest=files.rejects.digest(),
             counts=counts,
         )
         files.receipt.write(found.to_json().encode())

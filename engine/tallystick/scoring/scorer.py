@@ -184,6 +184,7 @@ class Scorer(BoundRules):
         format_name: str | None = None,
         rejects: PathLike | None = None,
         receipt: PathLike | None = None,
+        follow_links: bool = False,
         progress: Progress | None = None,
         executor: Executor | None = None,
     ) -> Receipt:
@@ -194,9 +195,11 @@ class Scorer(BoundRules):
                 ``-`` is the standard input.
             output: where the results go; rejects and a receipt go beside it. ``-`` is the standard
                 output; then rejects go to the error output, and the receipt nowhere.
-            format_name: ``jsonl``, ``parquet`` or ``csv``; by default by the name of the output.
+            format_name: ``jsonl``, ``parquet``, ``csv`` or ``csv-excel``; by default by the name of
+                the output.
             rejects: where rejected records go instead.
             receipt: where the receipt goes instead.
+            follow_links: whether the name of an output may be a link; what it leads to is written.
             progress: told after every chunk how many bytes of how many were read.
             executor: who scores the records, such as ``Local(2)``; by default this process, and the
                 files are the same.
@@ -215,6 +218,7 @@ class Scorer(BoundRules):
             format_name=format_name,
             rejects=None if rejects is None else path_of(rejects),
             receipt=None if receipt is None else path_of(receipt),
+            follow_links=follow_links,
             progress=progress,
             executor=executor,
         )

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
-from tallystick.io.atomic import atomic_files
+from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
@@ -51,8 +51,8 @@ class Exported:
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
-def export_state(ledger: Ledger, path: PathLike) -> Exported:
-    """Write the log of a state to a file.
+def export_state(ledger: Ledger, path: PathLike, *, follow_links: bool = False) -> Exported:
+    """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
 
     Raises:
         OutputError: the file cannot be written, or is of the store itself.
@@ -61,7 +61,8 @@ def export_state(ledger: Ledger, path: PathLike) -> Exported:
     path = path_of(path, "a file for the state")
     if ledger.store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
-    with ledger.store.reading() as transaction, atomic_files(path) as (file,):
+    place = output_path(path, follow_links=follow_links)
+    with ledger.store.reading() as transaction, atomic_files(place) as (file,):
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")

@@ -32,7 +32,9 @@ class Best:
     file: str
 
 
-def best_of(baseline: Candidate, found: Selection, file: Path) -> Best:
+def best_of(
+    baseline: Candidate, found: Selection, file: Path, *, follow_links: bool = False
+) -> Best:
     """Write the best candidate that a sweep made of the baseline, as `revise` revises it.
 
     Raises:
@@ -46,6 +48,6 @@ def best_of(baseline: Candidate, found: Selection, file: Path) -> Best:
         )
     best = ranked(swept, found.best_by)[0].identity
     revision = revise(baseline.rules, [(each.path, each.value) for each in best.changes])
-    revision.write(file)
+    revision.write(file, follow_links=follow_links)
     new = revision.loaded
     return Best(best.name, found.best_by, new.rule_set.reference, new.digest, str(file))

@@ -16,7 +16,6 @@ disk. The same outcome gives the same bytes; those of the plots depend on the in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.summary import summary
 from tallystick.io.atomic import atomic_folder, file_digest, output_errors
 from tallystick.io.parquet import RowGroupWriter
+from tallystick.io.text import json_text
 
 Uncertain = Callable[[Sequence[CandidateComparison]], Mapping[int, Uncertainty | None]]
 """Gives the uncertainty of some candidates, by their positions."""
@@ -185,4 +185,4 @@ def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json_text(value, indent=2, sort_keys=True) + "\n"

@@ -31,7 +31,7 @@ from tallystick.governance.backtest.distribution import (
 from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.terms import Terms
 from tallystick.governance.backtest.wording import BEST_WORDS, span
-from tallystick.io.text import short, visible
+from tallystick.io.text import printable, short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
 _ROWS, _FEWEST = 2000, 20
@@ -61,10 +61,11 @@ class Page:
 
 @cache
 def environment() -> Environment:
-    """The templates of pages: every value is escaped, and one that is missing is an error."""
+    """The templates of pages: every value is escaped and can be seen; one that is missing fails."""
     found = Environment(
         loader=PackageLoader("tallystick.governance.backtest"),
         autoescape=True,
+        finalize=_seen,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -72,6 +73,12 @@ def environment() -> Environment:
     )
     found.filters.update({each.__name__: each for each in _FILTERS})
     return found
+
+
+def _seen(value: object) -> object:
+    """What a template shows of a value: text of which every character can be seen."""
+    # the type itself: what is markup already was made of such text
+    return printable(value) if type(value) is str else value
 
 
 def plots() -> ModuleType | None:

@@ -19,6 +19,7 @@ from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
 from tallystick.governance.backtest.rounds import RoundStretches, period_of
+from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog
 from tallystick.scoring.executors.executor import Executor, InProcess
@@ -37,6 +38,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     command: str = "",
     best_by: str = "share-moved",
     bootstrap: Bootstrap = _BOOTSTRAP,
+    follow_links: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Outcome, Written]:
@@ -50,6 +52,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         command: how to do it again, for the report.
         best_by: of ``BEST_BY``, by what the report calls candidates better or worse.
         bootstrap: how rounds are drawn for the uncertainty of what changes.
+        follow_links: whether the name of the folder may be a link.
         executor: who counts and replays; by default this process.
         progress: told how far it is.
 
@@ -59,7 +62,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         StateError: the epochs are to be replayed and a rule set has none.
         EngineError: the workers cannot be used.
     """
-    place = path_of(folder, "a folder for results")
+    place = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
     reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
     executor = executor or InProcess()
     with building(place, [each.name for each in candidates]) as build:

@@ -13,7 +13,8 @@ from tallystick.governance.diff.difference import Difference
 from tallystick.governance.diff.effect import Effect
 from tallystick.governance.diff.interval import ONE, Interval
 from tallystick.governance.diff.policy import Level
-from tallystick.governance.markdown import cell, one_line
+from tallystick.governance.markdown import cell, code, inline
+from tallystick.io.text import escaped
 from tallystick.numbers.nano import NANO, to_text
 
 _NOTHING = "–"
@@ -52,24 +53,26 @@ def as_text(found: Difference) -> str:
         "what it can do to a score", (line for e in found.effects for line in _effect_text(e))
     )
     lines += _section("gone, though others name it", found.gone)
-    return "\n".join([*lines, verdict(found)])
+    # what is named in a line may have line ends
+    return "\n".join(map(escaped, [*lines, verdict(found)]))
 
 
 def as_markdown(found: Difference) -> str:
     """The difference as a part of a proposal."""
-    lines = [f"# {found.old} → {found.new}", "", verdict(found), ""]
+    lines = [f"# {inline(found.old)} → {inline(found.new)}", "", inline(verdict(found)), ""]
     lines += ["| | digest |", "|---|---|"]
-    lines += [f"| {found.old} | `{found.old_digest}` |", f"| {found.new} | `{found.new_digest}` |"]
+    sides = (found.old, found.old_digest), (found.new, found.new_digest)
+    lines += [f"| {cell(name)} | `{digest}` |" for name, digest in sides]
     if found.changes:
         lines += ["", "## Changes", "", "| value | old | new |", "|---|---|---|"]
-        lines += [f"| `{c.path}` | {_cell(c.old)} | {_cell(c.new)} |" for c in found.changes]
+        lines += [f"| {code(c.path)} | {_cell(c.old)} | {_cell(c.new)} |" for c in found.changes]
     for formula in found.formulas:
-        lines += ["", f"## Formula {formula.name}, {formula.kind}", ""]
+        lines += ["", f"## Formula {inline(formula.name)}, {formula.kind}", ""]
         lines += ["```diff", *_formula_lines(formula), "```"]
     lines += _types_markdown(found)
     if found.effects:
         rows = [
-            f"| {effect.skill_type} | {name} | {low} | {high or _NOTHING} |"
+            f"| {cell(effect.skill_type)} | {cell(name)} | {low} | {high or _NOTHING} |"
             for effect in found.effects
             for name, low, high in _moves(effect)
         ]
@@ -150,7 +153,7 @@ def _types_markdown(found: Difference) -> list[str]:
         line
         for title, names in parts
         if names
-        for line in ("", f"## {title}", "", *(f"- `{name}`" for name in names))
+        for line in ("", f"## {title}", "", *(f"- {code(name)}" for name in names))
     ]
 
 
@@ -159,7 +162,7 @@ def _cell(value: str | None) -> str:
 
 
 def _line(value: str | None) -> str:
-    return one_line(value or "")
+    return value or ""
 
 
 def _ends(interval: Interval) -> tuple[str, str]:

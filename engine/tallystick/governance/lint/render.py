@@ -18,7 +18,8 @@ from tallystick.errors import MOST_TOLD
 from tallystick.governance.lint.catalog import CHECKS
 from tallystick.governance.lint.linting import Report
 from tallystick.governance.lint.suppressions import Suppressed
-from tallystick.governance.markdown import cell
+from tallystick.governance.markdown import cell, code, inline
+from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 
 _INDENT = "    "
@@ -94,7 +95,8 @@ def as_text(found: Report, *, verbose: bool = False) -> str:
     if found.gone:
         gone = _text_of(found.gone, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
-    return "\n".join([*lines, summary(found)])
+    # what is named in a line may have line ends
+    return "\n".join(map(escaped, [*lines, summary(found)]))
 
 
 def summary(found: Report) -> str:
@@ -111,10 +113,10 @@ def summary(found: Report) -> str:
 def as_markdown(found: Report) -> str:
     """The report as a part of a proposal."""
     beside = f", against {found.against}" if found.against else ""
-    lines = [f"# Lint of {found.rule_set}{beside}", "", f"{summary(found)}."]
+    lines = [f"# Lint of {inline(found.rule_set + beside)}", "", inline(f"{summary(found)}.")]
     heading = "New" if found.against else "Found"
     lines += _table(heading, found.findings)
-    lines += _table(f"Gone since {found.against}", found.gone)
+    lines += _table(f"Gone since {inline(found.against or '')}", found.gone)
     lines += _silenced_table(found.silenced)
     return "\n".join(lines) + "\n"
 
@@ -157,7 +159,7 @@ def _table(heading: str, findings: Sequence[Diagnostic]) -> list[str]:
     if not findings:
         return []
     rows = [
-        f"| {g.first.severity} | `{g.first.code}` | `{g.path or 'the file'}` | {_told(g)} |"
+        f"| {g.first.severity} | `{g.first.code}` | {code(g.path or 'the file')} | {_told(g)} |"
         for g in groups(findings)
     ]
     return [
@@ -184,7 +186,7 @@ def _silenced_table(silenced: Sequence[Suppressed]) -> list[str]:
         return []
     reasons = {id(each.finding): each.reason for each in silenced}
     rows = [
-        f"| `{g.first.code}` | `{g.path}` | {_cell('; '.join(_distinct(g, reasons)))} |"
+        f"| `{g.first.code}` | {code(g.path)} | {_cell('; '.join(_distinct(g, reasons)))} |"
         for g in groups(each.finding for each in silenced)
     ]
     return ["", "## Silenced", "", "| code | path | reason |", "|---|---|---|", *rows]

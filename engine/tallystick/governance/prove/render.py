@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 import z3
 
-from tallystick.governance.markdown import cell
+from tallystick.governance.markdown import cell, code, inline
 from tallystick.governance.prove.property import Answer, Status
 from tallystick.governance.prove.proving import steps
+from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
@@ -46,25 +47,33 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
-    return "\n".join([*lines, "", f"{reference}: {verdict(found)}"])
+    # what is named in a line may have line ends
+    return "\n".join(map(escaped, [*lines, "", f"{reference}: {verdict(found)}"]))
 
 
 def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: int) -> str:
     """The answers as a part of a proposal."""
     lines = [
-        f"# Proofs of {reference}",
+        f"# Proofs of {inline(reference)}",
         "",
         f"{verdict(found)[0].upper()}{verdict(found)[1:]}.",
         "",
     ]
     lines += [f"`{digest}`, by z3 {z3.get_version_string()} with at most {steps(budget)}.", ""]
     lines += [f"| property | {' | '.join(_STATUSES)} |", "|---|" + "--:|" * len(_STATUSES)]
-    lines += [f"| `{name}` | {' | '.join(cells)} |" for name, *cells in _counts(found)]
+    lines += [f"| {code(name)} | {' | '.join(cells)} |" for name, *cells in _counts(found)]
     refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
     for answer in refuted:
-        lines += ["", f"## Refuted: {_title(answer)}", "", *_claimed(answer)]
+        lines += ["", f"## Refuted: {inline(_title(answer))}", "", *map(inline, _claimed(answer))]
         for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
-            lines += ["", f"This record has {answer.axis} {value}:", "", "```json", record, "```"]
+            lines += [
+                "",
+                f"This record has {inline(answer.axis)} {value}:",
+                "",
+                "```json",
+                record,
+                "```",
+            ]
     if undecided:
         lines += [
             "",

@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 import attrs
 
 from tallystick.errors import EngineError, OutputError
-from tallystick.io.atomic import output_errors
+from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
-from tallystick.io.streams import STANDARD
+from tallystick.io.streams import is_stream
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.defects import DefectLog, defects_of
@@ -22,7 +22,6 @@ from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.receipt import (
-    OutputFile,
     Progress,
     RunReceipt,
     engine_name,
@@ -80,6 +79,7 @@ class FactsReceipt(RunReceipt):
         code: the digests of their files and of the engine's, and the versions of what they rest on.
         input_digest: sha256 of the bytes that were read.
         output_digest: sha256 of the bytes that were written.
+        rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
     """
 
@@ -90,6 +90,7 @@ class FactsReceipt(RunReceipt):
     code: Code
     input_digest: str
     output_digest: str
+    rejects_digest: str
     counts: FactCounts
 
 
@@ -153,6 +154,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     registry: Registry,
     *,
     rejects: PathLike | None = None,
+    follow_links: bool = False,
     progress: Progress | None = None,
     executor: Executor | None = None,
     chunk: int = CHUNK,
@@ -164,6 +166,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         output: where the facts go.
         registry: the plugins; facts of all their skill types and formulas are taken.
         rejects: where rejected records go; by default beside the output.
+        follow_links: whether the name of an output may be a link.
         progress: told how far the run is.
         executor: who takes the facts; by default this process.
         chunk: how many lines a chunk of the file covers.
@@ -174,11 +177,12 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         EngineError: the workers cannot be used.
     """
     source, output = path_of(source, "a file or a folder of records"), path_of(output)
-    if output == STANDARD:
-        raise OutputError(f"{output}: found the standard output, expected a file for a table")
+    if is_stream(output):
+        raise OutputError(f"{output}: found a stream, expected a file for a table")
     executor, catalogs = executor or InProcess(), catalog_of(registry)
     beside = None if rejects is None else path_of(rejects)
-    paths, counts, defects = run_paths(source, output, beside), FactCounts(), DefectLog(source)
+    paths = run_paths(source, output, beside, follow_links=follow_links)
+    counts, defects = FactCounts(), DefectLog(source)
     reader, code = source_of(source), Code.of(registry)
     function = PortableFunction(lambda: ExtractionSpec.of(registry), Extraction(catalogs))
     with run_files(paths, progress) as files:
@@ -206,6 +210,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             code=code,
             input_digest=reader.digest,
             output_digest=files.output.digest(),
+            rejects_digest=files.rejects.digest(),
             counts=counts,
         )
         files.receipt.write(receipt.to_json().encode())

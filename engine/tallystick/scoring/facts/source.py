@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,9 +12,12 @@ import attrs
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
 from tallystick.io.inputs import opened
+from tallystick.io.paths import receipt_beside
 from tallystick.scoring.facts.batch import FactBatch, shifted
 from tallystick.scoring.facts.file import FactsFile, FactsRequest, facts_metadata
 from tallystick.scoring.facts.metadata import FactsMetadata
+
+_LOG = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
@@ -87,6 +92,26 @@ class FactsChunk:
             return shifted(file.batch(self.number), self.before)
 
 
+def _warn_unless_complete(path: Path, digest: str) -> None:
+    """Warn of facts that their receipt, which is written last, does not know."""
+    receipt = receipt_beside(path)
+    try:
+        said = json.loads(receipt.read_bytes())["output_digest"]
+    except FileNotFoundError:
+        found = "found no receipt"
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        found = "found no receipt that can be read"
+    else:
+        if said == digest:
+            return
+        found = "found the receipt of another file"
+    _LOG.warning(
+        "%s: %s, expected %s, which tallystick facts writes last: the facts may be of a run that "
+        "did not end, or were changed",
+        *(path, found, receipt.name),
+    )
+
+
 class FactsSource:
     """The facts of records."""
 
@@ -115,6 +140,7 @@ class FactsSource:
         said = facts_metadata(self._path)
         with opened(self._path) as whole:
             self.digest = file_digest(whole)
+        _warn_unless_complete(path, self.digest)
         for number in range(said.chunks):
             yield FactsChunk(path, number, self._first - 1, said.checksum, reading)
             self._pass(said, number + 1)

@@ -2,12 +2,14 @@
 
 SQLite keeps a store in one file, in WAL mode, so that readers and the one writer do not wait for
 each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. ``synchronous=FULL``
-makes a commit survive a power cut. What a database says when it fails becomes a `StoreError` that
-names the store and says what to do.
+makes a commit survive a power cut. A new store is its owner's alone (0600), and so are those two.
+What a database says when it fails becomes a `StoreError` that names the store and says what to do.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from tallystick.errors import StoreError
+from tallystick.io.text import masked
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -32,6 +35,9 @@ _LOCK = int.from_bytes(b"tallysti", "big")
 _MAGIC = b"SQLite format 3\0"
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
+
+# a link is not followed, wherever it leads
+_NEW_STORE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _BUSY = (
     "found the store locked by another process, expected it to be free within {timeout:g} s: wait "
@@ -205,6 +211,12 @@ def _url(where: str) -> URL:
     from sqlalchemy.engine import make_url  # noqa: PLC0415  # heavy, and a path needs none
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415  # as above
 
+    before_query = where.partition("?")[0]
+    if not where.startswith("sqlite") and "@" in before_query.partition("@")[2]:
+        # not shown, since what stands between them may be of a password
+        raise StoreError(
+            "found a URL with several @, expected one: write one in a name or a password as %40"
+        )
     try:
         return make_url(where)
     except (ArgumentError, ValueError):
@@ -213,7 +225,7 @@ def _url(where: str) -> URL:
 
 
 def _shown(url: URL) -> str:
-    return url.render_as_string(hide_password=True)
+    return masked(url.render_as_string(hide_password=True))
 
 
 def _file(path: Path, timeout: float, create: bool) -> Place:
@@ -221,6 +233,8 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
 
     def connect() -> sqlite3.Connection:
+        if create:
+            _make_private(path)
         connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True)
         try:
             connection.execute("PRAGMA synchronous=FULL")
@@ -234,7 +248,32 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
     return Place(str(path), path, connect, timeout)
 
 
+def _make_private(path: Path) -> None:
+    """Make the file of a store, which its owner alone may read; SQLite makes those beside it alike.
+
+    A file that is empty is taken for one that was left behind; another keeps its permissions.
+    """
+    try:
+        number = os.open(path, _NEW_STORE, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StoreError(
+                f"{path}: found a link, expected the name of a new file: name what it leads to"
+            ) from error
+        # SQLite says what else is wrong
+        return
+    try:
+        if os.fstat(number).st_size == 0:
+            os.fchmod(number, 0o600)
+    finally:
+        os.close(number)
+
+
 def _check_file(path: Path, create: bool) -> None:
+    hidden = masked(str(path))
+    if hidden != str(path):
+        # a URL that lacks something, or settings of a connection
+        raise StoreError(f"{hidden}: found a password in a path, expected {EXPECTED}")
     if path.is_dir():
         raise StoreError(f"{path}: found a folder, expected the file of a store: name a file in it")
     if create and not path.absolute().parent.is_dir():
@@ -315,9 +354,11 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
         found = _of_driver(error)
         if found is None:
             raise
-        reason = _first_line(found)
-        template = _template(found)
-        raise StoreError(f"{where}: {template.format(timeout=timeout, reason=reason)}") from error
+        said, template = str(found), _template(found)
+        told = template.format(timeout=timeout, reason=masked(_first_line(said)))
+        # a traceback would show what the driver says
+        cause = error if masked(str(error)) == str(error) else None
+        raise StoreError(f"{where}: {told}") from cause
 
 
 def _of_driver(error: Exception) -> BaseException | None:
@@ -339,6 +380,6 @@ def _template(error: BaseException) -> str:
     return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
+def _first_line(said: str) -> str:
+    lines = said.strip().splitlines()
     return lines[0] if lines else "no reason given"

@@ -1,0 +1,265 @@
+"""No text of a stranger acts on a terminal, a page, Markdown or a log, whoever shows it."""
+
+import json
+import logging
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from cli.command import Finished, run
+from cli.stores import PYTHON, RAG
+from cli.test_main import COMMANDS
+from state.subnet import event, record, written
+
+from tallystick.io.text import json_text, masked, printable, visible
+
+FORGED = "FORGED"
+HOSTILE = f"a\x1b[2J\x1b]0;t\x07\x9b\x7f\u202e\u2066\u200b\ufeff\x85\r\n{FORGED}"
+UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+HOTKEYS = (HOSTILE, f"b{HOSTILE}")
+RULES = "hostile.toml"
+BROKEN = f"broken{HOSTILE}.toml"
+RECORDS = f"records{HOSTILE}.jsonl"
+FACTS = f"facts{HOSTILE}.parquet"
+STATE = ("--state", f"state{HOSTILE}.db")
+NAMED = ("--state", "named.db")
+STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("demo",), 0),
+    (("rules", "list"), 0),
+    (("rules", "show", RULES), 0),
+    (("rules", "check", RULES), 0),
+    (("rules", "check", BROKEN), 1),
+    (("rules", "digest", RULES), 0),
+    (("rules", "digest", BROKEN), 2),
+    (("rules", "digest", HOSTILE), 2),
+    (("rules", "diff", "workflow@1.1.0", RULES), 0),
+    (("rules", "diff", "workflow@1.1.0", RULES, "--markdown"), 0),
+    (("rules", "lint", RULES), 0),
+    (("rules", "lint", RULES, "--markdown"), 0),
+    (("rules", "lint", RULES, "--sarif"), 0),
+    (("rules", "lint", BROKEN), 1),
+    (("rules", "lint", BROKEN, "--markdown"), 1),
+    (("rules", "lint", BROKEN, "--sarif"), 1),
+    (("rules", "set", RULES, "axes.cost.gate=0.6", "-o", f"new{HOSTILE}.toml"), 0),
+    (("rules", "set", RULES, f"{HOSTILE}=1", "-o", "new.toml"), 2),
+    (("rules", "prove", RULES, "--property", "composite-monotone"), 0),
+    (("rules", "prove", RULES, "--property", "composite-monotone", "--markdown"), 0),
+    (("rules", "prove", RULES, "--property", HOSTILE), 2),
+    (("plugins", "list"), 0),
+    (("plugins", "new", "acme", "-o", f"acme{HOSTILE}"), 0),
+    (("plugins", "new", HOSTILE), 2),
+    (("plugins", "check", HOSTILE), 2),
+    (("records", "generate", "--seed", "1", "--count", "2", "-o", f"made{HOSTILE}"), 0),
+    (("records", "generate", "--seed", "1", "--types", HOSTILE, "-o", "x.jsonl"), 2),
+    (("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"r{HOSTILE}.jsonl"), 1),
+    (("score", RECORDS, "--rules", "skills@1.1.0", "-o", "-"), 1),
+    (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
+    (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
+    (("facts", RECORDS, "-o", FACTS), 1),
+    (("backtest", FACTS, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", "report"), 0),
+    (("backtest", HOSTILE, "--rules", "skills@1.0.0", "-o", "other"), 2),
+    (("state", "init", "--rules", "skills@1.1.0", *STATE), 0),
+    *(
+        (("miner", "register", hotkey, "--uid", str(uid), "--types", f"{PYTHON},{RAG}", *STATE), 0)
+        for uid, hotkey in enumerate(HOTKEYS)
+    ),
+    (("miner", "register", "c", "--uid", "9", "--types", HOSTILE, *STATE), 2),
+    (("round", "close", f"round{HOSTILE}", *STATE), 0),
+    (("round", "close", RECORDS, *STATE), 1),
+    (("events", "import", f"round{HOSTILE}", *STATE), 0),
+    (("events", "import", RECORDS, *STATE), 1),
+    (("groups", "select", RAG, "--round", "1", "--seed", HOSTILE, *STATE), 0),
+    (("groups", "select", HOSTILE, "--round", "1", "--seed", "a", *STATE), 2),
+    (("miner", "clear", HOSTILE, *STATE), 0),
+    (("epoch", "close", *STATE), 0),
+    (("round", "list", *STATE), 0),
+    (("round", "show", "0", *STATE), 0),
+    (("epoch", "list", *STATE), 0),
+    (("epoch", "show", "0", *STATE), 0),
+    (("miner", "list", *STATE), 0),
+    (("miner", "sync", f"miners{HOSTILE}", *STATE), 0),
+    (("state", "info", *STATE), 0),
+    (("state", "show", HOSTILE, *STATE), 0),
+    (("state", "show", f"{HOSTILE}?", *STATE), 2),
+    (("state", "board", PYTHON, *STATE), 0),
+    (("state", "digest", *STATE), 0),
+    (("state", "export", f"state{HOSTILE}.jsonl", *STATE), 0),
+    (("state", "import", f"state{HOSTILE}.jsonl", "--state", f"other{HOSTILE}.db"), 0),
+    (("state", "verify", *STATE), 0),
+    (
+        (
+            *("state", "init", "--rules", "skills@1.2.0"),
+            *("--validator", "val-2", "--hear", HOSTILE, *NAMED),
+        ),
+        0,
+    ),
+    (("miner", "register", HOSTILE, "--uid", "0", "--types", PYTHON, *NAMED), 0),
+    (("round", "close", f"round{HOSTILE}", *NAMED), 1),
+    (("events", "import", f"late{HOSTILE}", *NAMED), 0),
+    (("quarantine", "list", *NAMED), 0),
+    (("quarantine", "list", "--validator", HOSTILE, *NAMED), 0),
+    (("quarantine", "list", "--reason", HOSTILE, *NAMED), 2),
+    (("quarantine", "accept", "--round", "0", *NAMED), 0),
+    (("quarantine", "drop", "--validator", HOSTILE, *NAMED), 0),
+    (("state", "info", *NAMED), 0),
+    (("weights", *STATE), 0),
+    (("weights", f"--{HOSTILE}", *STATE), 2),
+    (("weights", HOSTILE, *STATE), 2),
+)
+
+
+def unseen(text: str) -> set[str]:
+    """Every character that would act, or that nobody sees, by its code."""
+    return {ascii(c) for c in text if unicodedata.category(c) in UNSEEN and c not in "\n\t"}
+
+
+def held(found: Finished, step: Sequence[str]) -> None:
+    """That nothing of a stranger acts in what a command wrote."""
+    for text in (found.out, found.err):
+        assert not unseen(text), step
+        assert not re.search(rf"(?m)^{FORGED}", text), (step, text)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of strangers: rule sets, records, miners."""
+    monkeypatch.chdir(tmp_path)
+    shipped = Path(__file__).resolve().parents[2] / "rules" / "workflow" / "1.1.0.toml"
+    text = shipped.read_text()
+    said = json.dumps(HOSTILE)
+    head = f"summary = {said}\nsource = {said}\n"
+    changed = re.sub(r"(?m)^(summary|source) = .*\n", "", text)
+    changed = changed.replace('version = "1.1.0"\n', f'version = "1.1.1"\n{head}')
+    assert changed != text
+    silence = f'\n[[lint.silence]]\ncode = "unused-axis"\nreason = {said}\n'
+    Path(RULES).write_text(changed + silence)
+    wrong = f"\n[skill_types.{said}]\ncomposite = {said}\nweights = {{ {said} = 1.0 }}\n"
+    Path(BROKEN).write_text(changed.replace('"arithmetic"', said) + wrong)
+    good = [record(HOSTILE, hotkey, validator=HOSTILE) for hotkey in HOTKEYS]
+    bad = [
+        record("t", HOSTILE, validator=HOSTILE) | {HOSTILE: HOSTILE, "role": HOSTILE},
+        record("u") | {"skill_type": HOSTILE},
+    ]
+    written(Path(RECORDS), [*good, *bad])
+    written(Path(f"round{HOSTILE}"), good)
+    late = [event(f"{n}{HOSTILE}", "rerun_fail", HOSTILE, HOSTILE, round=n) for n in range(2)]
+    written(Path(f"late{HOSTILE}"), [each | {"validator": HOSTILE} for each in late])
+    miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
+    written(Path(f"miners{HOSTILE}"), miners)
+    return tmp_path
+
+
+@pytest.mark.parametrize("mode", [(), ("--json",), ("--log-json",), ("-v",)], ids=str)
+def test_no_command_lets_text_of_strangers_act(folder: Path, mode: tuple[str, ...]) -> None:
+    for step, status in STEPS:
+        if "--json" in mode and {"--markdown", "--sarif", "-"} & {*step}:
+            continue
+        if "-v" in mode and {"lint", "prove"} & {*step}:
+            continue
+        found = run(*step, *mode)
+        assert found.status == status, (step, found)
+        held(found, step)
+    assert not unseen((folder / "report" / "report.html").read_text())
+    for path in folder.glob("*.json*"):
+        if not path.name.startswith(("records", "state", "round", "late", "miners")):
+            assert not unseen(path.read_text()), path
+
+
+def test_every_command_is_tried() -> None:
+    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    assert tried == set(COMMANDS)
+
+
+def test_json_says_exactly_what_was_written(folder: Path) -> None:
+    assert folder
+    run("state", "init", "--rules", "skills@1.1.0", *STATE)
+    run("miner", "register", HOSTILE, "--uid", "1", "--types", PYTHON, *STATE)
+    assert run("miner", "list", "--json", *STATE).json()["miners"][0]["hotkey"] == HOSTILE
+    run("score", RECORDS, "--rules", "skills@1.1.0", "-o", "results.jsonl")
+    results = [json.loads(line) for line in Path("results.jsonl").read_bytes().splitlines()]
+    assert [(each["task_id"], each["miner_hotkey"]) for each in results] == [
+        (HOSTILE, hotkey) for hotkey in HOTKEYS
+    ]
+
+
+def test_a_name_that_is_no_text_is_shown_by_its_bytes(folder: Path) -> None:
+    name = os.fsdecode(os.fsencode(folder) + b"/\xff\x1b.jsonl")
+    assert "\\udcff\\x1b.jsonl: no such file" in run("explain", name, "--rules", "skills@1.0.0").err
+
+
+def test_text_that_runs_leftward_moves_nothing_beside_it() -> None:
+    name = "\u05d0\u05d1 1"
+    assert printable(f"{name} (uid 7)") == "\u2068\u05d0\u05d1\u2069 1 (uid 7)"
+    assert printable(f"{visible(name)} (uid 7)") == f"\u2068{name}\u2069 (uid 7)"
+    # an end that a stranger wrote ends nothing
+    assert printable(visible(f"{name}\u2069")) == f"\u2068{name}\ufffd\u2069"
+    for text in (HOSTILE, f"{name}\u2068{name}", "\u2068a", "\u2069\u05d0\u2068"):
+        assert printable(printable(text)) == printable(text)
+
+
+def test_json_escapes_what_is_not_seen() -> None:
+    for text in (HOSTILE, "\ud800", "\U000e0001", "é☃😀", "\x7f"):
+        for indent in (None, 2):
+            shown = json_text({text: [text]}, indent=indent)
+            assert not unseen(shown.replace("\n", ""))
+            assert json.loads(shown) == {text: [text]}
+    assert json_text("é☃😀") == '"é☃😀"'
+
+
+URLS = (
+    "postgresql://me:hunter2@127.0.0.1:1/x",
+    "postgresql://me:p@ss/hunter2@127.0.0.1:1/x",
+    "postgresql://127.0.0.1:1/x?user=me&password=hunter2",
+    "postgresql://127.0.0.1:1/x?sslpassword=hunter2&connect_timeout=1",
+    "postgresql://127.0.0.1:1/x?pass%77ord=hunter2",
+    "postgresql://me:hunter2@127.0.0.1:port/x",
+    "postgresql://127.0.0.1:1/x?token=hunter2",
+    "mysql://me:hunter2@127.0.0.1:1/x?passwd=hunter2",
+    "postgresql://me:12/hunter2@127.0.0.1/x",
+    "sqlite:///x.db?api_key=hunter2",
+    "postgresql:/me:hunter2@127.0.0.1/x",
+    "host=127.0.0.1 port=1 password=hunter2",
+    "host=127.0.0.1 port=1 password='hunter2 hunter2'",
+)
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_no_password_of_a_url_is_shown(
+    url: str, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level(logging.DEBUG)
+    for command in (("state", "info"), ("state", "init", "--rules", "skills@1.0.0")):
+        for mode in ((), ("--json",), ("-v",), ("--log-json",)):
+            found = run(*command, "--state", url, *mode)
+            assert found.status == 2
+            assert "hunter2" not in found.out + found.err, found
+    # where no URL belongs, too
+    for command in (("state", "info", url), ("rules", "show", url), ("explain", url)):
+        found = run(*command, "--log-json", *(("--rules", url) if len(command) == 2 else ()))
+        assert "hunter2" not in found.out + found.err, found
+    assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_no_password_is_in_an_exception_or_behind_it(url: str) -> None:
+    from tallystick import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.errors import StoreError  # noqa: PLC0415  # as above
+
+    with pytest.raises(StoreError) as caught:
+        Ledger.open(url)
+    assert "hunter2" not in "\n".join(map(str, _chain(caught.value)))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def test_what_is_no_password_is_not_masked() -> None:
+    for text in ("skills@1.0.0", "tcp://host:8786", "/a/b@c:d/e.db", "postgresql://me@host:1/x"):
+        assert masked(text) == text
