@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +28,7 @@ from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
-from tallystick.state.ingest import EventBatch, EventDecoder, events_of
+from tallystick.state.ingest import EventBatch, EventDecoder, events_of, record_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -593,3 +594,21 @@ def test_the_schema_judges_as_intake_does() -> None:
             assert not validator.is_valid(row), row
     for part in (schema, *schema["$defs"].values(), *schema["properties"].values()):
         assert part["description"]
+
+
+def test_the_digest_of_long_texts_takes_time_as_they_are_long(scorer: tallystick.Scorer) -> None:
+    def seconds(letters: int) -> float:
+        found = generated(Random(7), "mcp_server")
+        texts = dict.fromkeys(("id", "category", "severity", "description", "evidence_ref"), "x")
+        found["submission"]["findings"] = [texts | {"description": "é" * letters}] * 4
+        decoded = scorer.decoder.decode(json.dumps(found).encode(), 1)
+        assert not isinstance(decoded, Reject)
+        return min(_spent(decoded) for _ in range(5))
+
+    def _spent(decoded: Any) -> float:  # noqa: ANN401  # a decoded record
+        start = time.process_time()
+        record_digest(decoded)
+        return time.process_time() - start
+
+    # what looks at the rest of the text from every letter takes sixteen times as long
+    assert seconds(4096) < 10 * seconds(1024)

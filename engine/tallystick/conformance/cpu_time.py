@@ -286,12 +286,14 @@ def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost
     found = {}
     for each in filled:
         repeated = [each.line] * max(1, _WORTH_BYTES // 8 // len(each.line))
-        least = _per_byte(judge, repeated)
+        times = _per_byte(judge, repeated) / usual
         for _ in range(_PATIENT_RUNS):
-            if least <= usual * MOST_PER_BYTE or least == math.inf:
+            if times <= MOST_PER_BYTE or times == math.inf:
                 break
-            least = min(least, _per_byte(judge, repeated))
-        found[each] = least / usual
+            # a busy machine makes both slower
+            beside = _per_byte(judge, lines) * weight
+            times = min(times, _per_byte(judge, repeated) / beside)
+        found[each] = times
         if found[each] > MOST_PER_BYTE:
             break
     return Cost(usual, found)

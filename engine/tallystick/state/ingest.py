@@ -86,7 +86,7 @@ Line = tuple[int, StateEvent]
 _encode = msgspec.json.Encoder(order="sorted").encode
 _UNLIKE_RFC_8785 = re.compile(
     rb"(?<=[:,\[])-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])"
-    rb'|[\x80-\xff](?:[^"\\]|\\.)*":'
+    rb'|(?<=[{,])"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":'
 )
 """Where the encoder may write what RFC 8785 writes in another way: 1.0, exponents, whole numbers
 that a double may not hold, and the order of keys that are not ASCII."""
