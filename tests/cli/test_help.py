@@ -1,7 +1,6 @@
 """The help of every command: whole, with examples that are commands."""
 
 import re
-import re
 import shlex
 from collections.abc import Iterator
 
