@@ -19,7 +19,7 @@ from attrs import field, frozen
 from records.judges import judges_of
 
 import tallystick
-from tallystick.errors import RecordError, RefusedError
+from tallystick.errors import INTERNAL_ERROR, RecordError, RefusedError
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES
 from tallystick.scoring.facts.run import extract_file
@@ -82,8 +82,8 @@ class Target:
         found = _outcome(output)
         assert sorted([*found.rows, *found.rejects]) == list(range(1, lines + 1))
         assert (counts.records, counts.rejected) == (lines, len(found.rejects))
-        unknown = {each["code"] for each in found.rejects.values()} - CODES.keys() - _REQUIREMENTS
-        assert unknown == set()
+        known = {*CODES, *_REQUIREMENTS} - {INTERNAL_ERROR}
+        assert {each["code"] for each in found.rejects.values()} - known == set()
         return found
 
     def _same_good_rows(self, mixed: Mixed, scored: Outcome) -> None:
