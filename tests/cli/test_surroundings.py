@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.command import COMMAND, SKILLS, Finished, message_of, start
+from cli.command import COMMAND, SKILLS, Finished, message_of, run, start
 from generators import SKILL_TYPES, lines
+
+from tallystick.io import inputs
 
 RULES = ("--rules", "skills@1.0.0")
 BLOCK = b"".join(lines(29, 1500, [name for name in SKILL_TYPES if name != "workflow"]))
@@ -64,6 +66,36 @@ def test_a_pipe_under_the_name_of_the_output_is_not_replaced(tmp_path: Path) -> 
     found = start("score", SKILLS, *RULES, "-o", pipe)
     assert message_of(found).startswith(f"{pipe}: ")
     assert pipe.is_fifo()
+
+
+PIPES = {
+    "pipe.toml": ("rules", "check", "pipe.toml"),
+    "miners.csv": ("miner", "sync", "miners.csv", "--state", "subnet.db"),
+    "pipe.db": ("state", "digest", "--state", "pipe.db"),
+    "pyproject.toml": ("plugins", "check", "."),
+    "facts.parquet.receipt.json": ("score", "facts.parquet", *RULES, "-o", "out.jsonl"),
+}
+"""Commands that read a file of that name."""
+
+
+@pytest.mark.parametrize("name", PIPES)
+def test_a_pipe_that_nobody_writes_to_stops_no_command(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(inputs, "WRITER_SECONDS", 0.01)
+    run("state", "init", *RULES, "--state", "subnet.db")
+    run("facts", SKILLS, "-o", "facts.parquet")
+    with contextlib.suppress(FileNotFoundError):
+        Path(name).unlink()
+    os.mkfifo(name)
+    found = run(*PIPES[name])
+    if name.endswith(".json"):
+        assert found.status == 0
+        assert "found no receipt that can be read" in found.err
+    else:
+        assert found.status in (1, 2)
+        assert f"{name}: " in found.err
 
 
 @pytest.mark.parametrize("which", ["records", "output"])

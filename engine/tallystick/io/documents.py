@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tallystick.io.inputs import start_of
+
 LARGEST = 256 * 1024
 """The largest document, in bytes."""
 
@@ -18,9 +20,7 @@ def read_text(path: Path) -> str:
         OSError: the file cannot be read.
         ValueError: it is larger than ``LARGEST``, or not in UTF-8.
     """
-    # a device has no end
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    data = start_of(path, LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(f"more than {LARGEST} bytes")
     return data.decode("utf-8")

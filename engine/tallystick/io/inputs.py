@@ -7,6 +7,7 @@ compressed file no more is decompressed than is asked for.
 from __future__ import annotations
 
 import errno
+import io
 import logging
 import os
 import stat
@@ -44,14 +45,21 @@ def opened(path: Path) -> BinaryIO:
         InputError: there is no such file, it cannot be opened, has no end, or is a pipe that nobody
             writes to.
     """
-    if path == STANDARD:
-        return _checked(path, standard_input())
     try:
-        if stat.S_ISFIFO(path.stat().st_mode):
-            return _pipe(path)
-        return _checked(path, path.open("rb"))
+        return _opened(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {_reason(error)}") from error
+
+
+def start_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file, as many as it has of ``size``.
+
+    Raises:
+        OSError: there is no such file, it cannot be read, or ``opened`` would refuse it.
+        ValueError: no file can have the name.
+    """
+    with _opened(path) as file:
+        return file.read(size)
 
 
 def codec_of(path: Path) -> str | None:
@@ -96,14 +104,22 @@ def check_start(path: Path, start: bytes) -> None:
     )
 
 
-def _checked(path: Path, file: BinaryIO) -> BinaryIO:
+def _opened(path: Path) -> BinaryIO:
+    if path == STANDARD:
+        return _checked(standard_input())
+    if stat.S_ISFIFO(path.stat().st_mode):
+        return _pipe(path)
+    return _checked(path.open("rb"))
+
+
+def _checked(file: BinaryIO) -> BinaryIO:
     """A file that has an end; of the devices a terminal does, and the empty one."""
     found = os.fstat(file.fileno())
     is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
     if is_device and not file.isatty() and not _is_empty_device(found):
         file.close()
-        raise InputError(
-            f"{path}: found a device, which may have no end, expected a file or a pipe"
+        raise io.UnsupportedOperation(
+            "found a device, which may have no end, expected a file or a pipe"
         )
     return file
 
@@ -134,13 +150,13 @@ def _pipe(path: Path) -> BinaryIO:
         waiting.join(WRITER_SECONDS - _PATIENCE)
     if waiting.is_alive():
         _release(path, waiting, found)
-        raise InputError(
-            f"{path}: found a pipe that nobody writes to, expected a writer within "
-            f"{WRITER_SECONDS:g} seconds: start what writes to it first"
+        raise io.UnsupportedOperation(
+            f"found a pipe that nobody writes to, expected a writer within {WRITER_SECONDS:g} "
+            "seconds: start what writes to it first"
         )
     (file,) = found
     if isinstance(file, OSError):
-        raise InputError(f"{path}: {_reason(file)}") from file
+        raise file
     return file
 
 
@@ -156,6 +172,8 @@ def _release(path: Path, waiting: threading.Thread, found: list[BinaryIO | OSErr
 
 def _reason(error: Exception) -> str:
     match error:
+        case io.UnsupportedOperation():
+            return str(error)
         case FileNotFoundError():
             return "no such file: check the name"
         case IsADirectoryError():

@@ -8,6 +8,7 @@ import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
 from tallystick.errors import RuleSetError
+from tallystick.io.inputs import start_of
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
@@ -143,10 +144,9 @@ def _read_text(path: Path) -> str:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """As many bytes as a rule-set file may have and one more, also of a device without an end."""
+    """As many bytes as a rule-set file may have, and one more."""
     try:
-        with path.open("rb") as file:
-            return file.read(LARGEST + 1)
+        return start_of(path, LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         expected = f"a rule-set file that can be read ({reason.lower()})"

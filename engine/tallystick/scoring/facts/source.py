@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.atomic import file_digest
+from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.scoring.facts.batch import FactBatch, shifted
@@ -96,10 +96,10 @@ def _warn_unless_complete(path: Path, digest: str) -> None:
     """Warn of facts that their receipt, which is written last, does not know."""
     receipt = receipt_beside(path)
     try:
-        said = json.loads(receipt.read_bytes())["output_digest"]
+        said = read_json(receipt)["output_digest"]
     except FileNotFoundError:
         found = "found no receipt"
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError):
         found = "found no receipt that can be read"
     else:
         if said == digest:

@@ -282,8 +282,8 @@ def _check_file(path: Path, create: bool) -> None:
         raise StoreError(
             f"{path}: found no such file, expected the store of a state: run tallystick state init"
         )
-    # SQLite takes a file of a few bytes for an empty one, and would write over it
-    if path.exists() and _start(path) not in (b"", _MAGIC):
+    # a pipe would be waited for, and a few bytes are an empty store to SQLite, which writes over it
+    if path.exists() and (path.is_fifo() or _start(path) not in (b"", _MAGIC)):
         raise StoreError(f"{path}: {_NOT_OURS}")
 
 
