@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import complain
-from tallystick.errors import MOST_TOLD
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
@@ -30,11 +29,11 @@ def ingested_text(found: Ingested) -> str:
 
 def complain_of_lines(file: Path, found: Ingested) -> None:
     """Say why lines are not recorded, and end with 1 unless they only wait for their tasks."""
-    left = sum(found.quarantined.values()) + sum(found.refused.values())
-    for each in found.told[:MOST_TOLD]:
+    for each in found.told:
         where = f"{file}:{each.line}: {each.code}: {each.path}"
         complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
-    if left > MOST_TOLD:
-        complain(f"and {left - len(found.told[:MOST_TOLD])} more")
+    more = sum(found.quarantined.values()) + sum(found.refused.values()) - len(found.told)
+    if more:
+        complain(f"and {more} more")
     if not found.is_whole:
         sys.exit(1)

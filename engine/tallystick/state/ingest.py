@@ -25,7 +25,7 @@ import attrs
 import msgspec
 
 from tallystick.canonical import PREFIX, canonical_bytes
-from tallystick.errors import RecordError, RefusedError
+from tallystick.errors import MOST_TOLD, RecordError, RefusedError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.sources import Source
@@ -77,9 +77,6 @@ LINE_CODES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Why a state refuses a line alone, and what it means."""
-MOST_TOLD = 128
-"""Of how many lines at most it is told why they are not recorded; all are counted."""
-
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
 
@@ -104,7 +101,7 @@ class Ingested:
         refused: how many were left out, by the code.
         displaced: how many claims that were recorded before are in quarantine now.
         released: how many claims that were in quarantine before are recorded now.
-        told: why lines are refused or in quarantine, by line; the first `MOST_TOLD`.
+        told: why lines are refused or in quarantine, by line; the first ``MOST_TOLD`` of them.
     """
 
     events: int
