@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import IO, Any
 
 import rfc8785
 
@@ -48,6 +48,11 @@ def _is_plain(value: object) -> bool:
 def digest_of_bytes(data: bytes) -> str:
     """``sha256:`` and 64 hexadecimal digits of the bytes."""
     return PREFIX + hashlib.sha256(data).hexdigest()
+
+
+def digest_of_file(file: IO[bytes]) -> str:
+    """``sha256:`` and 64 hexadecimal digits of the rest of an open file."""
+    return PREFIX + hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # the stub asks for more
 
 
 def digest(value: Any) -> str:  # noqa: ANN401  # any JSON value

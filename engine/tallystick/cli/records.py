@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,16 +127,14 @@ def _print(blocks: Iterator[bytes]) -> None:
 
 def _write(blocks: Iterable[bytes], output: Path, follow_links: bool) -> tuple[int, str]:
     """Write a file, whole or not at all; its size and its digest."""
-    from tallystick.canonical import PREFIX  # noqa: PLC0415  # heavy
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # heavy
 
-    size, sha256 = 0, hashlib.sha256()
+    size = 0
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         for block in blocks:
             file.write(block)
-            sha256.update(block)
             size += len(block)
-    return size, PREFIX + sha256.hexdigest()
+        return size, file.digest()
 
 
 def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) -> None:

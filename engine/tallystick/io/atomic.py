@@ -17,7 +17,6 @@ its own on.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import secrets
 import shutil
@@ -29,7 +28,7 @@ from typing import IO
 
 import attrs
 
-from tallystick.canonical import PREFIX
+from tallystick.canonical import digest_of_file
 from tallystick.errors import OutputError
 from tallystick.io.streams import STANDARD, StreamFile, is_stream, output_stream
 
@@ -63,7 +62,7 @@ class AtomicFile:
         with output_errors(self.path):
             self.file.flush()
             self.file.seek(0)
-            return file_digest(self.file)
+            return digest_of_file(self.file)
 
     def sync(self) -> None:
         """Bring everything to the disk."""
@@ -371,8 +370,3 @@ def output_errors(path: Path) -> Iterator[None]:
             f"{path}: the file cannot be written ({reason.lower()}): check the folder and the "
             "disk; nothing was left"
         ) from error
-
-
-def file_digest(file: IO[bytes]) -> str:
-    """``sha256:`` and the digest of the rest of a file."""
-    return PREFIX + hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # the stub asks for more

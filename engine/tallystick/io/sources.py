@@ -13,9 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from tallystick.canonical import digest_of_bytes
+from tallystick.canonical import digest_of_bytes, digest_of_file
 from tallystick.errors import InputError
-from tallystick.io.atomic import file_digest
 from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
 from tallystick.io.inputs import CODECS, codec_of, opened
 from tallystick.io.lines import LineReader
@@ -130,7 +129,7 @@ class ParquetSource:
             # first, as a pipe cannot do this and may have no end
             file.seek(0)
             # of the same handle as the rows, so that it is of the bytes that are read
-            self.digest = file_digest(file)
+            self.digest = digest_of_file(file)
             yield from self._rows(file)
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -298,7 +297,7 @@ def input_digest(path: Path) -> str:
     digests = []
     for each in paths:
         with opened(each) as file:
-            digests.append(file_digest(file))
+            digests.append(digest_of_file(file))
     return _folder_digest(digests, paths) if is_folder(path) else digests[0]
 
 

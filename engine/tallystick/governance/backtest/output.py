@@ -23,6 +23,7 @@ from pathlib import Path
 import attrs
 import pyarrow as pa
 
+from tallystick.canonical import digest_of_file
 from tallystick.errors import OutputError
 from tallystick.governance.backtest import tables
 from tallystick.governance.backtest.bootstrap import Uncertainty
@@ -31,7 +32,7 @@ from tallystick.governance.backtest.comparison_model import EpochState, FlipRows
 from tallystick.governance.backtest.render import report
 from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.summary import summary
-from tallystick.io.atomic import atomic_folder, file_digest, output_errors
+from tallystick.io.atomic import atomic_folder, output_errors
 from tallystick.io.parquet import RowGroupWriter
 from tallystick.io.text import json_text
 
@@ -161,7 +162,7 @@ class Building:
         digests = {}
         for path in sorted(self._folder.iterdir()):
             with output_errors(self._final), path.open("rb") as file:
-                digests[path.name] = file_digest(file)
+                digests[path.name] = digest_of_file(file)
         return digests
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import attrs
 
+from tallystick.canonical import digest_of_file
 from tallystick.errors import InputError
-from tallystick.io.atomic import file_digest
 from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
@@ -139,7 +139,7 @@ class FactsSource:
     def _chunks(self, path: Path, reading: _Reading | None) -> Iterator[FactsChunk]:
         said = facts_metadata(self._path)
         with opened(self._path) as whole:
-            self.digest = file_digest(whole)
+            self.digest = digest_of_file(whole)
         _warn_unless_complete(path, self.digest)
         for number in range(said.chunks):
             yield FactsChunk(path, number, self._first - 1, said.checksum, reading)
