@@ -149,6 +149,11 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         load_schema(tmp_path)
 
 
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"at most 262144 bytes \(more than 262144 bytes\)"):
+        load(tmp_path, " " * 262_145)
+
+
 @pytest.mark.parametrize("content", ["{", "", '{"minimum": NaN}', "[" * 100_000])
 def test_a_file_that_is_not_json_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(SchemaError, match="the schema is not JSON"):

@@ -1,4 +1,4 @@
-"""Documents: small files in TOML and JSON, of settings and projects, read whole within limits."""
+"""Documents: small files in TOML and JSON, such as settings and schemas, read within limits."""
 
 from __future__ import annotations
 

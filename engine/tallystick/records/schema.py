@@ -19,6 +19,7 @@ import rfc8785
 
 from tallystick.canonical import digest
 from tallystick.errors import SchemaError
+from tallystick.io.documents import LARGEST, read_text
 from tallystick.resources import schema_path
 
 Schema = Mapping[str, Any]
@@ -151,11 +152,15 @@ def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
-    except OSError as error:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise SchemaError(
-            f"{path}: the schema cannot be read, expected a file ({error.strerror})"
+            f"{path}: the schema cannot be read, expected a file in UTF-8 of at most {LARGEST} "
+            f"bytes ({reason})"
         ) from error
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"{path}: the schema is not JSON: {error}") from error
     if not isinstance(document, dict):
