@@ -134,6 +134,19 @@ def test_from_python_it_is_a_reject_or_an_error(
         assert "planted" in caught.value.value
 
 
+def test_of_many_defects_the_first_are_told_and_the_rest_counted(
+    records: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object) -> None:
+        raise RecursionError("planted")
+
+    monkeypatch.setattr("tallystick.scoring.scorer.score_facts", failing)
+    found = list(tallystick.load(RULES).score_many(records.read_bytes().splitlines() * 2))
+    assert {each.code for each in found if isinstance(each, Reject)} == {"internal-error"}
+    assert len(caplog.records) == 6
+    assert "and 7 more records" in caplog.text
+
+
 def test_explain_says_that_it_is_a_defect(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise RecursionError("planted")

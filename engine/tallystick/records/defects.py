@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import attrs
 
@@ -41,6 +41,21 @@ def internal_error(error: BaseException) -> RecordError:
     found = RecordError(INTERNAL_ERROR, "", shown(text), expected)
     found.__cause__ = error
     return found
+
+
+@contextmanager
+def internal_errors() -> Iterator[None]:
+    """Turns a failure of the engine in the block into the error of the record.
+
+    Raises:
+        RecordError: the engine fails, with the code ``internal-error``.
+    """
+    try:
+        yield
+    except TallystickError:
+        raise
+    except BaseException as error:
+        raise internal_error(error) from error
 
 
 def _place(error: BaseException) -> str:

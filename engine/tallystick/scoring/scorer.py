@@ -14,7 +14,7 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.records.decoding import MissedDeadline
-from tallystick.records.defects import DefectLog, internal_error
+from tallystick.records.defects import DefectLog, internal_errors
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
 from tallystick.records.struct_builder import Record
@@ -126,16 +126,12 @@ class Scorer(BoundRules):
         Raises:
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
-        try:
+        with internal_errors():
             found = self._decoded(record, line)
             if isinstance(found, MissedDeadline):
                 return self._missed(found, record, line)
             bound, _, scores = self._scored(found, record)
             return _result(found, line, bound, scores)
-        except TallystickError:
-            raise
-        except BaseException as error:
-            raise internal_error(error) from error
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         """The result of each record, or why it was rejected, in order.
@@ -148,13 +144,17 @@ class Scorer(BoundRules):
         return self._score_each(_of_kind(records, Iterable, "an iterable of records"))
 
     def _score_each(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
-        for number, record in enumerate(records, 1):
-            try:
-                yield self.score(record, line=number)
-            except RecordError as error:
-                reject = Reject.of(error, number, _identity(record))
-                DefectLog("records").tell([reject])
-                yield reject
+        defects = DefectLog("records")
+        try:
+            for number, record in enumerate(records, 1):
+                try:
+                    found: Result | Reject = self.score(record, line=number)
+                except RecordError as error:
+                    found = Reject.of(error, number, _identity(record))
+                    defects.tell([found])
+                yield found
+        finally:
+            defects.close()
 
     def score_table(self, table: pa.Table) -> tuple[pa.Table, list[Reject]]:
         """The results of an Arrow table with the fields of records, as Arrow, and the rejects.
@@ -259,7 +259,7 @@ class Scorer(BoundRules):
         """
         from tallystick.scoring.explanation import Explanation, explain  # noqa: PLC0415  # rarely
 
-        try:
+        with internal_errors():
             found = self._decoded(record, line)
             reference = self.rule_set.reference
             if isinstance(found, MissedDeadline):
@@ -268,10 +268,6 @@ class Scorer(BoundRules):
             result = _result(found, line, bound, scores)
             start = Explanation(result, reference, self.digest)
             return explain(bound, facts, scores, self._thresholds_of(found), start)
-        except TallystickError:
-            raise
-        except BaseException as error:
-            raise internal_error(error) from error
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
