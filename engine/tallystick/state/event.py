@@ -23,9 +23,9 @@ from tallystick.rules.sections import Role
 _DECIMALS = ("quality", "emission")
 _PLACES = 9
 
-LARGEST_NUMBER = 2**53
-"""What the canonical form of an entry cannot hold any more."""
-Number = Annotated[int, msgspec.Meta(ge=0, lt=LARGEST_NUMBER)]
+NUMBER_LIMIT = 2**53
+"""Numbers of a log are below it: the canonical form of an entry holds no larger ones exactly."""
+Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 """Of a round, an epoch or a slot."""
 
 # RFC 8785 as long as keys are ASCII and numbers are whole

@@ -22,7 +22,7 @@ from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.claims import EVERYONE, Hearing
-from tallystick.state.event import LARGEST_NUMBER
+from tallystick.state.event import NUMBER_LIMIT
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import check_hotkey, miner_of
 from tallystick.state.queries import StateQueries
@@ -455,7 +455,7 @@ def _whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller g
     if not isinstance(found, bool):
         with suppress(TypeError):
             number = operator.index(found)
-            if abs(number) < LARGEST_NUMBER:
+            if abs(number) < NUMBER_LIMIT:
                 return number
     raise StateError(f"found {found!r:.80} for {name}, expected a whole number below 2^53")
 

@@ -13,10 +13,8 @@ import attrs
 
 from tallystick.state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick.state.event import StateEvent
-from tallystick.state.store.connection import Connection
+from tallystick.state.store.connection import MOST_VALUES, Connection, marks
 
-# below the number of parameters that every version of SQLite takes
-_AT_ONCE = 900
 _READ = 2_000
 
 _RECORDED = (
@@ -116,9 +114,9 @@ class ClaimRows:
         )
 
     def _among(self, query: str, column: str, values: Sequence[object]) -> Iterator[Claim]:
-        for start in range(0, len(values), _AT_ONCE):
-            page = values[start : start + _AT_ONCE]
-            yield from self._claims(f"{query} {column} IN ({', '.join('?' * len(page))})", page)
+        for start in range(0, len(values), MOST_VALUES):
+            page = values[start : start + MOST_VALUES]
+            yield from self._claims(f"{query} {column} IN ({marks(page)})", page)
 
     def _claims(self, query: str, values: Iterable[Any]) -> list[Claim]:
         return [

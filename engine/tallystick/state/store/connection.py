@@ -12,7 +12,7 @@ import errno
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
+MOST_VALUES = 900
+"""The most values of one statement, below what every version of SQLite takes."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
 # how every file of SQLite begins
@@ -383,3 +385,8 @@ def _template(error: BaseException) -> str:
 def _first_line(said: str) -> str:
     lines = said.strip().splitlines()
     return lines[0] if lines else "no reason given"
+
+
+def marks(values: Sequence[object]) -> str:
+    """A mark in a statement for each value that it is given."""
+    return ", ".join("?" * len(values))

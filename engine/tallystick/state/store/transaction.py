@@ -7,7 +7,7 @@ read as they were written; nothing is checked against the chain.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,7 @@ from tallystick.state.claims import Rank
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
 from tallystick.state.store.claim_rows import ClaimRows
-from tallystick.state.store.connection import Connection
+from tallystick.state.store.connection import MOST_VALUES, Connection, marks
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 # is written
 _READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
-# below the number of parameters that every version of SQLite takes
-_NUMBERS = 900
 _T = TypeVar("_T")
 
 # the statements; the tables and their indexes are in `tables`
@@ -117,7 +115,7 @@ class Transaction:
             rows = [*map(_plain, page)]
             yield from rows
             after = rows[-1][: len(keys)]
-            beyond = f"({', '.join(keys)}) > ({_marks(keys)})"
+            beyond = f"({', '.join(keys)}) > ({marks(keys)})"
             page = self.connection.rows(f"{query} WHERE {beyond} {order}", after)
 
     def roles(
@@ -190,9 +188,9 @@ class Transaction:
             (True,),
         )
         lines = dict[int, str]()
-        for start in range(0, len(rows), _NUMBERS):
-            page = [row[3] for row in rows[start : start + _NUMBERS]]
-            query = f"SELECT seq, body FROM tallystick_log WHERE seq IN ({_marks(page)})"  # noqa: S608
+        for start in range(0, len(rows), MOST_VALUES):
+            page = [row[3] for row in rows[start : start + MOST_VALUES]]
+            query = f"SELECT seq, body FROM tallystick_log WHERE seq IN ({marks(page)})"  # noqa: S608
             lines.update(self.connection.rows(query, page))
         return [(number, count, miners, lines[seq]) for number, count, miners, seq in rows]
 
@@ -270,10 +268,10 @@ class Transaction:
         """
         query = f"SELECT seq FROM tallystick_signals WHERE {column} = ? ORDER BY seq"  # noqa: S608
         numbers = [row[0] for row in self.connection.rows(query, (value,))]
-        for start in range(0, len(numbers), _NUMBERS):
-            page = numbers[start : start + _NUMBERS]
+        for start in range(0, len(numbers), MOST_VALUES):
+            page = numbers[start : start + MOST_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
-            among = "BETWEEN ? AND ?" if dense else f"IN ({_marks(page)})"
+            among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
             rows = self.connection.rows(
                 f"SELECT body FROM tallystick_log WHERE seq {among} ORDER BY seq",  # noqa: S608
                 (page[0], page[-1]) if dense else page,
@@ -293,15 +291,10 @@ class Transaction:
 
     def _insert(self, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Insert rows into some columns of a table: ``table (column, …)``."""
-        statement = f"INSERT INTO {columns} VALUES ({_marks(columns.split(','))})"  # noqa: S608
+        statement = f"INSERT INTO {columns} VALUES ({marks(columns.split(','))})"  # noqa: S608
         remaining = iter(rows)
         while page := list(islice(remaining, _WRITTEN)):
             self.connection.execute_many(statement, page)
-
-
-def _marks(values: Sequence[object]) -> str:
-    """A mark in place of each value."""
-    return ", ".join("?" * len(values))
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
