@@ -32,6 +32,12 @@ def _filters(command: Callable[..., None]) -> Callable[..., None]:
     return of_validator(of_round(command))
 
 
+def _decision(command: Callable[..., None]) -> Callable[..., None]:
+    """The arguments of a command that decides about claims."""
+    claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
+    return claims(_filters(at_option(state_option(as_json(command)))))
+
+
 @click.group(cls=CommandGroup)
 def quarantine() -> None:
     """Claims that are not recorded: list, accept, drop."""
@@ -108,11 +114,7 @@ def _chosen(
         "tallystick quarantine accept --validator 5Peer --round 7 --state subnet.db",
     ),
 )
-@click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
-@_filters
-@at_option
-@state_option
-@as_json
+@_decision
 def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     claims: tuple[int, ...],
     validator: str | None,
@@ -143,11 +145,7 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
         "tallystick quarantine drop --validator 5Peer --state subnet.db",
     ),
 )
-@click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
-@_filters
-@at_option
-@state_option
-@as_json
+@_decision
 def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
     claims: tuple[int, ...],
     validator: str | None,
