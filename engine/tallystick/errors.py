@@ -78,6 +78,11 @@ MOST_TOLD = 50
 """So many problems of one thing are told in full; the rest are counted."""
 
 
+def on_one_line(text: str) -> str:
+    """A problem on one line: what is named in it may have line ends, which would begin another."""
+    return text.replace("\n", "\\n")
+
+
 def listed(told: Iterable[str], more: int) -> str:
     """Some lines, and how many more there are that are not told."""
     return "\n".join([*told, *([f"and {more} more"] if more else [])])
@@ -158,15 +163,10 @@ class RefusedError(StateError):
         many = f"{len(refusals)} bad line{'' if len(refusals) == 1 else 's'}"
         told = (_said_of(source, each) for each in self.refusals[:MOST_TOLD])
         super().__init__(
-            # what is named in a line may have line ends
-            _on_one_line(f"{source}: found {many}, expected none: nothing was recorded")
+            on_one_line(f"{source}: found {many}, expected none: nothing was recorded")
             + "\n"
-            + listed(map(_on_one_line, told), max(len(self.refusals) - MOST_TOLD, 0))
+            + listed(map(on_one_line, told), max(len(self.refusals) - MOST_TOLD, 0))
         )
-
-
-def _on_one_line(text: str) -> str:
-    return text.replace("\n", "\\n")
 
 
 def _said_of(source: str, each: Refusal) -> str:

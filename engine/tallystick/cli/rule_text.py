@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tallystick.formula.text import decimal_text, lines
-from tallystick.io.text import escaped
 from tallystick.numbers.nano import to_decimal, to_fraction
 from tallystick.scoring.composite import MeanValue
 
@@ -30,7 +29,7 @@ def lines_of(scorer: Scorer) -> list[str]:
 
 def _line(text: str) -> str:
     """A text of the file on one line, so that it is taken for no other."""
-    return escaped(" ".join(text.splitlines()))
+    return " ".join(text.splitlines())
 
 
 def _formulas(scorer: Scorer) -> list[str]:

@@ -18,7 +18,6 @@ from tallystick.cli.rules_prove import prove_command
 from tallystick.cli.rules_set import set_command
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
-from tallystick.io.text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +72,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield f"{row['name']:{width}} {row.get('digest') or 'error: ' + row['error']}"
         if row.get("summary"):
-            yield f"{'':{width}} {escaped(' '.join(row['summary'].splitlines()))}"
+            yield f"{'':{width}} {' '.join(row['summary'].splitlines())}"
 
 
 @rules.command(

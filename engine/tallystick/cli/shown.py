@@ -1,8 +1,8 @@
 """What commands share in showing values: the one place that writes text to the standard streams.
 
 What is shown may hold text of strangers. It is made printable here, so that no command can forget
-to; tests/test_layers.py holds that no other module writes to a stream. Only data that was asked for
-on the standard output, such as results, goes past, as bytes (`tallystick.io.streams`).
+to; tests/project/test_sinks.py holds that no other module writes to a stream. Only data that was
+asked for on the standard output, such as results, goes past, as bytes (`tallystick.io.streams`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.settings import Setting
+from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_text, masked, printable, visible
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ follow_links_option = click.option(
 
 def echo(*lines: str, err: bool = False) -> None:
     """Write some lines; what would act, or begin another line, is shown by its code."""
-    text = "\n".join(line.replace("\n", "\\n") for line in lines)
+    text = "\n".join(map(on_one_line, lines))
     click.echo(printable(text), err=err)
 
 

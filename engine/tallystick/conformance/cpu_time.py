@@ -54,7 +54,9 @@ LEAST_BYTES = 1 << 12
 """What a shorter line counts as: to be rejected costs something of its own."""
 
 _RUNS = 3
+# what decides is the least of so many runs
 _PATIENT_RUNS = 12
+# lines are judged together up to so many bytes, as the clock does not see less
 _WORTH_BYTES = 1 << 16
 _AGAIN_S = CUT_OFF_S / 8
 _MS = 1_000

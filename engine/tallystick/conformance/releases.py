@@ -17,7 +17,6 @@ recorded again. One without a version was released.
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.text import lines
 from tallystick.io.atomic import atomic_files
 from tallystick.io.documents import read_json
+from tallystick.io.text import json_text
 
 RELEASED = "released.json"
 """The file with the digest of each formula that was released."""
@@ -221,7 +221,7 @@ def _write(
         if each.text
     }
     with atomic_files(file) as (new,):
-        new.write((json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+        new.write((json_text(document, indent=2) + "\n").encode())
 
 
 def _is_digest(value: object) -> bool:

@@ -69,9 +69,9 @@ def escaped(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Lines of text: as by `escaped`, but for line ends, tabs and what `visible` isolates.
+    """Lines of text as by `escaped`, which keep line ends, tabs and what `visible` isolates.
 
-    What runs from right to left and is not isolated yet becomes so. It can be said twice.
+    What runs from right to left is isolated, where it is not yet: a second time changes nothing.
     """
     if text.isascii() and _UNSEEN_IN_TEXT.search(text) is None:
         return text
