@@ -9,10 +9,10 @@ that rows can be in.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import attrs
 import numpy as np
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
+from tallystick.io.thrift import I32, I64, LIST, STRUCT, CompactReader, Struct, varint
 
 BUDGET = 24 << 20
 """How many bytes reading a batch of rows may come to; Arrow needs up to three times as much."""
@@ -42,6 +43,22 @@ _RLE = 3
 _LARGE_DICTIONARY, _PACKED_BYTES = 8 << 20, 1 << 15
 _PADDING = 100
 """How many bytes after a column the reader takes for a part of it, as old writers miscounted."""
+
+# fields by number and type, after
+# https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+_ROW_GROUPS, _COLUMNS, _OF_COLUMN = (4, LIST), (1, LIST), (3, STRUCT)
+_CODEC, _STORED_VALUES, _STORED_BYTES = (4, I32), (5, I64), (7, I64)
+_FIRST_PAGE, _DICTIONARY_PAGE = (9, I64), (11, I64)
+_KIND, _SIZE, _COMPRESSED = (1, I32), (2, I32), (3, I32)
+_VALUES, _ENCODING, _LEVELS_ENCODING = (1, I32), (2, I32), (4, I32)
+_ENCODING_2, _LEVELS_2 = (4, I32), (6, I32)
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_HEADERS = {_DATA: (5, STRUCT), _DICTIONARY: (7, STRUCT), _DATA_2: (8, STRUCT)}
+"""The kinds of pages, and the part of a header that is of that kind alone."""
+_CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
+"""By number; what old writers called ``lz4`` cannot be read here, and is taken for the longest."""
+_HEADER_BYTES, _LONGEST_HEADER = 1 << 8, 1 << 22
+"""How much of a header is read at first, and at most: statistics may make it long."""
 
 
 @attrs.frozen
@@ -82,7 +99,7 @@ class Footer:
     data: bytes = attrs.field(repr=False)
 
     @cached_property
-    def columns(self) -> list[list[dict[tuple[int, int], int]]]:
+    def columns(self) -> list[list[Struct]]:
         """What it says of each column of each row group, by number and type of the format.
 
         Of ``metadata`` it cannot be asked: what is wrong there would end the process.
@@ -90,7 +107,7 @@ class Footer:
         Raises:
             ValueError: there are no columns in it.
         """
-        groups = _Header(self.data).struct().get(_ROW_GROUPS, ())
+        groups = CompactReader(self.data).struct().get(_ROW_GROUPS, ())
         try:
             return [[column[_OF_COLUMN] for column in group[_COLUMNS]] for group in groups]
         except KeyError as error:
@@ -342,7 +359,7 @@ def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page])
         )
 
 
-def _pages(file: BinaryIO, column: Mapping[tuple[int, int], int], size: int) -> Iterator[Page]:
+def _pages(file: BinaryIO, column: Struct, size: int) -> Iterator[Page]:
     """The pages of a column that the reader comes to.
 
     Raises:
@@ -360,31 +377,12 @@ def _pages(file: BinaryIO, column: Mapping[tuple[int, int], int], size: int) -> 
         yield page
 
 
-# of a header, by its number in the format and its type in the compact protocol of Thrift
-_INT, _BINARY, _LIST, _STRUCT = 5, 8, 9, 12
-_MANY = 15
-_WHOLE = (4, _INT, 6)
-_SKIPPED = {1: 0, 2: 0, 3: 1, 7: 8}
-"""How many bytes fields of other types have: truths, a byte, a double."""
-_DEEPEST, _LONGEST_SHIFT = 8, 63
-_ROW_GROUPS, _COLUMNS, _OF_COLUMN, _CODEC = (4, _LIST), (1, _LIST), (3, _STRUCT), (4, _INT)
-_STORED_VALUES, _STORED_BYTES, _FIRST_PAGE, _DICTIONARY_PAGE = (5, 6), (7, 6), (9, 6), (11, 6)
-_CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
-"""By number; what old writers called ``lz4`` cannot be read here, and is taken for the longest."""
-_KIND, _SIZE, _COMPRESSED = (1, _INT), (2, _INT), (3, _INT)
-_DATA, _DICTIONARY, _DATA_2 = (5, _STRUCT), (7, _STRUCT), (8, _STRUCT)
-_HEADERS = {0: _DATA, 2: _DICTIONARY, 3: _DATA_2}
-_VALUES, _ENCODING, _LEVELS_ENCODING = (1, _INT), (2, _INT), (4, _INT)
-_ENCODING_2, _LEVELS_2 = (4, _INT), (6, _INT)
-_HEADER_BYTES, _LONGEST_HEADER = 1 << 8, 1 << 22
-
-
 def _page(file: BinaryIO, offset: int) -> Page:
     """The page whose header begins there."""
     length = _HEADER_BYTES
     while True:
         file.seek(offset)
-        header = _Header(file.read(length))
+        header = CompactReader(file.read(length))
         try:
             fields = header.struct()
             break
@@ -397,7 +395,7 @@ def _page(file: BinaryIO, offset: int) -> Page:
         raise ValueError(f"a page of less than no bytes at byte {offset}")
     kind = fields.get(_KIND, -1)
     data = fields.get(_HEADERS[kind], {}) if kind in _HEADERS else {}
-    values = data.get(_VALUES, 0) if kind in (0, 3) else 0
+    values = data.get(_VALUES, 0) if kind in (_DATA, _DATA_2) else 0
     if values < 0:
         raise ValueError(f"a page of less than no values at byte {offset}")
     return Page(
@@ -405,79 +403,11 @@ def _page(file: BinaryIO, offset: int) -> Page:
         size=max(size, compressed),
         compressed=compressed,
         values=values,
-        encoding=data.get(_ENCODING_2 if kind == 3 else _ENCODING, _PLAIN),
-        is_dictionary=kind == 2,
-        levels=data.get(_LEVELS_2, 0) if kind == 3 else None,
-        levels_encoding=_RLE if kind == 3 else data.get(_LEVELS_ENCODING, _RLE),
+        encoding=data.get(_ENCODING_2 if kind == _DATA_2 else _ENCODING, _PLAIN),
+        is_dictionary=kind == _DICTIONARY,
+        levels=data.get(_LEVELS_2, 0) if kind == _DATA_2 else None,
+        levels_encoding=_RLE if kind == _DATA_2 else data.get(_LEVELS_ENCODING, _RLE),
     )
-
-
-class _Header:
-    """A header in the compact protocol of Thrift."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.place = 0
-
-    def struct(self, depth: int = 0) -> dict[tuple[int, int], Any]:
-        """The numbers and structs of a struct, by number and type; the rest is passed over.
-
-        Raises:
-            IndexError: there is more than the data.
-            ValueError: no header of a page has this.
-        """
-        found, number = dict[tuple[int, int], Any](), 0
-        while head := self._byte():
-            kind, step = head & 15, head >> 4
-            number = number + step if step else self._whole()
-            if kind in _WHOLE:
-                found[number, kind] = self._whole()
-            elif kind == _STRUCT and depth < _DEEPEST:
-                found[number, kind] = self.struct(depth + 1)
-            elif kind == _BINARY:
-                self._skip(self._varint())
-            elif kind == _LIST and depth < _DEEPEST:
-                found[number, kind] = self._list(depth)
-            elif kind in _SKIPPED:
-                self._skip(_SKIPPED[kind])
-            else:
-                raise ValueError(f"found a field of type {kind} in the header of a page")
-        return found
-
-    def _list(self, depth: int) -> list[dict[tuple[int, int], Any]]:
-        """A list, if it is one of structs; others are passed over."""
-        head, found = self._byte(), list[dict[tuple[int, int], Any]]()
-        kind, count = head & 15, head >> 4
-        for _ in range(self._varint() if count == _MANY else count):
-            if kind == _STRUCT:
-                found.append(self.struct(depth + 1))
-            elif kind in _WHOLE:
-                self._whole()
-            elif kind == _BINARY:
-                self._skip(self._varint())
-            elif kind in _SKIPPED:
-                # unlike a field, an item that is a truth has a byte
-                self._skip(max(1, _SKIPPED[kind]))
-            else:
-                raise ValueError(f"found a list of type {kind} in the footer")
-        return found
-
-    def _byte(self) -> int:
-        self.place += 1
-        return self.data[self.place - 1]
-
-    def _skip(self, count: int) -> None:
-        self.place += count
-        if self.place > len(self.data):
-            raise IndexError
-
-    def _varint(self) -> int:
-        value, self.place = _varint(self.data, self.place)
-        return value
-
-    def _whole(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
 
 
 class _RowLengths:
@@ -503,7 +433,7 @@ class _RowLengths:
         """
         place = 0
         while count > 0:
-            head, place = _varint(levels, place)
+            head, place = varint(levels, place)
             if head & 1:
                 size = (head >> 1) * bits
                 packed, place = levels[place : place + size], place + size
@@ -537,19 +467,3 @@ class _RowLengths:
 
     def _close(self, length: int) -> None:
         self.longest = max(self.longest, length)
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """A number of up to 64 bits, and where it ends.
-
-    Raises:
-        IndexError: it goes on after the data.
-        ValueError: it has more bits.
-    """
-    value = shift = 0
-    while (byte := data[place]) & 0x80:
-        value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
-        if shift > _LONGEST_SHIFT:
-            raise ValueError("found a number of more than 64 bits")
-    return value | byte << shift, place + 1
