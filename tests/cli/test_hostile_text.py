@@ -3,7 +3,10 @@
 import json
 import logging
 import os
+import pty
 import re
+import select
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -166,6 +169,35 @@ def test_no_command_lets_text_of_strangers_act(folder: Path, mode: tuple[str, ..
     for path in folder.glob("*.json*"):
         if not path.name.startswith(("records", "state", "round", "late", "miners")):
             assert not unseen(path.read_text()), path
+
+
+@pytest.mark.parametrize(
+    ("form", "part"),
+    [
+        ("csv", r"a\x1b[2J"),
+        ("csv-excel", r"a\x1b[2J"),
+        ("jsonl", r"a\u001b[2J"),
+    ],
+)
+def test_results_on_a_terminal_do_not_act(form: str, part: str, folder: Path) -> None:
+    assert folder
+    terminal, end = pty.openpty()
+    done, shown = threading.Event(), bytearray()
+
+    def watch() -> None:
+        while not (done.is_set() and not select.select([terminal], [], [], 0)[0]):
+            if select.select([terminal], [], [], 0.01)[0]:
+                shown.extend(os.read(terminal, 1 << 16))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    run("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"/dev/fd/{end}", "--format", form)
+    done.set()
+    watching.join()
+    os.close(end)
+    os.close(terminal)
+    assert not unseen(shown.decode().replace("\r\n", "\n"))
+    assert part in shown.decode()
 
 
 def test_every_command_is_tried() -> None:

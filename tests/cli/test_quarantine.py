@@ -90,7 +90,7 @@ def test_the_operator_sees_and_decides(named: Named) -> None:
     refused = named.do("quarantine", "accept", one)
     assert refused.status == 2
     assert f"found that {other} says something else than {one}" in refused.err
-    dropped = named.do("quarantine", "drop", other, "--json").json()
+    dropped = named.do("quarantine", "drop", other, other, "--json").json()
     assert dropped == {"dropped": [int(other)], "released": 1}
     assert named.do("quarantine", "accept", "--round", "3").out == "1 claim accepted\n"
     assert named.do("quarantine", "drop", "--validator", "val-1").out == "0 claims dropped\n"

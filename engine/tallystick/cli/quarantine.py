@@ -102,7 +102,7 @@ def _chosen(
     if not claims and (validator, number) == (None, None):
         raise click.UsageError("found no claim, expected CLAIM, --validator or --round")
     if claims:
-        return list(claims)
+        return sorted(set(claims))
     with ledger.queries() as queries:
         return [each.seq for each in queries.quarantine(validator, number)]
 

@@ -1,16 +1,19 @@
 """The streams of a process, where a name of a file is ``-`` or one such as ``/dev/stdout``.
 
-What is written to a stream is seen at once and cannot be taken back.
+What is written to a stream is seen at once and cannot be taken back. A terminal is shown text that
+does nothing to it, whatever the format leaves in it.
 """
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
@@ -18,6 +21,7 @@ import attrs
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, OutputError
+from tallystick.io.text import printable
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -26,6 +30,7 @@ STANDARD = Path("-")
 """The standard input where something is read, the standard output where something is written."""
 
 
+_UTF8 = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
 _OF_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))")
 
 
@@ -78,6 +83,7 @@ class StreamFile:
     path: Path
     stream: IO[bytes] | None
     _hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
+    _decoder: codecs.IncrementalDecoder = attrs.field(factory=_UTF8, init=False)
 
     @property
     def file(self) -> IO[bytes]:
@@ -88,9 +94,14 @@ class StreamFile:
         """Write some bytes, so that a reader of the stream has them at once."""
         self._hash.update(data)
         if self.stream is not None:
-            self.stream.write(data)
+            self.stream.write(self._shown(data) if self.stream.isatty() else data)
             self.stream.flush()
         return len(data)
+
+    def _shown(self, data: bytes) -> bytes:
+        """Bytes as a terminal may have them."""
+        text = self._decoder.decode(data).replace("\r\n", "\n")
+        return printable(text).encode("utf-8", "backslashreplace")
 
     def digest(self) -> str:
         """``sha256:`` and the digest of what was written."""
