@@ -161,10 +161,11 @@ def test_explain_says_that_it_is_a_defect(records: Path, monkeypatch: pytest.Mon
     )
 
 
+@pytest.mark.parametrize("place", ["facts", "candidates"])
 def test_a_back_test_goes_on_without_the_record(
-    records: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    records: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
 ) -> None:
-    owner, attribute, spoilt_by = planted.PLANTS["facts"]
+    owner, attribute, spoilt_by = {**planted.PLANTS, **planted.OF_BACKTEST}[place]
     monkeypatch.setattr(owner, attribute, spoilt_by(getattr(owner, attribute)))
     extraction._plan_of.cache_clear()
     found = run(
@@ -174,6 +175,7 @@ def test_a_back_test_goes_on_without_the_record(
     extraction._plan_of.cache_clear()
     assert found.status == 3, found.err
     assert found.json()["rejects"] == {"internal-error": 1}
+    assert sum(found.json()["records"].values()) == 6
 
 
 def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 import functools
 from collections.abc import Callable
 
+from tallystick.formula.columns import Column
 from tallystick.records import validator
 from tallystick.records.struct_builder import Record
 from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
-from tallystick.scoring.planner import ColumnScorer, Facts, ScoreColumns
+from tallystick.scoring.planner import ColumnScorer, Facts, Plan, ScoreColumns
 from tallystick.scoring.threshold_snapshots import Thresholds
 
 MARK = "planted"
@@ -56,12 +57,29 @@ def failing_validation(validate: Callable[..., None]) -> Callable[..., None]:
     return validated
 
 
+def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
+    """A plan of candidates that fails on a column with one latency."""
+
+    def planned(self: Plan, facts: Facts, rows: int) -> object:
+        def checked(digest: str) -> Column:
+            column = facts(digest)
+            if (column == LATENCY).any():
+                raise ZeroDivisionError("planted")
+            return column
+
+        return run(self, checked, rows)
+
+    return planned
+
+
 PLANTS = {
     "facts": (loop, "compile_packed", failing_facts),
     "columns": (planner.ColumnScorer, "score", failing_columns),
     "validation": (validator.RecordValidator, "validate", failing_validation),
 }
 """Where failures are planted, by what fails."""
+OF_BACKTEST = {"candidates": (planner.Plan, "run", failing_candidates)}
+"""Where else a back-test can fail."""
 
 
 def plant(name: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -28,6 +29,8 @@ from tallystick.governance.backtest.tally import Tally
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.isolation import isolated
+from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
 
@@ -127,32 +130,47 @@ class BatchCounter:
         into.rejects.update(reject.code for reject in batch.rejects)
         into.defects += defects_of(batch.rejects)
         for name, rows in batch.types.items():
-            into.records[name] += len(rows)
-            into.rounds.update(distinct(round_keys(rows)).tolist())
-            if name in self._sets and len(rows):
-                _count_type(into, self._sets[name], rows, on_flips)
+            kept = self._count_type(rows, into, on_flips) if name in self._sets else rows
+            into.records[name] += len(kept)
+            into.rounds.update(distinct(round_keys(kept)).tolist())
+
+    def _count_type(self, rows: FactRows, into: Aggregate, on_flips: OnFlips | None) -> FactRows:
+        """Add the records of one type; gives those that are counted.
+
+        One on which the engine fails under any candidate is rejected for all of them.
+        """
+        compared = self._sets[rows.skill_type]
+        work = partial(_counted, compared, wants_flips=on_flips is not None)
+        (part, flips), kept, failed = isolated(work, rows, identity_at)
+        into.merge(part)
+        into.rejects.update(reject.code for reject in failed)
+        into.defects += failed
+        if on_flips is not None and flips is not None:
+            for each in flips.told(compared, kept):
+                on_flips(each)
+        return kept
 
 
-def _count_type(
-    into: Aggregate, compared: ComparisonSet, rows: FactRows, on_flips: OnFlips | None
-) -> None:
-    """Count the records of one type, block by block."""
+def _counted(
+    compared: ComparisonSet, rows: FactRows, *, wants_flips: bool
+) -> tuple[Aggregate, PendingFlips | None]:
+    """What is counted of the records of one type, block by block, and what flips."""
+    into, pending = Aggregate(), PendingFlips() if wants_flips else None
+    if not len(rows):
+        return into, pending
+    tallies = into.tallies[rows.skill_type] = compared.tallies()
     encoded = rows.miner_hotkey.dictionary_encode()
     places = into.places_of(encoded.dictionary.to_pylist())
     miners = places[encoded.indices.to_numpy()]
     latest = _latest(miners)
     into.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
-    tallies = into.tallies[rows.skill_type]
     for tally in tallies.values():
         tally.reserve(len(into.places))
     valid = [compared.accepted(group, rows, tallies) for group in compared.groups]
-    pending = None if on_flips is None else PendingFlips()
     for places in row_blocks(rows, miners):
         accepted = [None if v is None else np.flatnonzero(v[places]) for v in valid]
         RowBlock(compared, tallies, rows, places, miners[places], pending).count(accepted)
-    if on_flips is not None and pending is not None:
-        for flips in pending.told(compared, rows):
-            on_flips(flips)
+    return into, pending
 
 
 def _latest(miners: Rows) -> Rows:

@@ -23,7 +23,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.composite import Gate
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.facts.results import judged
+from tallystick.scoring.facts.results import judge
 from tallystick.scoring.planner import Plan, ScoreColumns, Small, Target, plan_of
 from tallystick.scoring.threshold_snapshots import Thresholds
 
@@ -157,7 +157,7 @@ class ComparisonSet:
         self, group: AcceptanceGroup, rows: FactRows, tallies: Mapping[int, Tally]
     ) -> Truths | None:
         """Which rows the candidates of a group accept, None for all; the others are counted."""
-        valid, rejects = judged(rows, group.rules)
+        valid, rejects = judge(rows, group.rules)
         codes = Counter(reject.code for reject in rejects)
         missed = int(np.count_nonzero(valid & ~rows.answered))
         for work in group.plan.works:

@@ -118,7 +118,7 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
     """The results of rows that meet all that the rule set requires."""
     rejects, kept, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
     for every in batch.types.values():
-        found, rows, failed_on = isolated(partial(_scores, rules), every, _identity)
+        found, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
         rejects += failed_on
         if len(rows):
             kept.append(rows)
@@ -145,24 +145,27 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
+    """As ``judge``; of rows on which the engine fails, that it does."""
+    found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
+    valid, rejects = found
+    return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
+
+
+def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
     """Which rows meet what the rule set requires beyond their type, and why others do not."""
     bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
-    checks, kept, rejects = isolated(
-        lambda rows: list(_checks(bound, rows, rules.registry)), rows, _identity
-    )
-    valid = np.ones(len(kept), np.bool_)
-    for broken, reason in checks:
+    valid = np.ones(len(rows), np.bool_)
+    for broken, reason in _checks(bound, rows, rules.registry):
         for row in np.flatnonzero(broken).tolist():
             errors[row].append(reason(row))
         valid &= ~broken
-    rejects += [
-        Reject.of(joined(found), int(kept.record[row]), _identity(kept, row))
+    return valid, [
+        Reject.of(joined(found), int(rows.record[row]), identity_at(rows, row))
         for row, found in errors.items()
     ]
-    return valid if kept is rows else np.isin(rows.record, kept.record[valid]), rejects
 
 
-def _identity(rows: FactRows, row: int) -> Identity:
+def identity_at(rows: FactRows, row: int) -> Identity:
     """Who a row is of, as far as that was read."""
     task_id = rows.task_id[row].as_py()
     return Identity(
@@ -220,7 +223,7 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
     names, value = "one of " + ", ".join(sorted(types)), shown(rows.skill_type)
     error = RecordError("unknown-skill-type", "skill_type", value, names)
     lines = enumerate(rows.record.tolist())
-    return [Reject.of(error, line, _identity(rows, row)) for row, line in lines]
+    return [Reject.of(error, line, identity_at(rows, row)) for row, line in lines]
 
 
 @attrs.frozen(eq=False)
