@@ -1,5 +1,6 @@
 """A cluster by TLS works for certificates of its authority, and tells everyone else why not."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,6 +131,13 @@ def test_files_that_cannot_be_used_are_told_before_anyone_is_asked(
     with pytest.raises(EngineError) as caught:
         asked("tls://127.0.0.1:9", of(folder, **{part: folder / name}))
     assert str(caught.value).startswith(f"{folder}/{said}")
+
+
+def test_a_pipe_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.pem"
+    os.mkfifo(pipe)
+    with pytest.raises(EngineError, match=r"pipe.pem: found a pipe, expected certificates"):
+        asked("tls://127.0.0.1:9", of(folder, authority=pipe))
 
 
 def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(folder: Path, tmp_path: Path) -> None:

@@ -100,6 +100,9 @@ def client_security(address: str, certificates: Certificates | None) -> Security
 
 
 def _readable(path: Path) -> None:
+    # would be waited for without an end, and is read more than once
+    if path.is_fifo():
+        raise EngineError(f"{path}: found a pipe, expected certificates and their key as files")
     try:
         with path.open("rb"):
             return
