@@ -9,7 +9,7 @@ import pytest
 from generators import lines
 
 import tallystick
-from tallystick.cli.explanation import text_of
+from tallystick.cli.explanation import lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = [
@@ -51,7 +51,7 @@ def test_the_explanation_is_json_and_text(scorers: Scorers, line: bytes) -> None
     explanation = explained(scorers, line, "1.0.0")
     plain = json.loads(json.dumps(explanation.to_dict()))
     assert plain["result"] == explanation.result.to_dict()
-    text = text_of(explanation)
+    text = "\n".join(lines_of(explanation))
     assert explanation.digest in text
     assert all(step.formula in text for step in explanation.axes)
 
@@ -109,7 +109,7 @@ def test_intermediates_are_named_and_exact(scorers: Scorers) -> None:
 def test_a_record_without_a_submission_explains_that_nothing_is_scored(scorers: Scorers) -> None:
     explanation = explained(scorers, EXAMPLES[6], "1.0.0")
     assert explanation.composite is None
-    assert "nothing is scored" in text_of(explanation)
+    assert "nothing is scored" in "\n".join(lines_of(explanation))
 
 
 def test_numbers_of_an_explanation_are_ascii(scorers: Scorers) -> None:

@@ -17,7 +17,7 @@ from third_party.blend_examples import RULES, TYPES, example, expected, found_in
 from third_party.blend_releases import PACKAGE, PROJECT, formulas
 
 import tallystick
-from tallystick.cli.rule_text import text_of
+from tallystick.cli.rule_text import lines_of
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.resources import schema_path
@@ -171,7 +171,7 @@ def test_results_of_other_formats_name_the_types(
 
 
 def test_its_formulas_are_shown_with_their_digests(blend: Scorer) -> None:
-    text = text_of(blend)
+    text = "\n".join(lines_of(blend))
     for name, digest in formulas(PROJECT / PACKAGE).items():
         assert f"{name}  {digest}" in text
     blended = "(0.45 · detection + 0.2 · policy + 0.05 · efficiency + 0.15 · injection_recall)"

@@ -45,7 +45,6 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("schemas", records.check_schemas),
     ("facts", records.check_facts),
     (OPAQUE, opaque.check),
-    ("judging", judging.check),
     ("rule-sets", rule_sets.check_rule_sets),
     ("proofs", rule_sets.check_proofs),
     ("parameters", formulas.check_parameters),
@@ -54,6 +53,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (EXAMPLES, records.check_examples),
     ("agreement", backend_equivalence.check),
     ("batches", batches.check),
+    ("judging", judging.check),
 )
 """Each check of a plugin that loads, under its name; code is tried before others rely on it."""
 NAMES = (LOADING, *(name for name, _ in CHECKS))

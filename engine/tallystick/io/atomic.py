@@ -169,8 +169,13 @@ def _temporary(path: Path) -> Iterator[AtomicFile]:
         with output_errors(path):
             hidden, number = _hidden_file(folder, path.name, mode)
         try:
-            with os.fdopen(number, "w+b") as file:
+            file = os.fdopen(number, "w+b")
+            try:
                 yield AtomicFile(path, file, folder, hidden)
+            finally:
+                # a file that is to stay was closed by `AtomicFile.sync`, which tells its errors
+                with suppress(OSError):
+                    file.close()
         finally:
             with suppress(OSError):
                 os.unlink(hidden, dir_fd=folder)

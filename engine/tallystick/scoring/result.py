@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import attrs
-
-from tallystick.io.text import json_text
 
 CONSENSUS = "consensus"
 """The factor from which reputation events arise."""
@@ -79,8 +78,8 @@ class Result:
         return {name: _plain(getattr(self, name)) for name in FIELDS}
 
     def to_json(self) -> str:
-        """The row as one line of JSON, as in a results file."""
-        return json_text(self.to_dict())
+        """The row as one line of JSON, as in a results file; only what must be is escaped."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
 
 def _plain(value: object) -> object:
