@@ -57,7 +57,6 @@ TABLES = {
     ),
 }
 HARD_TABLES: dict[str, Callable[[], pa.Table]] = {
-    "no UTF-8": lambda: column("task_id", not_utf8()),
     "a nanosecond": lambda: column("when", pa.array([1], pa.timestamp("ns"))),
     "a far time": lambda: column("when", pa.array([2**62], pa.timestamp("us"))),
     "a far day": lambda: column("when", pa.array([2**30], pa.date32())),
@@ -78,6 +77,25 @@ def test_a_row_of_parquet_that_is_no_record_is_rejected(
     assert (counts.records, counts.rejected) == (1, 1)
     reject = json.loads((tmp_path / "out.jsonl.rejects.jsonl").read_bytes())
     assert (reject["line"], reject["code"], reject["path"]) == (1, code, path)
+
+
+def hotkey_not_utf8() -> pa.Table:
+    names = {"uid": pa.array([1]), "hotkey": not_utf8()}
+    return column("miner", pa.StructArray.from_arrays(names.values(), names=[*names]))
+
+
+@pytest.mark.parametrize("bad", [column("task_id", not_utf8()), hotkey_not_utf8()])
+def test_text_that_is_not_utf8_rejects_its_row_alone(
+    scorers: Scorers, tmp_path: Path, bad: pa.Table
+) -> None:
+    """A miner's text, which some writers of Parquet do not check."""
+    source, output = tmp_path / "records.parquet", tmp_path / "out.jsonl"
+    pq.write_table(pa.concat_tables([table(), bad, table()], promote_options="default"), source)
+    counts = scorers[S].score_file(source, output).counts
+    assert (counts.records, counts.scored, counts.rejected) == (3, 2, 1)
+    reject = json.loads((tmp_path / "out.jsonl.rejects.jsonl").read_bytes())
+    assert (reject["line"], reject["code"]) == (2, "invalid-utf8")
+    assert "\\udcff" in reject["value"]
 
 
 @pytest.mark.parametrize("name", HARD_TABLES)

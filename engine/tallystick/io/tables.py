@@ -103,8 +103,8 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
         first: the number of the first row, for what is said of a bad one.
 
     Raises:
-        InputError: a value has no equal in Python, such as text that is not UTF-8 or a time after
-            the year 9999; or a column has a type that no record has.
+        InputError: a value has no equal in Python, such as a time after the year 9999; or a column
+            has a type that no record has.
     """
     import pyarrow as pa  # noqa: PLC0415  # takes longer to load than most commands run
 
@@ -183,21 +183,23 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
     try:
         return [clean(row) for row in data.to_pylist()]
     except refusals as error:
-        for part, row in _apart(data):
-            _cleaned(part, clean, first + row)
+        if data.num_rows > 1:
+            each = (
+                _cleaned(data.slice(row, 1), clean, first + row) for row in range(data.num_rows)
+            )
+            return [row for (row,) in each]
+        if data.num_columns > 1:
+            names = range(data.num_columns)
+            columns = (_cleaned(data.select([column]), clean, first) for column in names)
+            return [{name: value for (column,) in columns for name, value in column.items()}]
+        if isinstance(error, UnicodeDecodeError):
+            # rejected as what it is, as lone surrogates are in no JSON: nobody else's row is bad
+            return [{data.schema.names[0]: error.object.decode("utf-8", "surrogateescape")}]
         raise InputError(
             f"row {first}: {', '.join(data.schema.names)}: found a value that Python cannot hold "
             f"({' '.join(str(error).split())}), expected JSON values: leave the row out, or write "
             "the column with another type"
         ) from error
-
-
-def _apart(data: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The rows, or of one row the columns, to tell which is bad; and which row each comes from."""
-    if data.num_rows > 1:
-        yield from ((data.slice(row, 1), row) for row in range(data.num_rows))
-    elif data.num_columns > 1:
-        yield from ((data.select([column]), 0) for column in range(data.num_columns))
 
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:
