@@ -20,7 +20,7 @@ from tallystick.testing.random_records import RandomRecords
 TYPES = sorted(installed().skill_types)
 FEW = 300
 """Lines of a type in the suite that always runs."""
-MANY = 12_000
+MANY = 4_000
 
 
 def random_record(skill_type: str, seed: int) -> Json:
