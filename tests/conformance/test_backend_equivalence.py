@@ -69,7 +69,7 @@ def manual_plugin(folder: Path) -> Registry:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
     return registry(
-        [*entry_points(group=GROUP), EntryPoint("translation", "acme_translation.plugin", GROUP)]
+        [*entry_points(group=GROUP), EntryPoint("acme-translation", "acme_translation.plugin", GROUP)]
     )
 
 
@@ -80,7 +80,7 @@ def test_the_plugin_of_the_manual_has_no_finding(tmp_path: Path, monkeypatch: Pa
     try:
         rules = tmp_path / "acme_translation" / "rules" / "acme-translation" / "1.0.0.toml"
         scorers = {"translation@1.0.0": tallystick.load(str(rules), registry=known)}
-        found = Subject(known.plugins["translation"], known, tmp_path, scorers)
+        found = Subject(known.plugins["acme-translation"], known, tmp_path, scorers)
         assert found.has_opaque_facts
         assert every(found) == []
     finally:
