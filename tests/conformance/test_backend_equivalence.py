@@ -69,7 +69,10 @@ def manual_plugin(folder: Path) -> Registry:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
     return registry(
-        [*entry_points(group=GROUP), EntryPoint("acme-translation", "acme_translation.plugin", GROUP)]
+        [
+            *entry_points(group=GROUP),
+            EntryPoint("acme-translation", "acme_translation.plugin", GROUP),
+        ]
     )
 
 

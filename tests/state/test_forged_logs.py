@@ -95,6 +95,7 @@ FORGED = {
     "a group of a round that is no number": _add("group", **_GROUP | {"round": "1"}),
     "a group of a round that no store holds": _add("group", **_GROUP | {"round": 2**70}),
     "an event of a round that no store holds": _edit("signal", '"round":', f'"round":{2**70}'),
+    "a rule set that is no text": _edit("genesis", '"text":"', '"text":1.5,"was":"'),
     "no genesis": lambda pairs: pairs.pop(0),
 }
 

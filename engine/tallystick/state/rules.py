@@ -162,7 +162,8 @@ def genesis_rules(
     """
     try:
         said = _first(genesis, where)["rule_set"]
-        text, name, digest = said["text"], said["reference"], said["digest"]
+        # whoever forged the entry may have put anything there
+        text, name, digest = (_text(said[key]) for key in ("text", "reference", "digest"))
     except (ValueError, KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
@@ -175,6 +176,12 @@ def genesis_rules(
             f"plugins, expected {digest}: install the plugins that the state began with"
         )
     return StateRules(loaded, loaded.registry)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
