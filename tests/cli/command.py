@@ -15,7 +15,7 @@ import attrs
 import click
 import pytest
 
-from tallystick.cli.main import main
+from tallystick.cli.main import cli, main
 
 ROOT = Path(__file__).resolve().parents[2]
 SKILLS = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"
@@ -107,3 +107,20 @@ def walk(
             inner = command.get_command(context, name)
             assert inner is not None
             yield from walk(inner, (*path, name))
+
+
+def command_of(words: Sequence[str]) -> click.Command:
+    """The command that some words call, without doing what they say; words it lacks fail."""
+    command: click.Command = cli
+    rest = list(words)
+    # click makes a command's option for help once, with the names that its first context has
+    context = click.Context(cli, help_option_names=cli.context_settings["help_option_names"])
+    while isinstance(command, click.Group):
+        name, found, rest = command.resolve_command(context, rest)
+        assert name is not None
+        assert found is not None
+        command = found
+        if isinstance(command, click.Group):
+            context = click.Context(command, parent=context, info_name=name)
+    command.make_context(command.name, rest, parent=context)
+    return command

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from cli.command import run, walk
+from cli.command import command_of, run, walk
 
 from tallystick.cli.command import first_sentence
 from tallystick.cli.main import cli
@@ -72,22 +72,8 @@ def test_every_help_has_examples_that_are_commands(path: tuple[str, ...]) -> Non
         parts = list(of_tallystick(example))
         assert any(tuple(each[: len(path)]) == path for each in parts), example
         for arguments in parts:
-            accept(arguments)
+            command_of(arguments)
     assert max(map(len, shown.splitlines())) <= 80
-
-
-def accept(arguments: list[str]) -> None:
-    """Have the command line understand arguments, without doing what they say."""
-    command: click.Command = cli
-    context, rest = click.Context(cli, help_option_names=["-h", "--help"]), arguments
-    while isinstance(command, click.Group):
-        name, found, rest = command.resolve_command(context, rest)
-        assert name is not None
-        assert found is not None
-        command = found
-        if isinstance(command, click.Group):
-            context = click.Context(command, parent=context, info_name=name)
-    command.make_context(command.name, rest, parent=context)
 
 
 def test_no_two_options_of_a_command_have_one_name() -> None:

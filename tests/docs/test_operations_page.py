@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import click
 import psycopg
 import pytest
+from cli.command import command_of
 from manual.page import Page
 from manual.reader import Reader, forget, prepare
 from needs import tool
@@ -17,7 +17,6 @@ from sqlalchemy.engine import make_url
 from state.databases import drop_database, new_database, server
 
 import tallystick
-from tallystick.cli.main import cli
 from tallystick.state.model import Miner
 from tallystick.state.transfer import export_state
 
@@ -120,18 +119,6 @@ def test_a_dump_of_postgresql_is_the_same_state(
             drop_database(server, url)
 
 
-def _resolved(words: list[str]) -> click.Command:
-    """The command that some words call; options that it lacks fail."""
-    command: click.Command = cli
-    context = click.Context(cli)
-    while isinstance(command, click.Group):
-        found = command.get_command(context, words.pop(0))
-        assert found is not None
-        command = found
-    command.make_context(command.name, words)
-    return command
-
-
 def test_services_call_commands_that_there_are() -> None:
     called = []
     for block in _PAGE.blocks():
@@ -145,7 +132,7 @@ def test_services_call_commands_that_there_are() -> None:
             words = shlex.split(value)
             if key == "ExecStart" and words[0].endswith("/tallystick"):
                 # the state comes from the environment of the service
-                called.append(_resolved([*words[1:], "--state", "subnet.db"]).name)
+                called.append(command_of([*words[1:], "--state", "subnet.db"]).name)
     assert called == ["export", "verify"]
 
 
@@ -153,4 +140,4 @@ def test_the_container_installs_and_runs_the_command() -> None:
     (text,) = [block.text for block in _PAGE.blocks() if block.title == "Containerfile"]
     assert 'ENTRYPOINT ["tallystick"]' in text
     (words,) = re.findall(r"^CMD (.+)$", text, re.MULTILINE)
-    assert _resolved([*re.findall(r'"([^"]+)"', words), "--state", "subnet.db"]).name == "verify"
+    assert command_of([*re.findall(r'"([^"]+)"', words), "--state", "subnet.db"]).name == "verify"

@@ -4,10 +4,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from click.testing import CliRunner
+from cli.command import run
 
 from tallystick.cli.executor_options import executor_of
-from tallystick.cli.main import cli
 from tallystick.diagnostics import problem
 from tallystick.errors import EngineError, InputError, RecordError, RuleSetError
 from tallystick.scoring.executors.cluster import Cluster
@@ -72,9 +71,9 @@ def test_options_say_who_works() -> None:
 
 def test_one_engine_can_be_asked_for() -> None:
     command = ["score", "in.jsonl", "--rules", "skills@1.0.0", "-o", "out.csv"]
-    found = CliRunner().invoke(cli, [*command, "--workers", "2", "--cluster", "tcp://x:1"])
-    assert found.exit_code == 2
-    assert "expected one of them" in found.output
+    found = run(*command, "--workers", "2", "--cluster", "tcp://x:1")
+    assert found.status == 2
+    assert "expected one of them" in found.err
 
 
 def test_a_cluster_without_the_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cli.command import run
 from generators import lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -340,16 +341,12 @@ def test_workers_take_the_same_facts(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    from click.testing import CliRunner  # noqa: PLC0415
-
-    from tallystick.cli.facts import facts as command  # noqa: PLC0415
-
     source, output = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     source.write_bytes(b"\n".join(records()) + b"\n")
-    told = CliRunner().invoke(command, [str(source), "-o", str(output)])
-    assert told.exit_code == 1
-    assert "400 records" in told.output
-    assert f"2 rejected, see {output}.rejects.jsonl" in told.output
-    machine = CliRunner().invoke(command, [str(source), "-o", str(output), "--json"])
+    told = run("facts", source, "-o", output)
+    assert told.status == 1
+    assert "400 records" in told.out
+    assert f"2 rejected, see {output}.rejects.jsonl" in told.out
+    machine = run("facts", source, "-o", output, "--json")
     receipt = json.loads((tmp_path / "facts.parquet.receipt.json").read_text("utf-8"))
-    assert json.loads(machine.output) == receipt
+    assert machine.json() == receipt
