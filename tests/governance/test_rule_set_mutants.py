@@ -56,7 +56,7 @@ def new_in(mutant: Mutant, folder: Path) -> Found:
 
 
 def refuted(mutant: Mutant, folder: Path, only: str | None = None) -> Found:
-    """What a proof finds broken of the type that a mutant is about; of workflows, of their one."""
+    """What a proof finds broken, of the skill type that a mutant is about if it has one."""
     scorer = tallystick.load(str(written(folder, mutant.text)))
     if mutant.skill_type in scorer.types:
         # to ask about the other types, too, takes six times as long

@@ -189,9 +189,10 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
             )
             return [row for (row,) in each]
         if data.num_columns > 1:
-            names = range(data.num_columns)
-            columns = (_cleaned(data.select([column]), clean, first) for column in names)
-            return [{name: value for (column,) in columns for name, value in column.items()}]
+            parts = (
+                _cleaned(data.select([column]), clean, first) for column in range(data.num_columns)
+            )
+            return [{name: value for (part,) in parts for name, value in part.items()}]
         if isinstance(error, UnicodeDecodeError):
             # rejected as what it is, as lone surrogates are in no JSON: nobody else's row is bad
             return [{data.schema.names[0]: error.object.decode("utf-8", "surrogateescape")}]

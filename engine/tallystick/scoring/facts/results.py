@@ -145,7 +145,7 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """As ``judge``; of rows on which the engine fails, that it does."""
+    """As `judge`, but rows on which the engine fails are rejected alone, as internal errors."""
     found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
     valid, rejects = found
     return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
