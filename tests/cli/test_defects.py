@@ -178,6 +178,42 @@ def test_a_back_test_goes_on_without_the_record(
     assert sum(found.json()["records"].values()) == 6
 
 
+@pytest.mark.parametrize("place", ["columns", "candidates", "replay"])
+def test_a_back_test_with_epochs_goes_on_without_the_record(
+    records: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    place: str,
+) -> None:
+    def states(history: Path, rejects: dict[str, int]) -> list[bytes]:
+        folder = history.with_suffix("")
+        found = run(
+            *("backtest", history, "--rules", RULES, "--rules", "skills@1.1.0", "--json"),
+            *("--with-state", "-o", folder),
+        )
+        assert found.status == (3 if rejects else 0), found.err
+        assert found.json()["rejects"] == rejects
+        return [
+            (folder / name).read_bytes() for name in ("thresholds.parquet", "reputations.parquet")
+        ]
+
+    lines = records.read_bytes().splitlines(keepends=True)
+    if place != "candidates":
+        # only the replay fails, and who is registered was settled before it
+        another = json.loads(lines[BAD - 1].replace(str(planted.LATENCY).encode(), b"1000"))
+        lines.append(json.dumps(another | {"task_id": "another"}).encode())
+        records.write_bytes(b"".join(lines))
+    others = tmp_path / "others.jsonl"
+    others.write_bytes(b"".join(line for n, line in enumerate(lines, 1) if n != BAD))
+    without_it = states(others, {})
+    owner, attribute, spoilt_by = {**planted.PLANTS, **planted.OF_BACKTEST}[place]
+    monkeypatch.setattr(owner, attribute, spoilt_by(getattr(owner, attribute)))
+    assert states(records, {"internal-error": 1}) == without_it
+    (told,) = caplog.records
+    assert told.getMessage().startswith(f"{records}:{BAD}: found")
+
+
 def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:
     # every process that starts imports it
     (tmp_path / "sitecustomize.py").write_text(

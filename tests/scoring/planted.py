@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 
 from tallystick.formula.columns import Column
+from tallystick.governance.backtest import epoch_replay
 from tallystick.records import validator
 from tallystick.records.struct_builder import Record
 from tallystick.scoring import planner
@@ -72,13 +73,27 @@ def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
     return planned
 
 
+def failing_replay(event: Callable[..., object]) -> Callable[..., object]:
+    """What makes a replay's events fail on one record."""
+
+    def made(self: object, skill_type: str, who: tuple[object, ...], scored: object) -> object:
+        if MARK in who:
+            raise KeyError("planted")
+        return event(self, skill_type, who, scored)
+
+    return made
+
+
 PLANTS = {
     "facts": (loop, "compile_packed", failing_facts),
     "columns": (planner.ColumnScorer, "score", failing_columns),
     "validation": (validator.RecordValidator, "validate", failing_validation),
 }
 """Where failures are planted, by what fails."""
-OF_BACKTEST = {"candidates": (planner.Plan, "run", failing_candidates)}
+OF_BACKTEST = {
+    "candidates": (planner.Plan, "run", failing_candidates),
+    "replay": (epoch_replay._Replay, "_event", failing_replay),
+}
 """Where else a back-test can fail."""
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallystick.formula.columns import Column
+    from tallystick.records.rejects import Reject
 
 Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
@@ -168,6 +169,7 @@ class StateOutcome:
         quality: by skill type and miner, Σ quality in nano.
         round_scores: by miner, Σ of its round scores in nano; None where the rule set has none.
         rounds: by miner, in how many rounds it has a score.
+        defects: the records that only the replay leaves out, as the engine fails on them.
     """
 
     first: int
@@ -177,6 +179,7 @@ class StateOutcome:
     quality: Mapping[str, Counts]
     round_scores: Counts | None
     rounds: Counts
+    defects: tuple[Reject, ...] = ()
 
 
 @attrs.frozen
@@ -234,6 +237,7 @@ class History:
         rejects: by code, how many lines were no valid record of their type, for any rule set; a
             facts file does not hold them, they are the difference of its lines and records.
         period: of the good records; None when there is none.
+        defects: those of the rejects that are defects of the engine.
     """
 
     source: str
@@ -242,6 +246,7 @@ class History:
     records: Mapping[str, int]
     rejects: Mapping[str, int]
     period: Period | None = None
+    defects: tuple[Reject, ...] = attrs.field(default=(), repr=False)
 
 
 @attrs.frozen

@@ -3,7 +3,8 @@
 Every miner of the history is registered from the beginning, for the types that it has records of.
 The records of an epoch are scored by the snapshot that they are pinned to, become events, and
 close it. Of records that the same validator gave of one miner, task and round in an epoch the first
-counts. The result is what a ledger gives that is fed the same records, epoch by epoch.
+counts. The result is what a ledger gives that is fed the same records, epoch by epoch. A record on
+which the engine fails is left out.
 
 Records of an epoch wait until all of them were read; so a history in the order of its epochs needs
 little memory.
@@ -30,9 +31,12 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
 )
 from tallystick.governance.backtest.history import COUNTED, Reader
+from tallystick.records.defects import defects_of
+from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
-from tallystick.scoring.facts.results import judged
+from tallystick.scoring.facts.isolation import isolated
+from tallystick.scoring.facts.results import identity_at, judged
 from tallystick.scoring.result import CONSENSUS
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
@@ -60,24 +64,34 @@ class Calendar:
     Attributes:
         records: by epoch, ascending.
         types: by hotkey, the skill types that it has records of.
+        defects: the lines of records that are left out, as the engine fails on them.
     """
 
     records: Mapping[int, int]
     types: Mapping[str, frozenset[str]]
+    defects: frozenset[int] = frozenset()
 
 
-def calendar_of(reader: Reader) -> Calendar:
-    """The calendar of a history; it reads the whole of it."""
+def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
+    """The calendar of a history without its known defects; it reads the whole of it."""
+    lines = frozenset(each.line for each in defects)
     records, types = Counter[int](), defaultdict[str, set[str]](set)
     for batch in reader.batches(COUNTED):
-        for name, rows in batch.types.items():
+        for name, every in batch.types.items():
+            rows = _without(every, lines)
             epochs, counts = np.unique(rows.epoch, return_counts=True)
             records.update(dict(zip(epochs.tolist(), counts.tolist(), strict=True)))
             for hotkey in rows.miner_hotkey.unique().to_pylist():
                 types[hotkey].add(name)
     return Calendar(
-        dict(sorted(records.items())), {key: frozenset(names) for key, names in types.items()}
+        dict(sorted(records.items())),
+        {key: frozenset(names) for key, names in types.items()},
+        lines,
     )
+
+
+def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
+    return rows.select(~np.isin(rows.record, [*lines])) if lines else rows
 
 
 def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
@@ -115,7 +129,8 @@ def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[Fa
     due = iter(calendar.records)
     current = next(due, None)
     for batch in reader.batches():
-        for rows in batch.types.values():
+        for every in batch.types.values():
+            rows = _without(every, calendar.defects)
             for epoch in np.unique(rows.epoch).tolist():
                 part = rows.select(rows.epoch == epoch)
                 waiting[epoch].append(part)
@@ -139,6 +154,7 @@ class _Replay:
         self.place, self.scorer, self.rules, self.on_epoch = place, scorer, rules, on_epoch
         self.state = State(0, _registered(rules, calendar.types), rules.seeds)
         self.first = min(calendar.records, default=0)
+        self.defects = list[Reject]()
         self.records = 0
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
@@ -174,6 +190,7 @@ class _Replay:
             quality={name: _counts(sums, miners) for name, sums in self.quality.items()},
             round_scores=_counts(self.scores, miners) if has_rounds else None,
             rounds=_counts(self.rounds, miners),
+            defects=tuple(self.defects),
         )
 
     def _tell(self) -> EpochState:
@@ -204,12 +221,17 @@ class _Replay:
     def _reputation(self, event: StateEvent) -> int:
         return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
-    def _events(self, rows: FactRows) -> Iterator[StateEvent]:
+    def _events(self, rows: FactRows) -> Sequence[StateEvent]:
         """The events of the records of one type that the rule set accepts."""
         if rows.skill_type not in self.scorer.types:
-            return
-        valid, _ = judged(rows, self.scorer)
-        rows = rows.select(valid)
+            return ()
+        valid, refused = judged(rows, self.scorer)
+        events, _, failed = isolated(self._scored, rows.select(valid), identity_at)
+        self.defects += [*defects_of(refused), *failed]
+        return events
+
+    def _scored(self, rows: FactRows) -> list[StateEvent]:
+        """The events of accepted records of one type."""
         bound = self.scorer.types[rows.skill_type]
         answered = rows.select(rows.answered)
         given = self.state.thresholds.get(bound.name, {})
@@ -223,8 +245,10 @@ class _Replay:
         if scores.emission is not None:
             emission = scores.emission.tolist()
         scored = zip(scores.quality.tolist(), emission, agreed, strict=True)
-        for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True):
-            yield self._event(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
+        return [
+            self._event(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
+            for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True)
+        ]
 
     def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
         validator, hotkey, task_id, role, events, number, epoch, missed = who

@@ -47,7 +47,7 @@ def replays(
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    calendar = calendar_of(reader)
+    calendar = calendar_of(reader, outcome.history.defects)
     miners = tuple(miner.hotkey for miner in outcome.miners)
     function = PortableFunction(
         lambda: ReplaySpec(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 import attrs
 
-from tallystick.errors import InputError
+from tallystick.errors import INTERNAL_ERROR, InputError
 from tallystick.governance.backtest.aggregate import Aggregate
 from tallystick.governance.backtest.bootstrap import Bootstrap, Uncertainty
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison import CandidateComparison
-from tallystick.governance.backtest.comparison_model import History, OnEpoch, OnFlips, Outcome
+from tallystick.governance.backtest.comparison_model import (
+    CandidateOutcome,
+    History,
+    OnEpoch,
+    OnFlips,
+    Outcome,
+)
 from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
@@ -22,6 +29,7 @@ from tallystick.governance.backtest.rounds import RoundStretches, period_of
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog
+from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor, InProcess
 
 Progress = Callable[[int], None]
@@ -137,9 +145,7 @@ def outcome_of(  # noqa: PLR0913  # as above
         for _ in counted:
             if progress is not None:
                 progress(aggregate.lines)
-    defects = DefectLog(reader.path)
-    defects.tell(aggregate.defects)
-    defects.close()
+    _tell(reader, aggregate.defects)
     _check_types(reader, candidates, aggregate)
     read = History(
         str(reader.path),
@@ -148,16 +154,47 @@ def outcome_of(  # noqa: PLR0913  # as above
         dict(sorted(aggregate.records.items())),
         dict(sorted(aggregate.rejects.items())),
         period_of(aggregate.rounds),
+        tuple(aggregate.defects),
     )
     outcome = aggregate.outcome(read, candidates)
     if on_epoch is None:
         return outcome
+    return _with_states(reader, candidates, outcome, on_epoch, executor)
+
+
+def _with_states(
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    outcome: Outcome,
+    on_epoch: OnEpoch,
+    executor: Executor,
+) -> Outcome:
+    """An outcome with the states of its candidates; what the replays fail on is rejected too."""
+    failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
     with closing(replays(reader, candidates, outcome, on_epoch, executor)) as states:
-        replayed = [
-            attrs.evolve(each, state=state)
-            for each, state in zip(outcome.candidates, states, strict=True)
-        ]
-    return attrs.evolve(outcome, candidates=tuple(replayed))
+        for each, state in zip(outcome.candidates, states, strict=True):
+            replayed.append(attrs.evolve(each, state=state))
+            # a line on which the replays of several candidates fail is one reject
+            failed.update((reject.line, reject) for reject in state.defects)
+    history = outcome.history
+    if failed:
+        further = [failed[line] for line in sorted(failed)]
+        _tell(reader, further)
+        rejects = Counter(history.rejects)
+        rejects[INTERNAL_ERROR] += len(further)
+        history = attrs.evolve(
+            history,
+            rejects=dict(sorted(rejects.items())),
+            defects=(*history.defects, *further),
+        )
+    return attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+
+
+def _tell(reader: Reader, rejects: Sequence[Reject]) -> None:
+    """Tell the defects of a history."""
+    defects = DefectLog(reader.path)
+    defects.tell(rejects)
+    defects.close()
 
 
 def _check_types(reader: Reader, candidates: Sequence[Candidate], aggregate: Aggregate) -> None:
