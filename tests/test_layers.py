@@ -32,7 +32,9 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
+    ("trust", "lock"),
     ("state", "testing"),
+    ("audit",),
     ("conformance",),
     ("governance",),
     ("views",),
@@ -56,6 +58,8 @@ HEAVY = (
     "sqlalchemy",
     "alembic",
     "z3",
+    "cryptography",
+    "sr25519",
 )
 
 _MODULE_NAME = re.compile(r"(tallystick(?:\.\w+)+)(?::\w+)?")

@@ -14,6 +14,7 @@
     ├── EngineError      worker processes or a cluster that cannot be used
     ├── StateError       a transition that the state does not allow
     │   └── RefusedError a batch of signals that is refused whole; carries every reason
+    ├── TrustError       a key, a signature, a trust file, a lock or a proof that does not hold
     └── StoreError       a store of a state that cannot be used
         └── DamagedError a store, or a file of one, that does not follow from its log
 
@@ -63,7 +64,25 @@ class EngineError(TallystickError):
 
 
 class StateError(TallystickError):
-    """A transition that the state, or its rule set, does not allow; nothing has changed."""
+    """A transition that the state, or its rule set, does not allow; nothing has changed.
+
+    ``code`` is the stable name of the reason, empty where it has none.
+    """
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class TrustError(TallystickError):
+    """A key, a signature, a trust file, a lock or a proof that does not hold.
+
+    ``code`` is the stable name of the reason.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class StoreError(TallystickError):

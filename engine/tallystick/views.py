@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import RecordError, RefusedError, RuleSetError, TallystickError
+from tallystick.errors import (
+    RecordError,
+    RefusedError,
+    RuleSetError,
+    StateError,
+    TallystickError,
+    TrustError,
+)
 from tallystick.io.text import masked
 from tallystick.numbers.nano import to_text
 
@@ -259,6 +266,8 @@ def error(found: TallystickError) -> View:
     if isinstance(found, RecordError):
         view |= _told(found)
         view["problems"] = [_told(each) for each in found.problems]
+    if isinstance(found, StateError | TrustError) and found.code:
+        view["code"] = found.code
     if isinstance(found, RefusedError):
         view["refusals"] = [each.to_dict() for each in found.refusals]
     return view

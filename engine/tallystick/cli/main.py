@@ -21,7 +21,7 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import CommandGroup, complete, examples, status_of
 from tallystick.cli.shown import print_json, print_usage
-from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError
+from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError, TrustError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,6 +123,8 @@ def _run() -> None:
 
 
 def _status_of(error: TallystickError) -> int:
+    if isinstance(error, TrustError):
+        return 1
     if not isinstance(error, RefusedError):
         return 2
     return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))

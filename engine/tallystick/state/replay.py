@@ -27,6 +27,7 @@ from tallystick.state.ledger import Ledger
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
+    ENVELOPES,
     EVENTS,
     HEAD,
     LOG,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
     from tallystick.state.store.transaction import Transaction
 
-TABLES = (SNAPSHOTS, HEAD, ROUNDS, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
-"""Everything that a store holds, the shortest to read first."""
+TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
+"""Everything that a store holds and its log leads to, the shortest to read first."""
 EVENTS_AT_ONCE = 10_000
 """How many state events in a row are applied at a time."""
 
