@@ -50,10 +50,12 @@ Counts = Mapping[tuple[int, int], int]
 
 
 class Rank(IntEnum):
-    """How much a claim counts against others; 2 is for what its validator has signed."""
+    """How much a claim counts against others."""
 
     IMPORTED = 1
     """Somebody says that a validator said so."""
+    SIGNED = 2
+    """The validator has signed it."""
     ACCEPTED = 3
     """The operator has decided for it."""
     OWN = 4
@@ -89,15 +91,15 @@ class Hearing:
 
     Attributes:
         validator: its own validator; None when it names none.
-        heard: the validators that it hears beside its own; empty: all.
+        heard: the validators that it hears beside its own; None: all.
     """
 
     validator: str | None = None
-    heard: frozenset[str] = frozenset()
+    heard: frozenset[str] | None = None
 
     def hears(self, validator: str) -> bool:
         """Whether the claims of a validator are taken."""
-        return not self.heard or validator in self.heard or validator == self.validator
+        return self.heard is None or validator in self.heard or validator == self.validator
 
     def is_own(self, event: StateEvent) -> bool:
         """Whether an event is of the state's own validator."""
@@ -106,7 +108,7 @@ class Hearing:
     def to_dict(self) -> dict[str, Any]:
         """What the first entry of a log says of it; nothing for a state that hears all."""
         named = {} if self.validator is None else {"validator": self.validator}
-        return named | ({"hears": sorted(self.heard)} if self.heard else {})
+        return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
 EVERYONE = Hearing()

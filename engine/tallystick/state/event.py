@@ -90,6 +90,17 @@ class StateEvent:
         """What it is counted with; see `scope_of`."""
         return scope_of(self.validator, self.epoch)
 
+    @property
+    def claim_digest(self) -> str:
+        """What stands for it in a signed batch: 64 hexadecimal digits.
+
+        Of a record they are of the whole record, which its validator has, not of how it was scored;
+        of an event that came alone, of its canonical line.
+        """
+        if self.record is not None:
+            return self.record.removeprefix(PREFIX)
+        return hashlib.sha256(self.to_line().encode()).hexdigest()
+
     def to_line(self) -> str:
         """The canonical JSON of the event."""
         found = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}

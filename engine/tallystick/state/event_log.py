@@ -37,7 +37,9 @@ FORMAT = 1
 """The version of the entries."""
 LATEST = "~"
 """Later than every time that is written."""
-RANKS: Mapping[str, Rank] = MappingProxyType({"signal": Rank.IMPORTED, "own": Rank.OWN})
+RANKS: Mapping[str, Rank] = MappingProxyType(
+    {"signal": Rank.IMPORTED, "signed": Rank.SIGNED, "own": Rank.OWN}
+)
 """The kinds of the entries that are claims, and the rank with which each comes.
 
 The first is the word that every log has for them, which hashes cover.

@@ -134,7 +134,7 @@ class Ledger:
         for hotkey in sorted(heard if validator is None else heard | {validator}):
             _check_text(hotkey, "validator")
             check_hotkey(hotkey)
-        hearing = Hearing(validator, heard)
+        hearing = Hearing(validator, heard or None)
         scorer = load(reference, registry=registry)
         rules = state_rules_of(scorer)
         with Store.create(place) as (store, transaction):

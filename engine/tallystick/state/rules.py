@@ -202,7 +202,7 @@ def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
             f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
             "copy"
         )
-    return Hearing(validator, frozenset(heard))
+    return Hearing(validator, frozenset(heard) or None)
 
 
 def _first(genesis: Entry | None, where: str) -> Mapping[str, Any]:
