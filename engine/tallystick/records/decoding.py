@@ -24,7 +24,7 @@ from tallystick.records.identity import identity_of, whose
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
-from tallystick.records.strict_json import parse, plain, whole
+from tallystick.records.strict_json import empty_line, is_blank, parse, plain, whole
 from tallystick.records.struct_builder import Record, fast_type, missed_type, shape_type
 
 if TYPE_CHECKING:
@@ -155,6 +155,9 @@ class Decoder:
         """What a line holds that the fast types refuse."""
         try:
             if len(line) <= MAX_LINE_BYTES:
+                # a small compressed file may have millions of them
+                if is_blank(line):
+                    return Reject.of(empty_line(), number)
                 missed = self._decode_missed(line)
                 if isinstance(missed.events, list) and MISSED in missed.events:
                     return MissedDeadline(missed)

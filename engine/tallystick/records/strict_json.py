@@ -163,14 +163,24 @@ def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     return int(value) if kind is float and value.is_integer() else value
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line holds nothing but the white space of JSON."""
+    return not line.strip(b" \t\r\n")
+
+
+def empty_line() -> RecordError:
+    """What is told of a blank line."""
+    return RecordError("empty-line", "", NOTHING, "one JSON object a line: leave the line out")
+
+
 def _text(line: bytes) -> str:
     if line.startswith(_BYTE_ORDER_MARK):
         found = _start(line[3:].decode("utf-8", "replace"))
         raise RecordError(
             "byte-order-mark", "", found, "UTF-8 without a byte order mark: save the file without"
         )
-    if not line.strip(b" \t\r\n"):
-        raise RecordError("empty-line", "", NOTHING, "one JSON object a line: leave the line out")
+    if is_blank(line):
+        raise empty_line()
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
