@@ -91,6 +91,8 @@ class ResultBatch:
         tiers: the names of the tiers.
         rejects: the rejected records, by line.
         snapshots: those epochs of the records whose snapshots were pinned.
+        facts: makes the digest of the facts of each record, None without a submission; see
+            `facts_digests`.
     """
 
     rows: int
@@ -100,6 +102,7 @@ class ResultBatch:
     tiers: tuple[str, ...]
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
+    facts: Callable[[], list[str | None]] = list
 
     def __len__(self) -> int:
         return self.rows

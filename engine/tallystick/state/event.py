@@ -50,6 +50,8 @@ class StateEvent:
         quality: the composite of the record in nano; None without a submission.
         emission: in nano; None without a submission, or where the rule set has no emission.
         record: the digest of the whole record, by which two versions of it are told apart.
+        facts: the digest of what was read of the record, where the rule set has a state keep it;
+            None without a submission.
     """
 
     validator: str
@@ -65,6 +67,7 @@ class StateEvent:
     quality: int | None = None
     emission: int | None = None
     record: str | None = None
+    facts: str | None = None
 
     @property
     def is_record(self) -> bool:

@@ -380,18 +380,24 @@ class EventDecoder:
     ) -> Iterator[Line]:
         """The events of scored records; what becomes of the others is added to the rejects."""
         quality, emission = _column(results, "quality"), _column(results, "emission")
-        consensus = _column(results, CONSENSUS)
+        consensus, facts = _column(results, CONSENSUS), self._facts(results)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
                 record = record.record
             try:
                 events = self._events_of(record, consensus[row])
-                event = _event_of_record(record, events, quality[row], emission[row])
+                event = _event_of_record(record, events, quality[row], emission[row], facts[row])
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                 rejects.append(Reject.of(internal_error(error), line, _identity(record)))
             else:
                 yield line, event
+
+    def _facts(self, results: ResultBatch) -> list[str | None]:
+        """The digests of facts, where the rule set has a state keep them."""
+        if self._rules.rule_set.claims.facts == "none":
+            return [None] * len(results)
+        return results.facts()
 
     def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
         # a factor that the rule set keeps from a type is 1, which nobody agreed on
@@ -429,7 +435,11 @@ def _in_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def _event_of_record(
-    record: Record, events: tuple[str, ...], quality: int | None, emission: int | None
+    record: Record,
+    events: tuple[str, ...],
+    quality: int | None,
+    emission: int | None,
+    facts: str | None,
 ) -> StateEvent:
     return StateEvent(
         validator=record.validator,
@@ -444,6 +454,7 @@ def _event_of_record(
         quality=quality,
         emission=emission,
         record=record_digest(record),
+        facts=facts,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -34,6 +34,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
+from tallystick.scoring.facts.digests import facts_digests
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
@@ -45,6 +46,7 @@ from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
 
+_T = TypeVar("_T")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
@@ -55,7 +57,7 @@ CODED = ("miner_hotkey", "role", "validator")
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     """By skill type, the digests of the facts that a rule set reads."""
-    return {name: frozenset(f.digest for f in b.facts) for name, b in rules.types.items()}
+    return {name: bound.fact_digests for name, bound in rules.types.items()}
 
 
 class Scoring:
@@ -141,6 +143,9 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
+        facts=lambda: order.listed(
+            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in kept]
+        ),
     )
 
 
@@ -262,6 +267,11 @@ class _Order:
         """One array of several."""
         joined = pa.concat_arrays(columns) if columns else pa.array([], pa.string())
         return joined.take(pa.array(self.order))
+
+    def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
+        """One list of several."""
+        joined = [value for column in columns for value in column]
+        return [joined[place] for place in self.order.tolist()]
 
     def names(self, names: Sequence[str]) -> pa.Array:
         """For each row, the name of its type."""
