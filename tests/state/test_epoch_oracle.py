@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 from oracle import reputation as oracle
+from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
 from tallystick.rules.sections import Damping
@@ -30,19 +31,6 @@ MODES = [
 ]
 
 SEEDS = [range(120), pytest.param(range(120, 600), marks=pytest.mark.slow)]
-
-
-def fractions_of(state: State) -> oracle.Reputations:
-    return {
-        (hotkey, name): Fraction(nano, NANO)
-        for hotkey, miner in state.miners.items()
-        for name, nano in miner.reputation.items()
-    }
-
-
-def levels_of(state: State) -> oracle.Levels:
-    both = {name: (v["baseline"], v["novel"]) for name, v in state.thresholds.items()}
-    return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
 
 
 def report(event: StateEvent) -> oracle.Report:
