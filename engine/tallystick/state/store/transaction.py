@@ -17,7 +17,7 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick.state.chain import Entry
 from tallystick.state.claims import Rank
-from tallystick.state.event import StateEvent
+from tallystick.state.event import NUMBER_LIMIT, StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
 from tallystick.state.store.claim_rows import ClaimRows
 from tallystick.state.store.connection import MOST_VALUES, Connection, marks
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
 _T = TypeVar("_T")
+STATING = ("batch", "rules", "trust", "withdraw")
+"""The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
 _HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
@@ -205,6 +207,44 @@ class Transaction:
         """The bodies of the entries of a kind that is no claim, in the order of the log."""
         query = f"SELECT body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
         return (body for (body,) in self.connection.rows(query, (kind,)))
+
+    def stated_block(self) -> int | None:
+        """The greatest block that an entry states; None where none does.
+
+        Stated blocks never go back, so it is the newest one of a kind of entries.
+        """
+        newest = (self._newest_block(kind) for kind in STATING)
+        return max((block for block in newest if block is not None), default=None)
+
+    def _newest_block(self, kind: str) -> int | None:
+        query = (
+            f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? "  # noqa: S608  # ours
+            "ORDER BY seq DESC LIMIT ?"
+        )
+        rows = self.connection.rows(query, (kind, NUMBER_LIMIT, _FIRST_READ))
+        while rows:
+            for _, body in rows:
+                block = json.loads(body).get("block")
+                if block is not None:
+                    return int(block)
+            rows = self.connection.rows(query, (kind, rows[-1][0], _FIRST_READ))
+        return None
+
+    def envelope(self, statement: str) -> str | None:
+        """The envelope of the statement with a digest; None when there is none."""
+        query = "SELECT envelope FROM tallystick_envelopes WHERE statement = ?"
+        rows = self.connection.rows(query, (statement,))
+        return rows[0][0] if rows else None
+
+    def has_envelopes(self) -> bool:
+        """Whether there is any."""
+        return bool(self.connection.rows("SELECT 1 FROM tallystick_envelopes LIMIT 1"))
+
+    def put_envelope(self, statement: str, envelope: str) -> None:
+        """Keep an envelope, in place of one of the same statement."""
+        query = "DELETE FROM tallystick_envelopes WHERE statement = ?"
+        self.connection.execute(query, (statement,))
+        self._insert("tallystick_envelopes (statement, envelope)", [(statement, envelope)])
 
     def put_head(self, head: LogHead) -> None:
         """Say where the log has led, in place of what was said before."""

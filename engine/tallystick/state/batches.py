@@ -1,0 +1,54 @@
+"""Signed batches: what a validator says that it recorded, event by event, by digest.
+
+A batch holds no events. Whoever imports one has the file of them too; the batch says which of them
+its validator stands for.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from tallystick.state.authority import Authority
+from tallystick.state.event import StateEvent
+from tallystick.trust.policy import TrustRoot, authorise
+from tallystick.trust.statement import EVENTS, Statement, statement_of
+
+
+@attrs.frozen
+class Batch:
+    """A batch whose signature holds.
+
+    Attributes:
+        validator: the hotkey of who signed it.
+        events: what stands for each event; see `StateEvent.claim_digest`.
+        statement: the digest of what was signed.
+        block: the block that was stated with it, if one was.
+    """
+
+    validator: str
+    events: frozenset[str]
+    statement: str
+    block: int | None = None
+
+    def holds(self, event: StateEvent) -> bool:
+        """Whether its validator stands for an event."""
+        return event.validator == self.validator and event.claim_digest in self.events
+
+
+def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
+    """The batch that an envelope is, once its signature is found to hold.
+
+    Args:
+        root: the trust root in force.
+        genesis: the digest of what the state began with.
+        authority: the envelope, and the block that is stated with it.
+
+    Raises:
+        TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
+    """
+    envelope = authority.signed("a batch of events")
+    known = Statement(EVENTS, {"genesis": genesis, "network": root.network})
+    authorise(root, "events", known, envelope, authority.block)
+    said = statement_of(envelope, "the batch").predicate
+    listed = frozenset(said["events"])
+    return Batch(said["validator"], listed, envelope.statement_digest, authority.block)
