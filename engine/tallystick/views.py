@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
-    from tallystick.state.ledger import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.model import Miner
+    from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
     from tallystick.state.rules import StateRules

@@ -50,7 +50,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
         epoch, found = queries.state.epoch, queries.miners()
         reason = "" if found else NO_MINERS
         if skill_type is not None:
-            ledger.rules.check_type(skill_type)
+            queries.rules.of_type(skill_type)
             found = [each for each in found if skill_type in each.types]
             reason = "" if found else queries.no_candidates(skill_type)
     if as_json:

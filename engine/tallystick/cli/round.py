@@ -20,7 +20,7 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tallystick.state.ledger import ClosedRound
+    from tallystick.state.outcomes import ClosedRound
     from tallystick.state.queries import RoundInfo
 
 

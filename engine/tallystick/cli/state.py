@@ -77,8 +77,8 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.info()
-    view = views.info(ledger.store.shown, ledger.rules, found, ledger.hearing)
+        found, rules = queries.info(), queries.rules.only()
+    view = views.info(ledger.store.shown, rules, found, ledger.hearing)
     if as_json:
         print_json(view)
     else:
@@ -120,7 +120,7 @@ def show_command(
     if shown is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        seen = WHOLE if viewer is None else seen_by(viewer, shown, ledger.rules)
+        seen = WHOLE if viewer is None else seen_by(viewer, shown, queries.rules.only())
         profile = queries.profile(shown, at)
     if as_json:
         print_json(views.profile(profile, seen))
@@ -166,7 +166,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
-            check_public("leaderboards", ledger.rules)
+            check_public("leaderboards", queries.rules.of_type(skill_type))
         epoch, board = queries.state.epoch, queries.board(skill_type)
         reason = "" if board else queries.no_candidates(skill_type)
     if as_json:

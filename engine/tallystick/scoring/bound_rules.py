@@ -11,6 +11,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.records.decoding import Decoder
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.timeline import Timeline
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
@@ -26,6 +27,8 @@ class BoundRules:
         types: the bound skill types, by name.
         thresholds: the tier thresholds of each type in nano; without a state, the seeds.
         pinned: by epoch, the snapshots whose thresholds its records are scored by instead.
+        later: the rules that records of later epochs are scored by, as (first epoch, rules), by
+            ascending epochs.
     """
 
     loaded: LoadedRuleSet
@@ -33,6 +36,13 @@ class BoundRules:
     types: Mapping[str, BoundType]
     thresholds: Mapping[str, Thresholds]
     pinned: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict)
+    later: tuple[tuple[int, BoundRules], ...] = ()
+
+    def rules_at(self, epoch: int) -> BoundRules:
+        """The rules that records of an epoch are scored by."""
+        if not self.later:
+            return self
+        return Timeline[BoundRules](self, self.later).at(epoch)
 
     @property
     def rule_set(self) -> RuleSet:

@@ -41,6 +41,8 @@ class Closing:
         pinned: by epoch, the state at its start.
         events: those of the epoch.
         state: what becomes of the state.
+        base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
+            reputation there.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
@@ -48,6 +50,7 @@ class Closing:
     pinned: Mapping[int, State]
     events: tuple[StateEvent, ...]
     state: State
+    base_rules: Callable[[int], StateRules]
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
@@ -63,7 +66,12 @@ def epoch_of(block: int, rules: StateRules) -> int:
 
 
 def close_epoch(
-    state: State, events: Iterable[StateEvent], rules: StateRules, pinned: Mapping[int, State]
+    state: State,
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    pinned: Mapping[int, State],
+    *,
+    base_rules: Callable[[int], StateRules] | None = None,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -71,8 +79,9 @@ def close_epoch(
         state: as the epoch ends.
         events: all that were recorded while it was open, in any order. Those of one validator,
             miner, task, round and pinned epoch are one record, with the events of all (E29).
-        rules: the rules.
+        rules: the rules of the epoch that ends.
         pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
+        base_rules: the rules of such an epoch; by default those of the epoch that ends.
 
     Returns:
         The state after the steps of the rule set, one epoch on. Without steps nothing else
@@ -82,7 +91,7 @@ def close_epoch(
         StateError: an event is of a miner that the state lacks, of a type that the miner never
             declared, or pinned to an epoch whose state is not given.
     """
-    closing = Closing(rules, pinned, tuple(events), state)
+    closing = Closing(rules, pinned, tuple(events), state, base_rules or (lambda _: rules))
     _check(closing)
     epochs = rules.rule_set.epochs
     for step in epochs.steps if epochs is not None else ():
@@ -203,13 +212,21 @@ def _changes(
 
 def _bases(closing: Closing, records: Iterable[_Key]) -> Mapping[_Base, int]:
     """The reputations that the rounds were pinned to, in nano."""
-    rules, pinned = closing.rules, closing.pinned
+    pinned = closing.pinned
     bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
-    for epoch in sorted({epoch for epoch, _, _ in bases} - pinned.keys()):
+    epochs = sorted({epoch for epoch, _, _ in bases})
+    for epoch in (epoch for epoch in epochs if epoch not in pinned):
         raise StateError(
             f"found an event that is pinned to epoch {epoch}, expected one whose state is kept"
         )
-    return {base: pinned_reputation(pinned[base[0]], rules, *base[1:]) for base in bases}
+    rules = {epoch: _base_rules(closing, epoch) for epoch in epochs}
+    return {base: pinned_reputation(pinned[base[0]], rules[base[0]], *base[1:]) for base in bases}
+
+
+def _base_rules(closing: Closing, epoch: int) -> StateRules:
+    """The rules that say what a newcomer of an epoch begins with."""
+    own = closing.base_rules(epoch)
+    return closing.rules if own.rule_set.reputation is None else own
 
 
 def _sums(

@@ -31,6 +31,7 @@ from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
 from tallystick.state.rules import GENESIS, StateRules
+from tallystick.state.rules_in_force import EpochRules, RulesInForce
 from tallystick.state.store.transaction import LogHead, Transaction
 
 FORMAT = 1
@@ -72,7 +73,7 @@ class EventLog:
     Attributes:
         transaction: what it writes to.
         state: the live state after everything that was written so far.
-        rules: its rules.
+        in_force: its rules, epoch by epoch.
         entries: how many entries the log has.
         hash: of the last entry.
         hearing: whose claims are taken.
@@ -81,24 +82,28 @@ class EventLog:
     """
 
     def __init__(
-        self, transaction: Transaction, rules: StateRules, hearing: Hearing = EVERYONE
+        self,
+        transaction: Transaction,
+        rules: StateRules | RulesInForce,
+        hearing: Hearing = EVERYONE,
     ) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.rules, self.transaction, self.hearing = rules, transaction, hearing
+        self.in_force, self.transaction, self.hearing = RulesInForce.of(rules), transaction, hearing
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
-        self.state = head.state if head is not None else State(0, {}, rules.seeds)
+        self.state = head.state if head is not None else State(0, {}, self.in_force.at(0).seeds)
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
 
+    @property
+    def rules(self) -> EpochRules:
+        """The rules of the open epoch."""
+        return self.in_force.at(self.state.epoch)
+
     def begin(self) -> None:
         """Write the first entry: the rule set, whole, and who is heard; keep the first snapshot."""
-        rule_set = {
-            "digest": self.rules.digest,
-            "reference": self.rules.rule_set.reference,
-            "text": self.rules.loaded.text,
-        }
+        rule_set = self.rules.only().to_dict()
         heard = self.hearing.to_dict()
         self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **heard})
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
@@ -209,11 +214,8 @@ class EventLog:
         before = self.snapshot(epoch)
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
-        # a rule set without epochs pins nothing, and takes records of any epoch
-        pins = {event.epoch for event in events} if self.rules.rule_set.epochs else set[int]()
-        pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
         found = events_digest(lines)
-        self.state = close_epoch(self.state, events, self.rules, pinned)
+        self.state = self._closed(events)
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
         self._write("epoch", {"at": at, "epoch": epoch, "snapshot": snapshot.digest})
@@ -225,16 +227,18 @@ class EventLog:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        self.rules.check_type(skill_type)
-        rotation = self.rules.groups.rotation
+        snapshot = self.snapshot(epoch)
+        every = self.in_force.at(epoch)
+        rules = every.of_type(skill_type)
+        rotation = rules.groups.rotation
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
             for hotkey in (self.state.miners if rotation.enabled else ())
         }
         group = select_group(
-            as_of(self.state, self.snapshot(epoch).state, self.rules),
+            as_of(self.state, snapshot.state, every),
             skill_type,
-            self.rules,
+            rules,
             round=number,
             seed=seed,
             auditor_streaks=streaks,
@@ -261,7 +265,7 @@ class EventLog:
 
     def _claims(self) -> ClaimRegister:
         if self._register is None:
-            self._register = ClaimRegister(self.transaction, self.rules)
+            self._register = ClaimRegister(self.transaction, self.in_force)
         return self._register
 
     def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
@@ -330,6 +334,19 @@ class EventLog:
                 f"found the epoch {epoch}, expected 0 to {self.state.epoch}, the open one"
             )
         return found
+
+    def _closed(self, events: Sequence[StateEvent]) -> State:
+        """The state after the open epoch: each line closes over the events of its types."""
+        state, lines = self.state, self.rules.lines
+        for rules in lines:
+            own = [e for e in events if self.in_force.line_of(e.skill_type) == rules.line]
+            # rules without epochs pin nothing, and take records of any epoch
+            pins = {event.epoch for event in own} if rules.rule_set.epochs else set[int]()
+            pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
+            base_rules = self.in_force.lines[rules.line].at
+            closed = close_epoch(state, own, rules, pinned, base_rules=base_rules)
+            state = attrs.evolve(closed, epoch=self.state.epoch)
+        return attrs.evolve(state, epoch=self.state.epoch + 1)
 
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)

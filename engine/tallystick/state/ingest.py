@@ -57,7 +57,8 @@ from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
 from tallystick.state.reputation import consensus_event, events_of_record
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules import state_rules_of
+from tallystick.state.rules_in_force import RulesInForce
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -250,7 +251,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         found = lines.heard(batch.events)
         others = {} if rounds is None else rounds.refusals(found)
         admitted = [each for each in found if each[0] not in others]
-        refusals = (refusal(log.state, log.rules, *each) for each in admitted)
+        refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
         refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
             own = [e for e in admitted if rounds is not None and log.hearing.is_own(e[1])]
@@ -263,7 +264,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
     return lines.ingested()
 
 
-def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Reject | None:
+def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
     """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
     miner = state.miners.get(event.hotkey)
     path = "miner.hotkey" if event.is_record else "hotkey"
@@ -274,6 +275,13 @@ def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Re
         wanted = f"one that {event.hotkey} declared: {', '.join(miner.types)}"
         return _reject(
             line, event, "undeclared-type", "skill_type", shown(event.skill_type), wanted
+        )
+    rules = in_force.of_type(event.skill_type, event.epoch)
+    if rules is None:
+        known = in_force.at(event.epoch).type_rules
+        wanted = f"one of the rules of epoch {event.epoch}: {', '.join(known)}"
+        return _reject(
+            line, event, "unknown-skill-type", "skill_type", shown(event.skill_type), wanted
         )
     if rules.rule_set.epochs is not None and event.epoch > state.epoch:
         wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,8 +24,10 @@ from tallystick.state.claims import EVERYONE, Hearing
 from tallystick.state.event import NUMBER_LIMIT
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import check_hotkey, miner_of
+from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
 from tallystick.state.queries import StateQueries
-from tallystick.state.rules import StateRules, genesis_hearing, genesis_rules, state_rules_of
+from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules_in_force import RulesInForce, continued, genesis_hearing, read
 from tallystick.state.store.store import Store
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
-    from tallystick.state.model import Miner, Snapshot
+    from tallystick.state.model import Miner
     from tallystick.state.slots import Slot
     from tallystick.state.store.transaction import Transaction
 
@@ -45,61 +46,16 @@ PLACE = "the place of a store, a path or a URL"
 """What a ledger is opened by."""
 
 
-@attrs.frozen
-class ClosedRound:
-    """The scores of a round.
-
-    Attributes:
-        round: its number.
-        epoch: the epoch that it is pinned to.
-        scores: by hotkey, in nano, of all that is recorded of the round so far.
-    """
-
-    round: int
-    epoch: int
-    scores: dict[str, int]
-
-
-@attrs.frozen
-class Synced:
-    """What a list of miners and their slots changed.
-
-    Attributes:
-        registered: hotkeys that came, or came back.
-        moved: hotkeys that hold another slot than before.
-        changed: hotkeys that declare other types, in the slot that they had.
-        retired: hotkeys that hold no slot any more.
-        unchanged: how many others the list has.
-    """
-
-    registered: tuple[str, ...]
-    moved: tuple[str, ...]
-    changed: tuple[str, ...]
-    retired: tuple[str, ...]
-    unchanged: int
-
-
-@attrs.frozen
-class ClosedEpoch:
-    """What closing an epoch came to.
-
-    Attributes:
-        epoch: the epoch that is closed.
-        already: whether it was closed before.
-        snapshot: the snapshot of the next epoch.
-    """
-
-    epoch: int
-    already: bool
-    snapshot: Snapshot
-
-
 class Ledger:
     """A store and the rules that its state follows."""
 
-    def __init__(self, store: Store, rules: StateRules, hearing: Hearing = EVERYONE) -> None:
+    def __init__(
+        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
+    ) -> None:
         """Use `open` or `create`."""
-        self.store, self.rules, self.hearing = store, rules, hearing
+        self.store, self.hearing = store, hearing
+        self._known = RulesInForce.of(rules)
+        self._scorer: tuple[int, Scorer] | None = None
 
     @classmethod
     def create(
@@ -155,21 +111,60 @@ class Ledger:
         store = Store.open(path_text(where, PLACE))
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
-        rules = genesis_rules(genesis, store.shown, registry)
-        told = {"state": store.shown, "rule_set": rules.rule_set.reference, "digest": rules.digest}
+            later = transaction.rules_entries()
+            head = transaction.head()
+        in_force = read(genesis, later, store.shown, registry)
+        rules = in_force.at(0 if head is None else head.epoch)
+        names = ", ".join(each.rule_set.reference for each in rules.lines)
+        told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
         _LOG.info("opened a state", extra=told)
-        return cls(store, rules, genesis_hearing(genesis, store.shown))
+        return cls(store, in_force, genesis_hearing(genesis, store.shown))
 
-    @cached_property
-    def scorer(self) -> Scorer:
-        """The rule set, bound: what scores records.
+    @property
+    def in_force(self) -> RulesInForce:
+        """Which rules the state has in each epoch, as its log says now."""
+        with self.store.reading() as transaction:
+            return self._in_force(transaction)
+
+    @property
+    def rules(self) -> StateRules:
+        """The rules of the open epoch of a state of one line.
 
         Raises:
-            RuleSetError: its formulas, types and schemas do not fit.
+            StateError: the state has several lines.
         """
-        from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+        with self.queries() as queries:
+            return queries.rules.only()
 
-        return bind(self.rules.loaded, self.rules.registry)
+    @property
+    def scorer(self) -> Scorer:
+        """The rules in force, bound: what scores records, each by the rules of its epoch.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        return self._scorer_of(self.in_force)
+
+    @scorer.setter
+    def scorer(self, scorer: Scorer) -> None:
+        self._scorer = self._known.seq, scorer
+
+    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
+        if self._scorer is None or self._scorer[0] != in_force.seq:
+            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+
+            (timeline,) = in_force.lines.values()
+            bound = timeline.map(lambda rules: bind(rules.loaded, rules.registry))
+            self._scorer = in_force.seq, attrs.evolve(bound.first, later=bound.later)
+        return self._scorer[1]
+
+    def _in_force(self, transaction: Transaction) -> RulesInForce:
+        """The rules as a transaction sees them: another process may have adopted some."""
+        last = transaction.last_rules_seq()
+        if last != self._known.seq:
+            later = transaction.rules_entries(self._known.seq + 1)
+            self._known = continued(self._known, later, self.store.shown)
+        return self._known
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -207,8 +202,8 @@ class Ledger:
 
         given = _path_or_items(source, "a file of miners, or an iterable of mappings")
         name = str(given) if isinstance(given, Path) else "miners"
-        slots = slots_of(given, self.rules, name)
         with self._writing() as log:
+            slots = slots_of(given, log.rules, name)
             before = log.state.miners
             present = {slot.hotkey for slot in slots}
             gone = [h for h, each in before.items() if each.uid is not None and h not in present]
@@ -273,7 +268,7 @@ class Ledger:
             recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, _timestamp(at))
-            queries = StateQueries(log.transaction, self.rules)
+            queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
                 ClosedRound(each, epoch, queries.round_scores(each))
                 for each, epoch in sorted(pinned.epochs.items())
@@ -359,7 +354,7 @@ class Ledger:
     def queries(self) -> Iterator[StateQueries]:
         """Queries that all see the state at one instant."""
         with self.store.reading() as transaction:
-            yield StateQueries(transaction, self.rules)
+            yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
     def scoring(self, scorer: Scorer) -> Iterator[Scorer]:
@@ -368,18 +363,20 @@ class Ledger:
         Raises:
             StateError: the scorer has another rule set than the state.
         """
-        if scorer.digest != self.rules.digest:
-            raise StateError(
-                f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected that of "
-                f"the state, {self.rules.rule_set.reference} {self.rules.digest}"
-            )
         with self.store.reading() as transaction:
+            known = self._in_force(transaction).rule_sets()
+            if scorer.digest not in known:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
+                raise StateError(
+                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
+                    f"that of the state, {names}"
+                )
             yield scorer.with_snapshots(_StoredSnapshots(transaction))
 
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            log = EventLog(transaction, self.rules, self.hearing)
+            log = EventLog(transaction, self._in_force(transaction), self.hearing)
             before = log.entries
             yield log
             log.finish()
@@ -397,7 +394,7 @@ class Ledger:
         from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
         from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
 
-        scorer = self.scorer.with_snapshots(_StoredSnapshots(log.transaction))
+        scorer = self._scorer_of(log.in_force).with_snapshots(_StoredSnapshots(log.transaction))
         given = _path_or_items(source, "a file of records, or an iterable of records")
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress)

@@ -22,8 +22,9 @@ from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Miner, Snapshot, State, unstructure
 from tallystick.state.reasons import no_candidates, no_weights
-from tallystick.state.round_scores import round_scores
+from tallystick.state.round_scores import round_epoch, round_scores
 from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import EpochRules, RulesInForce
 from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.weights import to_uint16, weights_of
 from tallystick.state.windows import longest_window, window_score
@@ -137,9 +138,9 @@ class EpochInfo:
 class StateQueries:
     """Questions to one transaction."""
 
-    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
+    def __init__(self, transaction: Transaction, rules: StateRules | RulesInForce) -> None:
         """Ask nothing yet."""
-        self._transaction, self._rules = transaction, rules
+        self._transaction, self.in_force = transaction, RulesInForce.of(rules)
         self._states: dict[int, State | None] = {}
 
     @cached_property
@@ -154,6 +155,11 @@ class StateQueries:
     def state(self) -> State:
         """The live state."""
         return self.head.state
+
+    @property
+    def rules(self) -> EpochRules:
+        """The rules of the open epoch."""
+        return self.in_force.at(self.state.epoch)
 
     def digest(self) -> str:
         """The digest of the state: of the last snapshot, of the miners, and of what is recorded.
@@ -177,9 +183,13 @@ class StateQueries:
         return self._states[epoch]
 
     def round_scores(self, number: int) -> dict[str, int]:
-        """The scores of a round by hotkey, in nano."""
-        events = self._transaction.events_of_round(number)
-        return round_scores(events, self._rules, self._reputation_of)
+        """The scores of a round by hotkey, in nano, by the rules of the epoch it is pinned to."""
+        events = [*self._transaction.events_of_round(number)]
+        epoch = round_epoch(events)
+        if epoch is None:
+            return {}
+        rules = self.in_force.at(epoch).only()
+        return round_scores(events, rules, self._reputation_of, own_rules=self._own_rules)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """A miner, whole.
@@ -199,7 +209,7 @@ class StateQueries:
             reputation=dict(sorted(miner.reputation.items())),
             rank={name: self._rank(hotkey, name) for name in miner.types},
             rounds=rounds_dispatched(
-                self._transaction.dispatched(hotkey), self._times(), at, self._rules
+                self._transaction.dispatched(hotkey), self._times(), at, self.rules.only()
             ),
         )
 
@@ -209,8 +219,7 @@ class StateQueries:
         Raises:
             StateError: the rule set has no such type.
         """
-        self._rules.check_type(skill_type)
-        return leaderboard(self.state, skill_type, self._rules)
+        return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
 
     def weights(self, immune: Collection[str] = ()) -> Weights:
         """The weights of the miners that have a slot.
@@ -227,15 +236,16 @@ class StateQueries:
         for hotkey in immune:
             miner_of(self.state, hotkey)
         slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-        aggregation = self._rules.rule_set.aggregation
+        rules = self.in_force.at(self._weights_epoch()).only()
+        aggregation = rules.rule_set.aggregation
         if aggregation is not None and aggregation.window is not None:
-            scores = {hotkey: self._window_score(hotkey, hotkey in immune) for hotkey in slots}
+            scores = {each: self._window_score(each, rules, each in immune) for each in slots}
         else:
             scores = self._last_scores()
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
-        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._rules).items()}
+        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, rules).items()}
         uids, values = to_uint16(weights)
-        reason = "" if uids else no_weights(self.state, self._rules, self._last_round())
+        reason = "" if uids else no_weights(self.state, rules, self._last_round())
         return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
 
     def quarantine(
@@ -260,7 +270,7 @@ class StateQueries:
 
     def no_candidates(self, skill_type: str) -> str:
         """Why no group of a type, and no leaderboard, has anyone."""
-        return no_candidates(self.state, skill_type, self._rules)
+        return no_candidates(self.state, skill_type, self.rules.of_type(skill_type))
 
     def info(self) -> StateInfo:
         """The state at a glance."""
@@ -347,15 +357,31 @@ class StateQueries:
         ]
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
-        if self._rules.rule_set.groups is None:
+        rules = self.rules.type_rules.get(skill_type)
+        if rules is None or rules.rule_set.groups is None:
             return None
-        return rank_of(self.state, hotkey, skill_type, self._rules)
+        return rank_of(self.state, hotkey, skill_type, rules)
 
-    def _window_score(self, hotkey: str, immune: bool) -> int:
+    def _weights_epoch(self) -> int:
+        """The epoch whose rules give the weights: that of the last closed round.
+
+        Before a round is closed it is that of the last one with records, and before that the open
+        one.
+        """
+        if not self.in_force.changes:
+            return 0
+        last = self._last_round()
+        if last is None:
+            last = max((each[0] for each in self._transaction.recorded_rounds()), default=None)
+        events = () if last is None else self._transaction.events_of_round(last)
+        epoch = round_epoch(events)
+        return self.state.epoch if epoch is None else epoch
+
+    def _window_score(self, hotkey: str, rules: StateRules, immune: bool) -> int:
         by_task = groupby(self._transaction.scored(hotkey), key=_task)
         tasks = ([s.quality for s in events if s.quality is not None] for _, events in by_task)
-        newest = islice(filter(None, tasks), longest_window(self._rules))
-        return window_score(list(newest)[::-1], self._rules, immune=immune)
+        newest = islice(filter(None, tasks), longest_window(rules))
+        return window_score(list(newest)[::-1], rules, immune=immune)
 
     def _last_scores(self) -> dict[str, int]:
         last = self._last_round()
@@ -365,8 +391,12 @@ class StateQueries:
         return max(self._transaction.rounds(), default=None)
 
     def _reputation_of(self, event: StateEvent) -> int:
-        pinned = self.pinned(event.epoch)
-        return pinned_reputation(pinned, self._rules, event.hotkey, event.skill_type)
+        pinned, rules = self.pinned(event.epoch), self._own_rules(event)
+        return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
+
+    def _own_rules(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that an event is pinned to."""
+        return self.in_force.at(event.epoch).of_type(event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
         found = self._transaction.snapshot(epoch)

@@ -146,7 +146,7 @@ def verify(ledger: Ledger) -> Verified:
         ledger.store.reading() as stored,
         Store.create(str(Path(folder) / "replayed")) as (_, transaction),
     ):
-        log = EventLog(transaction, ledger.rules, ledger.hearing)
+        log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
         replay(log, check(stored.entries()))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
@@ -165,7 +165,7 @@ def _apply(log: EventLog, chunk: list[Entry]) -> None:
         return
     events = [StateEvent.from_line(entry.body) for entry in chunk]
     for entry, event in zip(chunk, events, strict=True):
-        refused = refusal(log.state, log.rules, entry.seq, event)
+        refused = refusal(log.state, log.in_force, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
         if not log.hearing.hears(event.validator):

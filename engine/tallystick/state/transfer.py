@@ -24,7 +24,7 @@ from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
-from tallystick.state.rules import genesis_hearing, genesis_rules
+from tallystick.state.rules_in_force import genesis_hearing, read
 from tallystick.state.store.store import Store
 
 FORMAT = 1
@@ -105,7 +105,7 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
         genesis = next(entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
-        rules = genesis_rules(genesis, str(path), registry)
+        rules = read(genesis, (), str(path), registry)
         with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
             replay(log, [genesis])

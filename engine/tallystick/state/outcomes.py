@@ -1,0 +1,56 @@
+"""Outcomes: what the changes of a state came to."""
+
+from __future__ import annotations
+
+import attrs
+
+from tallystick.state.model import Snapshot
+
+
+@attrs.frozen
+class ClosedRound:
+    """The scores of a round.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to.
+        scores: by hotkey, in nano, of all that is recorded of the round so far.
+    """
+
+    round: int
+    epoch: int
+    scores: dict[str, int]
+
+
+@attrs.frozen
+class Synced:
+    """What a list of miners and their slots changed.
+
+    Attributes:
+        registered: hotkeys that came, or came back.
+        moved: hotkeys that hold another slot than before.
+        changed: hotkeys that declare other types, in the slot that they had.
+        retired: hotkeys that hold no slot any more.
+        unchanged: how many others the list has.
+    """
+
+    registered: tuple[str, ...]
+    moved: tuple[str, ...]
+    changed: tuple[str, ...]
+    retired: tuple[str, ...]
+    unchanged: int
+
+
+@attrs.frozen
+class ClosedEpoch:
+    """What closing an epoch came to.
+
+    Attributes:
+        epoch: the epoch that is closed.
+        already: whether it was closed before.
+        snapshot: the snapshot of the next epoch.
+    """
+
+    epoch: int
+    already: bool
+    snapshot: Snapshot

@@ -1,0 +1,359 @@
+"""Rules in force: which rule set each line of a state follows in each epoch.
+
+A state begins under a rule set of each of its lines. An adoption, which is an entry of the log with
+the whole rule set, replaces one from an epoch on; until that epoch begins it can be withdrawn. So
+the log alone says which rules an epoch has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.diagnostics import nearest
+from tallystick.errors import DamagedError, StateError
+from tallystick.plugins.registry import Plugins, installed_plugins
+from tallystick.records.messages import shown
+from tallystick.rules.reading import read_again
+from tallystick.rules.timeline import Timeline
+from tallystick.state.claims import Hearing
+from tallystick.state.rules import GENESIS, StateRules
+
+if TYPE_CHECKING:
+    from tallystick.scoring.threshold_snapshots import Thresholds
+    from tallystick.state.chain import Entry
+
+ADOPTION, WITHDRAWAL = "rules", "withdraw"
+"""The kinds of the entries that change which rules are in force."""
+
+
+class TypeRules(Protocol):
+    """The rules of some skill types, of one line or of several."""
+
+    @property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, the rules of its line."""
+
+    @property
+    def quorum(self) -> int:
+        """How many validators flags have to come from that eject a miner; the most of any line."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class EpochRules:
+    """The rules of every line in one epoch.
+
+    Attributes:
+        lines: of each line, in the order of their names.
+    """
+
+    lines: tuple[StateRules, ...]
+
+    @cached_property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, the rules of its line."""
+        return {name: rules for rules in self.lines for name in rules.rule_set.skill_types}
+
+    @property
+    def quorum(self) -> int:
+        """How many validators flags have to come from that eject a miner; the most of any line."""
+        return max(rules.quorum for rules in self.lines)
+
+    @property
+    def seeds(self) -> Mapping[str, Thresholds]:
+        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
+        return {name: seeds for rules in self.lines for name, seeds in rules.seeds.items()}
+
+    @property
+    def digest(self) -> str:
+        """What a snapshot names: the digest of the only rule set, or that of all by their lines."""
+        if len(self.lines) == 1:
+            return self.lines[0].digest
+        return digest({rules.line: rules.digest for rules in self.lines})
+
+    def only(self) -> StateRules:
+        """The rules of a state that has one line.
+
+        Raises:
+            StateError: it has several.
+        """
+        if len(self.lines) > 1:
+            names = ", ".join(rules.line for rules in self.lines)
+            raise StateError(f"found a state of the lines {names}, expected one line: name it")
+        return self.lines[0]
+
+    def of_type(self, skill_type: str) -> StateRules:
+        """The rules of the line that has a skill type.
+
+        Raises:
+            StateError: no line has it.
+        """
+        if skill_type not in self.type_rules:
+            known = self.type_rules
+            raise StateError(
+                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
+                f"{nearest(skill_type, known)}"
+            )
+        return self.type_rules[skill_type]
+
+
+@attrs.frozen
+class Adoption:
+    """A rule set that a line adopted, or will.
+
+    Attributes:
+        line: of the rule set.
+        epoch: the first epoch under it.
+        block: that its entry states; None where it states none.
+        rules: the rule set.
+        previous: the digest of the rule set before it.
+        sequence: its number among the adoptions and withdrawals of its line, from 1.
+        major: whether it may take away what others name.
+        seq: the number of its entry.
+        statement: the digest of the statement that was signed; None where the operator decided.
+    """
+
+    line: str
+    epoch: int
+    block: int | None
+    rules: StateRules = attrs.field(eq=False)
+    previous: str
+    sequence: int
+    major: bool
+    seq: int
+    statement: str | None = None
+
+
+@attrs.frozen(eq=False, slots=False)
+class RulesInForce:
+    """Which rules each line of a state has in each epoch.
+
+    Attributes:
+        lines: by name, in the order of names; most states have one.
+        plugins: what the rule sets of later entries are loaded with.
+        adoptions: those that hold or are scheduled, by line, in the order of epochs.
+        sequences: by line, how many adoptions and withdrawals its log has; 0 is left out.
+        seq: the number of the newest entry that this was made of; 0 if only the first.
+    """
+
+    lines: Mapping[str, Timeline[StateRules]]
+    plugins: Plugins
+    adoptions: Mapping[str, tuple[Adoption, ...]] = attrs.field(factory=dict)
+    sequences: Mapping[str, int] = attrs.field(factory=dict)
+    seq: int = 0
+
+    @classmethod
+    def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
+        """A rule set that holds in every epoch; rules in force as they are."""
+        if isinstance(rules, RulesInForce):
+            return rules
+        return cls({rules.line: Timeline(rules)}, rules.registry)
+
+    def at(self, epoch: int) -> EpochRules:
+        """The rules of every line in an epoch."""
+        return self._epochs.at(epoch)
+
+    def of_type(self, skill_type: str, epoch: int) -> StateRules | None:
+        """The rules of a skill type in an epoch; None where they have no such type then."""
+        return self.at(epoch).type_rules.get(skill_type)
+
+    def line_of(self, skill_type: str) -> str | None:
+        """The line that has a skill type in some epoch; None where none ever has."""
+        return self._line_of.get(skill_type)
+
+    def rule_sets(self) -> Mapping[str, StateRules]:
+        """Every rule set that is ever in force, by digest, each once, by line and epoch."""
+        every = (rules for timeline in self.lines.values() for rules in timeline.values())
+        return {rules.digest: rules for rules in every}
+
+    @property
+    def changes(self) -> bool:
+        """Whether the rules of some line ever change."""
+        return bool(self._epochs.later)
+
+    @property
+    def genesis(self) -> str:
+        """The digest of what the state began under: no validator and nobody heard is in it."""
+        lines = {name: timeline.first.digest for name, timeline in self.lines.items()}
+        return digest({"format": 1, "lines": lines, "trust": None})
+
+    def at_genesis(self) -> RulesInForce:
+        """The rules as the state began, without any adoption."""
+        lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
+        return RulesInForce(lines, self.plugins)
+
+    def adopted(self, adoption: Adoption) -> RulesInForce:
+        """The rules after an entry that adopts a rule set, which its line allows."""
+        line = adoption.line
+        timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
+        return attrs.evolve(
+            self,
+            lines={**self.lines, line: timeline},
+            adoptions={**self.adoptions, line: (*self.adoptions.get(line, ()), adoption)},
+            sequences={**self.sequences, line: adoption.sequence},
+            seq=adoption.seq,
+        )
+
+    def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
+        """The rules after an entry that withdraws the last adoption of a line."""
+        return attrs.evolve(
+            self,
+            lines={**self.lines, line: self.lines[line].shortened()},
+            adoptions={**self.adoptions, line: self.adoptions[line][:-1]},
+            sequences={**self.sequences, line: sequence},
+            seq=seq,
+        )
+
+    @cached_property
+    def _epochs(self) -> Timeline[EpochRules]:
+        """The rules of every line, from each epoch at which some begin."""
+        lines = self.lines.values()
+        starts = sorted({epoch for timeline in lines for epoch, _ in timeline.later})
+        first, *later = (
+            EpochRules(tuple(each.at(start) for each in lines)) for start in (0, *starts)
+        )
+        return Timeline(first, tuple(zip(starts, later, strict=True)))
+
+    @cached_property
+    def _line_of(self) -> Mapping[str, str]:
+        return {
+            skill_type: name
+            for name, timeline in self.lines.items()
+            for rules in timeline.values()
+            for skill_type in rules.rule_set.skill_types
+        }
+
+
+def read(
+    genesis: Entry | None, later: Iterable[Entry], where: str, plugins: Plugins | None = None
+) -> RulesInForce:
+    """The rules that the entries of a log say.
+
+    Args:
+        genesis: the first entry, if the log has one.
+        later: the entries that adopt and withdraw, in their order.
+        where: the store or the file, for errors.
+        plugins: what the rule sets are loaded with; by default the installed ones.
+
+    Raises:
+        DamagedError: an entry is none of its kind, or the installed plugins give a rule set
+            another meaning than it had.
+        RuleSetError: a rule set does not load with the installed plugins.
+    """
+    loading = plugins or installed_plugins()
+    said = first_body(genesis, where)
+    try:
+        rules = load_rules(said["rule_set"], where, loading)
+    except (KeyError, TypeError):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        ) from None
+    found = RulesInForce({rules.line: Timeline(rules)}, loading)
+    return continued(found, later, where)
+
+
+def continued(found: RulesInForce, later: Iterable[Entry], where: str) -> RulesInForce:
+    """The rules after more entries that adopt and withdraw; see `read`."""
+    for entry in later:
+        try:
+            found = _after(found, entry, where)
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise DamagedError(
+                f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
+                "rules that a line adopts or withdraws: restore a copy"
+            ) from None
+    return found
+
+
+def _after(found: RulesInForce, entry: Entry, where: str) -> RulesInForce:
+    said = json.loads(entry.body)
+    line, sequence = _text(said["line"]), int(said["sequence"])
+    if entry.kind == WITHDRAWAL:
+        return found.withdrawn(line, sequence, entry.seq)
+    adoption = Adoption(
+        line=line,
+        epoch=int(said["epoch"]),
+        block=said.get("block"),
+        rules=load_rules(said["rule_set"], where, found.plugins),
+        previous=_text(said["previous"]),
+        sequence=sequence,
+        major=bool(said.get("major", False)),
+        seq=entry.seq,
+        statement=said.get("statement"),
+    )
+    return found.adopted(adoption)
+
+
+def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
+    """Whose claims the state takes, as the first entry of its log says.
+
+    Args:
+        genesis: the first entry, if the log has one.
+        where: the store or the file, for errors.
+
+    Raises:
+        DamagedError: it says no such thing.
+    """
+    said = first_body(genesis, where)
+    validator, heard = said.get("validator"), said.get("hears", [])
+    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
+    if not texts or not isinstance(validator, str | None):
+        raise DamagedError(
+            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
+            "copy"
+        )
+    return Hearing(validator, frozenset(heard) or None)
+
+
+def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+    """The rule set that an entry holds.
+
+    Raises:
+        DamagedError: the plugins give it another meaning than the entry says.
+        KeyError: the entry holds no rule set.
+        RuleSetError: it does not load.
+        TypeError: as `KeyError`.
+    """
+    # whoever forged the entry may have put anything there
+    text, name, known = (_text(said[key]) for key in ("text", "reference", "digest"))
+    loaded = read_again(text, Path(f"{where}#{name}"), known, plugins)
+    if loaded.digest != known:
+        raise DamagedError(
+            f"{where}: found that {name} means {loaded.digest} with the installed "
+            f"plugins, expected {known}: install the plugins that the state began with"
+        )
+    return StateRules(loaded, loaded.registry)
+
+
+def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
+    """What the entry says that begins a log.
+
+    Raises:
+        DamagedError: the log begins with something else.
+    """
+    if genesis is None or genesis.kind != GENESIS:
+        kind = "nothing" if genesis is None else genesis.kind
+        raise DamagedError(
+            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
+        )
+    try:
+        found = json.loads(genesis.body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        )
+    return found
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
