@@ -11,6 +11,10 @@ CODES: Mapping[str, str] = {
     "bad-base64": "a text is no strict base64, standard or URL-safe",
     "bad-statement": "a payload is no in-toto Statement v1, or does not fit its predicate",
     "not-canonical": "a payload is not in its RFC 8785 form",
+    "bad-note": "a text is no signed note",
+    "bad-checkpoint": "a text is no checkpoint of a log of epochs",
+    "bad-signature": "a signature of a known key does not hold, which spoils its note",
+    "bad-proof": "a proof does not lead to the root that it must lead to",
     "bad-trust-file": "a trust file or a stake snapshot does not fit its schema or itself",
     "bad-key": "a key is no point of its curve, or contradicts its address",
     "unknown-key-type": "a key is neither ed25519 nor sr25519",
@@ -34,6 +38,7 @@ CODES: Mapping[str, str] = {
     "other-epoch": "a statement is of another epoch",
     "other-sequence": "a statement has another sequence number: it was used, or is not due",
     "other-validator": "a batch of events is of another validator",
+    "other-origin": "two checkpoints are of two logs",
     "other-subject": "a statement is of another file",
     # who signed does not suffice
     "threshold-not-met": "the signatures that verify do not reach a threshold",
