@@ -2,26 +2,31 @@
 
 A file is read or refused with an error of the engine, never with another one. Beyond that:
 
-- of a table, every row is scored or rejected;
+- of a table, every row is scored or rejected, and a few bytes take no more memory than many;
+- a compressed file that is read gives what its lines give, and one that is whole is read;
 - a rule set that loads scores, and its digest is the same when it is loaded again;
 - a state takes all of a file of events or nothing, and its log leads to what it holds;
 - an export or a store that is accepted is the one that was written.
 """
 
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 from attack import hostile_files
 from attack.hostile_lines import MINERS, mixed
 from attrs import field, frozen
 from cli.command import ROOT
+from pool import counting_pool
 from state.chronicle import feed, history
 
 import tallystick
-from tallystick.errors import RefusedError, TallystickError
+from tallystick.errors import InputError, RefusedError, TallystickError
+from tallystick.io.pages import BUDGET
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.run import extract_file
 from tallystick.state.ledger import Ledger
@@ -64,10 +69,62 @@ def _scorer(rules: str) -> tallystick.Scorer:
 def _table(folder: Path, random: Random) -> str:
     path = folder / "records.parquet"
     path.write_bytes(hostile_files.parquet(random))
-    counts = _scorer(RULES).score_file(path, folder / "out.jsonl").counts
+    with counting_pool() as pool:
+        try:
+            counts = _scorer(RULES).score_file(path, folder / "out.jsonl").counts
+        finally:
+            assert pool.max_memory() < 3 * BUDGET
     rows = (folder / "out.jsonl").read_bytes().count(b"\n")
     assert counts.records == rows + counts.rejected
     return "read"
+
+
+def _compressed(folder: Path, random: Random) -> str:
+    lines = mixed(random.random(), 10, _SKILLS, good=0.5).data
+    end, data = hostile_files.compressed(random, lines)
+    path, plain = folder / f"records{end}", folder / "plain.jsonl"
+    path.write_bytes(data)
+    whole = _decompressed(end, data)
+    try:
+        found = _scored(path)
+    except InputError:
+        assert not whole
+        raise
+    assert whole is not None
+    plain.write_bytes(whole)
+    assert found == _scored(plain)
+    return "read"
+
+
+def _decompressed(end: str, data: bytes) -> bytes | None:
+    """What a compressed file holds, by another reader; None if that refuses it."""
+    try:
+        if end.endswith(".gz"):
+            return _gunzipped(data)
+        with pa.input_stream(pa.BufferReader(data), compression="zstd") as stream:
+            found: bytes = stream.read()
+            return found
+    except (OSError, zlib.error):
+        return None
+
+
+def _gunzipped(data: bytes) -> bytes | None:
+    """All members one after the other; nothing else may follow, as zeros on a tape would."""
+    found = b""
+    while data:
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        found += member.decompress(data)
+        if not member.eof:
+            return None
+        data = member.unused_data
+    return found
+
+
+def _scored(path: Path) -> tuple[bytes, bytes]:
+    """Results and rejects."""
+    output = path.with_name("out.jsonl")
+    _scorer(RULES).score_file(path, output)
+    return output.read_bytes(), output.with_name("out.jsonl.rejects.jsonl").read_bytes()
 
 
 @cache
@@ -179,6 +236,7 @@ def _store(folder: Path, random: Random) -> str:
 
 KINDS: dict[str, Callable[[Path, Random], str]] = {
     "table": _table,
+    "compressed": _compressed,
     "facts": _facts,
     "rule set": _rule_set,
     "events": _events,

@@ -4,6 +4,7 @@ A file is mutated as bytes, as the text or the table that it is, or as a whole. 
 refuse it with an error of the engine; what is accepted has to be what it says.
 """
 
+import gzip
 import io
 import json
 import sqlite3
@@ -49,8 +50,66 @@ def of_bytes(random: Random, data: bytes) -> bytes:
     return bytes(changed)
 
 
+def compressed(random: Random, lines: bytes) -> tuple[str, bytes]:
+    """Lines, compressed in one or two parts, whole or spoilt; and how the name of the file ends."""
+    end, compress = random.choice(tuple(COMPRESS.items()))
+    data = lines
+    if random.random() < 0.2:
+        # a few bytes that stand for many
+        data += random.choice((b"\n" * 3000, b" " * (3 << 20), b"[" * (3 << 20), b"{}\n" * 3000))
+    cut = random.randrange(len(data)) if random.random() < 0.3 else 0
+    parts = [each for each in (data[:cut], data[cut:]) if each or random.random() < 0.1]
+    made = b"".join(map(compress, parts))
+    match random.randrange(4):
+        case 0:
+            made = of_bytes(random, made)
+        case 1:
+            made += random.choice((b"\0", b"\0" * 700, b"x", b"\x1f\x8b", made[:9]))
+        case _:
+            pass
+    return end, made
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".jsonl.gz": gzip.compress,
+    ".jsonl.zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+}
+
+
+def parquet_bomb(random: Random) -> bytes:
+    """A few bytes of Parquet that stand for very many of memory."""
+    column, options = random.choice(_PARQUET_BOMBS)
+    file = io.BytesIO()
+    name = random.choice(("task_id", "validator", "submission", "k"))
+    pq.write_table(
+        pa.table({name: column()}),
+        file,
+        compression=random.choice(("zstd", "gzip")),
+        store_schema=False,
+        **options,
+    )
+    return file.getvalue()
+
+
+def _repeated(text: str, times: int) -> pa.Array:
+    places = pa.array([0] * times, "int32")
+    return pa.DictionaryArray.from_arrays(places, pa.array([text]))
+
+
+_PARQUET_BOMBS: tuple[tuple[Callable[[], pa.Array], dict[str, Any]], ...] = (
+    (lambda: pa.array([[5] * 10**6], pa.list_(pa.int8())), {}),
+    (lambda: pa.array([[[]] * 10**6], pa.list_(pa.list_(pa.int8()))), {}),
+    (lambda: pa.array(["x" * (1 << 20)] * 20), {"use_dictionary": False}),
+    (lambda: _repeated("x" * (1 << 20), 300), {}),
+    (lambda: _repeated("x" * 900_000, 300), {"row_group_size": 100}),
+    (lambda: pa.nulls(2000, pa.string()), {"row_group_size": 1}),
+)
+
+
 def parquet(random: Random) -> bytes:
-    """Records as Parquet, with columns of odd types, odd values or none at all."""
+    """Records as Parquet, with columns of odd types, odd values or none at all, or a bomb."""
+    if random.random() < 0.1:
+        return parquet_bomb(random)
     records = [good_record(random, "mcp_server", n) for n in range(random.choice((1, 3, 20)))]
     for each in records:
         each.pop("consensus", None)

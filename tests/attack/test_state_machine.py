@@ -81,7 +81,7 @@ class Hostile(RuleBasedStateMachine):
         super().__init__()
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = Path(self.temporary.name)
-        self.taken, self.cleared = [list[tuple[str, Lines]]()], False
+        self.taken, self.decided = [list[tuple[str, Lines]]()], False
         self.ledger = self._begun("state.db")
         self.entries = 0
 
@@ -141,7 +141,18 @@ class Hostile(RuleBasedStateMachine):
         """Clear the flags of a miner, which are those that came before."""
         before = self._head()
         self._tried(lambda: self.ledger.clear(hotkey))
-        self.cleared |= self._head() != before
+        self.decided |= self._head() != before
+
+    @rule(way=st.sampled_from(("accept", "drop")), place=st.integers(0, 5))
+    def decide(self, way: str, place: int) -> None:
+        """Accept or drop one of the claims that are not recorded, or one that is none."""
+        with self.ledger.queries() as queries:
+            waiting = [each.seq for each in queries.quarantine()]
+        number = waiting[place] if place < len(waiting) else place
+        if self._tried(lambda: getattr(self.ledger, way)([number])):
+            self.decided = True
+            with self.ledger.queries() as queries:
+                assert number not in {each.seq for each in queries.quarantine()}
 
     @invariant()
     def the_chain_holds(self) -> None:
@@ -161,7 +172,8 @@ class Hostile(RuleBasedStateMachine):
             import_state(self.folder / "export.jsonl", self.folder / "imported.db")
             with Ledger.open(self.folder / "imported.db") as imported, imported.queries() as found:
                 assert found.digest() == self._head()[2]
-            if not self.cleared:
+            # what an operator decides depends on what is there
+            if not self.decided:
                 assert self._in_another_order() == self._head()[2]
         finally:
             self.temporary.cleanup()

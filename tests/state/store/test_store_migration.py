@@ -133,6 +133,13 @@ def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.Fixt
             "UPDATE tallystick_version SET version_num = 'ae1027a6acf'",
             f"found the store version 'ae1027a6acf', expected a number such as {NOW!r}",
         ),
+        *(
+            (
+                f"UPDATE tallystick_version SET version_num = '{number}'",  # noqa: S608  # as above
+                f"found the store version '{number}', expected a number such as {NOW!r}",
+            )
+            for number in ("0", "1", "0000")
+        ),
         ("DELETE FROM tallystick_version", "found 0 rows in tallystick_version, expected one"),
     ],
 )

@@ -5,6 +5,7 @@ Alembic keeps the version and is loaded only when there is something to migrate.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +62,8 @@ def is_older(version: str) -> bool:
     Raises:
         StoreError: the version is newer than this engine, or none at all.
     """
-    if not (version.isascii() and version.isdigit()):
+    # every version has had as many digits, and the first was 1
+    if not re.fullmatch(r"[0-9]{4}", version) or not int(version):
         raise StoreError(
             f"found the store version {version[:40]!r}, expected a number such as {REVISION!r}: "
             "this is not a store of tallystick"
