@@ -15,6 +15,7 @@
     ├── StateError       a transition that the state does not allow
     │   └── RefusedError a batch of signals that is refused whole; carries every reason
     ├── TrustError       a key, a signature, a trust file, a lock or a proof that does not hold
+    │   └── LockError    what is installed differs from a lock; carries every difference
     └── StoreError       a store of a state that cannot be used
         └── DamagedError a store, or a file of one, that does not follow from its log
 
@@ -83,6 +84,39 @@ class TrustError(TallystickError):
     def __init__(self, message: str, *, code: str) -> None:
         self.code = code
         super().__init__(message)
+
+
+class Difference(Protocol):
+    """One thing that is not as it is locked."""
+
+    @property
+    def what(self) -> str:
+        """Its name."""
+
+    @property
+    def found(self) -> str:
+        """Its digest or version here."""
+
+    @property
+    def locked(self) -> str:
+        """The same in the lock."""
+
+
+class LockError(TrustError):
+    """What is installed differs from a lock.
+
+    ``differences`` holds all of it, ``meaning`` says what differing files come to.
+    """
+
+    def __init__(
+        self, where: str, differences: Sequence[Difference], meaning: Sequence[str]
+    ) -> None:
+        self.differences, self.meaning = tuple(differences), tuple(meaning)
+        told = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
+        head = f"{where}: found other things than are locked: install what is, or lock anew"
+        lines = listed(map(on_one_line, [head, *told]), len(differences) - len(told))
+        message = "\n".join([lines, *map(on_one_line, meaning)])
+        super().__init__(message, code="lock-differs")
 
 
 class StoreError(TallystickError):

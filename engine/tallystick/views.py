@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import (
+    LockError,
     RecordError,
     RefusedError,
     RuleSetError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from tallystick.diagnostics import Diagnostic
+    from tallystick.errors import Difference
     from tallystick.state.claims import Claim, Hearing
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
@@ -268,6 +270,9 @@ def error(found: TallystickError) -> View:
         view["problems"] = [_told(each) for each in found.problems]
     if isinstance(found, StateError | TrustError) and found.code:
         view["code"] = found.code
+    if isinstance(found, LockError):
+        view["differences"] = [_difference(each) for each in found.differences]
+        view["meaning"] = [*found.meaning]
     if isinstance(found, RefusedError):
         view["refusals"] = [each.to_dict() for each in found.refusals]
     return view
@@ -275,6 +280,10 @@ def error(found: TallystickError) -> View:
 
 def _told(found: RecordError) -> View:
     return {name: getattr(found, name) for name in ("code", "path", "value", "expected")}
+
+
+def _difference(found: Difference) -> View:
+    return {name: getattr(found, name) for name in ("what", "found", "locked")}
 
 
 def _problem(found: Diagnostic) -> View:

@@ -27,6 +27,7 @@ COMMANDS = [
     ("backtest",),
     ("demo",),
     ("facts",),
+    ("lock",),
     ("score",),
     ("explain",),
     ("rules", "list"),

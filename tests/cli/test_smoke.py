@@ -25,6 +25,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "lint", "workflow@1.1.0"), 0),
     (("rules", "set", "workflow@1.1.0", "axes.cost.gate=0.6", "-o", "new.toml"), 0),
     (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
+    (("lock", *RULES, "--self-test"), 0),
+    (("lock", "--check"), 0),
     (("plugins", "list"), 0),
     (("plugins", "new", "acme-translation"), 0),
     (("plugins", "check", "workflow"), 0),

@@ -10,6 +10,7 @@ from manual.page import Page
 import tallystick
 from tallystick import errors
 from tallystick.conformance.report import CODES as OF_KIT
+from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick.state.claims import REASONS
@@ -70,8 +71,13 @@ def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
 
 @pytest.mark.parametrize(
     ("section", "codes"),
-    [("Records", OF_RECORDS), ("States", OF_STATES), ("Plugins", OF_KIT)],
-    ids=["records", "states", "plugins"],
+    [
+        ("Records", OF_RECORDS),
+        ("States", OF_STATES),
+        ("Locks", OF_LOCKS),
+        ("Plugins", OF_KIT),
+    ],
+    ids=["records", "states", "locks", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())

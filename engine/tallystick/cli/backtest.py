@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import OPTION_NAMES, executor_options
+from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
 from tallystick.cli.progress import line_count
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.errors import INTERNAL_ERROR
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *OPTION_NAMES)
 """What is told elsewhere, or changes no result."""
 
 
@@ -87,6 +88,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
 )
 @follow_links_option
 @executor_options
+@locked_options
 @as_json
 def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     history: Path,
@@ -101,6 +103,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     executor: Executor,
     as_json: bool,
+    held: Held,
 ) -> None:
     """What would each rule set have made of the HISTORY?
 
@@ -119,6 +122,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
+    held.require_reference(references[0])
     bootstrap = Bootstrap(draws, seed)
     candidates = candidates_of(
         references, [parse_sweep(text) for text in sweeps], installed_plugins()

@@ -8,9 +8,10 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
@@ -87,15 +88,16 @@ def _line(found: EpochInfo) -> str:
 @state_option
 @click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
 @at_option
+@locked_options
 @as_json
-def close_command(where: str, number: int | None, at: datetime | None, as_json: bool) -> None:
+def close_command(
+    where: str, number: int | None, at: datetime | None, as_json: bool, held: Held
+) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
     An epoch that is closed already stays as it is.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger, working("closing the epoch"):
+    with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at)
     if as_json:
         print_json(views.epoch(closed))

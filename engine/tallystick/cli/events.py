@@ -9,9 +9,10 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import state_option
+from tallystick.cli.state_options import opened, state_option
 
 
 @click.group(cls=CommandGroup)
@@ -28,8 +29,9 @@ def events() -> None:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@locked_options
 @as_json
-def import_command(file: Path, where: str, as_json: bool) -> None:
+def import_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     """Record the events and records of a JSONL FILE; what is known already is left out.
 
     FILE can be -, the standard input. A line is a record, or {id, validator, hotkey, skill_type,
@@ -37,9 +39,7 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     A line that is good but contradicts another, or is of a validator that is not heard, is told and
     left out; then the exit status is 1 too.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger, progress_bar("recording") as progress:
+    with opened(where, held) as ledger, progress_bar("recording") as progress:
         ingested = ledger.import_events(file, progress=progress)
     if as_json:
         print_json(views.ingested(ingested))

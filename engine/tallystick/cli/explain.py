@@ -10,6 +10,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples, status_of
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json, rules_option
@@ -34,8 +35,11 @@ from tallystick.io.text import masked
     help="The record's line.",
 )
 @snapshots_option
+@locked_options
 @as_json
-def explain(records: Path, reference: str, number: int, where: str | None, as_json: bool) -> None:
+def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path, reference: str, number: int, where: str | None, as_json: bool, held: Held
+) -> None:
     """Explain the score of one record of the file RECORDS.
 
     Shows the facts, each axis with its formula, the values put in, the exact value and the
@@ -48,6 +52,7 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
 
     with working("reading"):
         scorer, record = load(reference), _record(records, number)
+    held.require(scorer)
     try:
         with with_snapshots(scorer, where) as found:
             explanation = found.explain(record, line=number)

@@ -39,6 +39,10 @@ class LazyGroup(CommandGroup):
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
         "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
         "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
+        "lock": (
+            "tallystick.cli.lock:lock",
+            "What results are made with, by digest: write, check.",
+        ),
         "miner": ("tallystick.cli.miner:miner", "Miners of a state: list, register, sync, clear."),
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
         "quarantine": (

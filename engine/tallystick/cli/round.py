@@ -10,9 +10,10 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -95,9 +96,10 @@ def _line(found: RoundInfo) -> str:
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
 @at_option
+@locked_options
 @as_json
-def close_command(
-    records: Path, where: str, number: int | None, at: datetime | None, as_json: bool
+def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path, where: str, number: int | None, at: datetime | None, as_json: bool, held: Held
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
@@ -105,9 +107,7 @@ def close_command(
     is 1. In a state that names its validator, records of this one close rounds and displace what
     others said in its name; records of others are taken as `events import` takes them.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger, progress_bar("recording") as progress:
+    with opened(where, held) as ledger, progress_bar("recording") as progress:
         rounds, ingested = ledger.close_round(records, number, at, progress=progress)
     if as_json:
         print_json(views.rounds(rounds, ingested))

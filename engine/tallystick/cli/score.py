@@ -11,6 +11,7 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
 from tallystick.cli.state_options import snapshots_option, with_snapshots
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 @follow_links_option
 @snapshots_option
 @executor_options
+@locked_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -63,6 +65,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str | None,
     executor: Executor,
     as_json: bool,
+    held: Held,
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
@@ -78,7 +81,9 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
+    rules = load(reference)
+    held.require(rules)
+    with with_snapshots(rules, where) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
             output,

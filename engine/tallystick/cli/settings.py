@@ -24,6 +24,8 @@ KEYS: Mapping[str, type] = {
     "cluster_ca": str,
     "cluster_cert": str,
     "cluster_key": str,
+    "lock": str,
+    "locked": bool,
     "log_json": bool,
     "rules": str,
     "state": str,
@@ -31,7 +33,7 @@ KEYS: Mapping[str, type] = {
     "workers": int,
 }
 """The settings, and what each is."""
-_FILES = ("cluster_ca", "cluster_cert", "cluster_key")
+_FILES = ("cluster_ca", "cluster_cert", "cluster_key", "lock")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
 _LARGEST = 2**31 - 1
 
@@ -83,13 +85,13 @@ def of_file(context: click.Context) -> Mapping[str, Any]:
     return found
 
 
-def nearest() -> Path | None:
-    """The file of that name in the working folder, or in the nearest folder above that has one."""
+def nearest(name: str = FILE) -> Path | None:
+    """The file of a name in the working folder, or in the nearest folder above that has one."""
     try:
         here = Path.cwd()
     except OSError:
         return None
-    return next((p for folder in (here, *here.parents) if (p := folder / FILE).is_file()), None)
+    return next((p for folder in (here, *here.parents) if (p := folder / name).is_file()), None)
 
 
 def read(path: Path) -> Mapping[str, Any]:

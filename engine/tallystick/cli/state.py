@@ -10,6 +10,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
@@ -52,13 +53,20 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
+@locked_options
 @as_json
-def init_command(
-    reference: str, where: str, validator: str | None, hear: tuple[str, ...], as_json: bool
+def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str,
+    where: str,
+    validator: str | None,
+    hear: tuple[str, ...],
+    as_json: bool,
+    held: Held,
 ) -> None:
     """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard."""
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
+    held.require_reference(reference)
     with Ledger.create(where, reference, validator=validator, hear=hear) as ledger:
         rules, shown, hearing = ledger.rules, ledger.store.shown, ledger.hearing
     if as_json:
@@ -230,13 +238,14 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@locked_options
 @as_json
-def import_command(file: Path, where: str, as_json: bool) -> None:
+def import_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry."""
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
     with working("replaying the log"):
-        imported = import_state(file, where)
+        imported = import_state(file, where, accept=held.require)
     if as_json:
         print_json(views.exported(imported))
     else:

@@ -12,7 +12,9 @@ import click
 from tallystick.cli.settings import Setting
 
 if TYPE_CHECKING:
+    from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
+    from tallystick.state.ledger import Ledger
 
 state_option = click.option(
     "--state",
@@ -59,6 +61,21 @@ snapshots_option = click.option(
     help="Score by the thresholds of the epoch that each record names.",
 )
 """The option that scores records by the snapshots of a state."""
+
+
+@contextmanager
+def opened(where: str, held: Held) -> Iterator[Ledger]:
+    """A state whose rules in force are those of a lock, if the command is held to one.
+
+    Raises:
+        StoreError: there is no state.
+        TrustError: the lock has none of its rules.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        held.require_state(ledger)
+        yield ledger
 
 
 @contextmanager

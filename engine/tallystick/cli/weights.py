@@ -6,9 +6,10 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import state_option
+from tallystick.cli.state_options import opened, state_option
 from tallystick.numbers.nano import to_text
 
 
@@ -20,15 +21,14 @@ from tallystick.numbers.nano import to_text
 )
 @state_option
 @click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
+@locked_options
 @as_json
-def weights(where: str, immune: tuple[str, ...], as_json: bool) -> None:
+def weights(where: str, immune: tuple[str, ...], as_json: bool, held: Held) -> None:
     """The weights of the miners, exact and as Bittensor's uint16.
 
     They come from the window of the rule set, or else from the last closed round.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with working("weighing"), Ledger.open(where) as ledger, ledger.queries() as queries:
+    with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
         found = queries.weights(immune)
     if as_json:
         print_json(views.weights(found))

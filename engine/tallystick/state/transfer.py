@@ -8,7 +8,7 @@ file that was changed or cut cannot come in.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,7 @@ from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
+from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import genesis_hearing, read
 from tallystick.state.store.store import Store
 
@@ -79,13 +80,21 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(path: PathLike, where: PathLike, *, registry: Registry | None = None) -> Exported:
+def import_state(
+    path: PathLike,
+    where: PathLike,
+    *,
+    registry: Registry | None = None,
+    accept: Callable[[StateRules], None] = lambda _: None,
+) -> Exported:
     """Begin a store with the state of a file.
 
     Args:
         path: what `export_state` wrote.
         where: the new store.
         registry: the plugins; by default the installed ones.
+        accept: is asked of the rules of each line in the open epoch, before anything is kept, and
+            raises what it refuses.
 
     Raises:
         InputError: the file cannot be read, is no whole state, or was changed.
@@ -93,12 +102,14 @@ def import_state(path: PathLike, where: PathLike, *, registry: Registry | None =
     """
     path, place = path_of(path, "a file with a state"), path_text(where, PLACE)
     try:
-        return _imported(path, place, registry)
+        return _imported(path, place, registry, accept)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
+def _imported(
+    path: Path, where: str, registry: Registry | None, accept: Callable[[StateRules], None]
+) -> Exported:
     with opened(path) as file:
         header = _header(path, file.readline(MAX_LINE_BYTES))
         entries = check(_entries(path, file))
@@ -112,6 +123,8 @@ def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
             replay(log, entries)
             if (log.entries, log.hash) != (header.entries, header.hash):
                 raise _cut(path, log.entries, header)
+            for each in log.in_force.at(log.state.epoch).lines:
+                accept(each)
             log.finish()
 
     return header

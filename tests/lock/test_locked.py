@@ -1,0 +1,157 @@
+"""Commands that are held to a lock: refused before anything is scored or written."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import attrs
+import click
+import pytest
+from cli.command import SKILLS, message_of, run, walk
+
+from tallystick.cli.main import cli
+from tallystick.lock.lock_file import Lock
+from tallystick.lock.write import write
+
+D = "sha256:" + "0" * 64
+RULES = ("--rules", "skills@1.1.0")
+STATE = ("--state", "state.db")
+HELD: tuple[tuple[str, ...], ...] = (
+    ("score", str(SKILLS), *RULES, "-o", "out.jsonl"),
+    ("explain", str(SKILLS), *RULES),
+    ("facts", str(SKILLS), "-o", "out.jsonl"),
+    ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
+    ("weights", *STATE),
+    ("round", "close", str(SKILLS), *STATE),
+    ("events", "import", str(SKILLS), *STATE),
+    ("epoch", "close", *STATE),
+    ("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE),
+    ("miner", "register", "hk-9", "--uid", "9", "--types", "mcp_server", *STATE),
+    ("miner", "sync", "miners.csv", *STATE),
+    ("miner", "clear", "hk-1", *STATE),
+    ("quarantine", "accept", "--round", "1", *STATE),
+    ("quarantine", "drop", "--round", "1", *STATE),
+    ("state", "init", *RULES, "--state", "out.db"),
+    ("state", "import", "state.jsonl", "--state", "out.db"),
+)
+ALONE = {"score", "explain", "facts", "backtest", "weights"}
+NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
+NO_RULES = ("facts",)
+COMMANDS = {
+    " ".join(path): command for path, command in walk(cli) if not isinstance(command, click.Group)
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a state, an export of it and a list of miners."""
+    monkeypatch.chdir(tmp_path)
+    assert run("state", "init", *RULES, *STATE).status == 0
+    assert (
+        run("miner", "register", "hk-1", "--uid", "1", "--types", "mcp_server", *STATE).status == 0
+    )
+    assert run("state", "export", "state.jsonl", *STATE).status == 0
+    Path("miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
+    return tmp_path
+
+
+def stored() -> list[str]:
+    with closing(sqlite3.connect("state.db")) as connection:
+        return list(connection.iterdump())
+
+
+@pytest.mark.parametrize("command", HELD, ids=NAMES)
+def test_what_differs_is_refused_and_nothing_is_done(
+    folder: Path, lock: Lock, command: tuple[str, ...]
+) -> None:
+    write(attrs.evolve(lock, vectors=D), folder / "tallystick.lock")
+    before = stored()
+    found = run(*command, "--locked")
+    assert (found.status, found.out) == (1, "")
+    assert "\nthe vectors: found sha256:" in found.err
+    assert stored() == before
+    assert not list(folder.glob("out.*"))
+
+
+@pytest.mark.parametrize(
+    "command", [each for each in HELD if each[0] not in NO_RULES], ids=lambda each: each[0]
+)
+def test_rules_that_are_not_locked_are_refused_and_nothing_is_done(
+    folder: Path, lock: Lock, command: tuple[str, ...]
+) -> None:
+    rule_sets = {name: each for name, each in lock.rule_sets.items() if "skills" not in name}
+    write(attrs.evolve(lock, rule_sets=rule_sets), folder / "my.lock")
+    before = stored()
+    found = run(*command, "--lock", "my.lock", "--json")
+    assert found.status == 1
+    assert found.json()["code"] == "rules-not-locked"
+    assert "found the rule set skills@1.1.0 sha256:" in found.err
+    assert stored() == before
+    assert not list(folder.glob("out.*"))
+
+
+def test_what_is_locked_is_done_as_without(folder: Path, lock: Lock) -> None:
+    write(lock, folder / "tallystick.lock")
+    plain = run("score", SKILLS, *RULES, "-o", "plain.jsonl")
+    held = run("score", SKILLS, *RULES, "--locked", "-o", "out.jsonl")
+    assert (plain.status, held.status) == (0, 0)
+    assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes()
+    receipts = [Path(f"{name}.jsonl.receipt.json").read_bytes() for name in ("plain", "out")]
+    assert receipts[0] == receipts[1]
+    assert run("epoch", "close", *STATE, "--locked").status == 0
+    assert run("state", "import", "state.jsonl", "--state", "copy.db", "--locked").status == 0
+
+
+def test_the_environment_and_the_settings_hold_a_command(
+    folder: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "inner").mkdir()
+    monkeypatch.chdir(folder / "inner")
+    digest = ("weights", "--state", "../state.db")
+    assert run(*digest).status == 0
+    write(attrs.evolve(lock, vectors=D), folder / "tallystick.lock")
+    assert run(*digest).status == 0
+    monkeypatch.setenv("TALLYSTICK_LOCKED", "1")
+    assert run(*digest).status == 1
+    monkeypatch.setenv("TALLYSTICK_LOCKED", "0")
+    assert run(*digest).status == 0
+    write(lock, folder / "other.lock")
+    monkeypatch.setenv("TALLYSTICK_LOCK", "../tallystick.lock")
+    assert run(*digest).status == 1
+    assert run(*digest, "--lock", "../other.lock").status == 0
+    monkeypatch.delenv("TALLYSTICK_LOCK")
+    (folder / "tallystick.toml").write_text("locked = true\n")
+    monkeypatch.delenv("TALLYSTICK_LOCKED")
+    assert run(*digest).status == 1
+    (folder / "tallystick.toml").write_text('lock = "other.lock"\n')
+    assert run(*digest).status == 0
+
+
+def test_without_a_lock_a_held_command_does_nothing(folder: Path) -> None:
+    found = run("score", SKILLS, *RULES, "--locked", "-o", "out.jsonl")
+    assert found.status == 2
+    assert "found no tallystick.lock" in message_of(found)
+    assert not list(folder.glob("out.*"))
+
+
+def test_a_command_that_scores_or_writes_a_state_can_be_held() -> None:
+    """A new one is listed here, or below with what it does instead."""
+    taking = {name for name, command in COMMANDS.items() if "--locked" in _options(command)}
+    assert taking == set(NAMES)
+
+
+def _options(command: click.Command) -> set[str]:
+    return {option for param in command.params for option in param.opts}
+
+
+READ_ONLY = re.compile(
+    r"rules |plugins |records |lock$|demo$|(state (info|show|board|digest|export|verify))$|"
+    r"(epoch|round|miner|quarantine) (list|show)$"
+)
+
+
+def test_a_command_that_cannot_be_held_writes_no_state_and_scores_nothing_of_a_user() -> None:
+    free = {name for name in COMMANDS if name not in NAMES and not READ_ONLY.match(name)}
+    assert free == set()
