@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "tallystick lock --rules skills@1.1.0",
-        "tallystick lock --rules skills@1.1.0 --rules workflow@1.1.0 --self-test -o subnet.lock",
+        "tallystick lock --rules skills@1.1.0 --self-test -o subnet.lock",
         "tallystick lock --check",
     ),
 )
