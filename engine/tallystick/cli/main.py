@@ -39,6 +39,7 @@ class LazyGroup(CommandGroup):
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
         "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
         "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
+        "keys": ("tallystick.cli.keys:keys", "Keys that sign: new, show."),
         "lock": (
             "tallystick.cli.lock:lock",
             "What results are made with, by digest: write, check.",
@@ -56,7 +57,13 @@ class LazyGroup(CommandGroup):
             "Rule sets: list, show, check, lint, prove, diff, set.",
         ),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
+        "sign": (
+            "tallystick.cli.sign:sign",
+            "Sign what others should take from you: rule-set, receipt, trust, add.",
+        ),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
+        "trust": ("tallystick.cli.trust:trust", "Trust files: check."),
+        "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
     }
 
