@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
@@ -30,6 +31,8 @@ from tallystick.state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
 """What has a reputation: a hotkey and a skill type."""
+RecordKey = tuple[str, str, str, str, int, int]
+"""Of a record: validator, hotkey, skill type, task, round, pinned epoch."""
 
 
 @attrs.frozen
@@ -114,6 +117,24 @@ def aggregate_deltas(closing: Closing) -> Closing:
     return attrs.evolve(closing, means=means)
 
 
+def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]:
+    """Of each record, what it changes of the reputation it is pinned to, and whether it takes part.
+
+    The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
+    reputation.
+    """
+    if closing.rules.rule_set.reputation is None:
+        return {}
+    records = _records(closing.events)
+    bases = _bases(closing, records)
+    effects = {events: effect(closing.rules, events) for events in set(records.values())}
+    delta = cache(lambda events, base: effects[events].delta(base))
+    return {
+        key: (delta(events, bases[key[5], key[1], key[2]]), effects[events].takes_part)
+        for key, events in records.items()
+    }
+
+
 def update_reputations(closing: Closing) -> Closing:
     """Each reputation moved by its mean delta, damped and clamped (E26)."""
     rules, state = closing.rules, closing.state
@@ -168,8 +189,7 @@ def _check(closing: Closing) -> None:
             )
 
 
-_Key = tuple[str, str, str, str, int, int]
-_KEY: Callable[[StateEvent], _Key] = attrgetter(
+_RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
     "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
 )
 _Events = tuple[str, ...]
@@ -179,12 +199,12 @@ _Base = tuple[int, str, str]
 """What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
 
 
-def _records(events: Iterable[StateEvent]) -> Mapping[_Key, _Events]:
+def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
     """The events of each record; those that came alone join the record that they are about."""
-    found: dict[_Key, _Events] = {}
-    several: dict[_Key, list[_Events]] = {}
+    found: dict[RecordKey, _Events] = {}
+    several: dict[RecordKey, list[_Events]] = {}
     for event in events:
-        key = _KEY(event)
+        key = _RECORD_KEY(event)
         if key in found:
             several.setdefault(key, [found[key]]).append(event.events)
         else:
@@ -210,7 +230,7 @@ def _changes(
     return changes, common * NANO
 
 
-def _bases(closing: Closing, records: Iterable[_Key]) -> Mapping[_Base, int]:
+def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
     """The reputations that the rounds were pinned to, in nano."""
     pinned = closing.pinned
     bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
@@ -230,7 +250,7 @@ def _base_rules(closing: Closing, epoch: int) -> StateRules:
 
 
 def _sums(
-    records: Mapping[_Key, _Events],
+    records: Mapping[RecordKey, _Events],
     changes: Mapping[_Events, _Change],
     bases: Mapping[_Base, int],
 ) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:

@@ -12,6 +12,7 @@ Invariants:
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -46,6 +47,7 @@ RANKS: Mapping[str, Rank] = MappingProxyType(
 The first is the word that every log has for them, which hashes cover.
 """
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
+_SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 RECORDED = "recorded"
 """What a claim is that is not in quarantine."""
 
@@ -208,8 +210,17 @@ class EventLog:
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
-    def close_epoch(self, at: str | None) -> Snapshot:
-        """Close the open epoch and keep the snapshot of the next."""
+    def close_epoch(self, at: str | None, salt: str | None = None) -> Snapshot:
+        """Close the open epoch and keep the snapshot of the next.
+
+        Args:
+            at: when.
+            salt: of the leaf of the epoch, in hexadecimal digits.
+
+        Raises:
+            StateError: the salt is none.
+        """
+        salted = {} if salt is None else {"salt": checked_salt(salt)}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         lines = list(self.transaction.event_lines(epoch))
@@ -218,7 +229,8 @@ class EventLog:
         self.state = self._closed(events)
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
-        self._write("epoch", {"at": at, "epoch": epoch, "snapshot": snapshot.digest})
+        said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
+        self._write("epoch", {**said, **salted})
         return snapshot
 
     def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
@@ -351,6 +363,21 @@ class EventLog:
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)
         return auditor_streak(roles)
+
+
+def checked_salt(salt: str) -> str:
+    """A salt, if it is one: 16 to 64 bytes as lower-case hexadecimal digits.
+
+    Raises:
+        StateError: it is not.
+    """
+    if not _SALT.fullmatch(salt):
+        raise StateError(
+            f"found a salt of {len(salt)} characters, expected 16 to 64 bytes as lower-case "
+            "hexadecimal digits: openssl rand -hex 32 gives some",
+            code="short-salt",
+        )
+    return salt
 
 
 def _status(claim: Claim | None) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
+    from tallystick.state.epoch_log import EpochLog
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner
@@ -304,12 +305,19 @@ class Ledger:
             log.drop(numbers, _timestamp(at))
         return sum(after == RECORDED for _, after in log.moved.values())
 
-    def close_epoch(self, epoch: int | None = None, at: datetime | None = None) -> ClosedEpoch:
+    def close_epoch(
+        self,
+        epoch: int | None = None,
+        at: datetime | None = None,
+        *,
+        salt: str | None = None,
+    ) -> ClosedEpoch:
         """Close an epoch; one that is closed already stays as it is.
 
         Args:
             epoch: which; by default the one that is open as the call begins.
             at: when, with an offset.
+            salt: 16 to 64 bytes in hexadecimal digits, which go into the leaf of the epoch.
 
         Raises:
             StateError: the epoch has not begun, or an argument is of another kind.
@@ -322,7 +330,10 @@ class Ledger:
                     f"found the epoch {wanted}, expected 0 to {log.state.epoch}, the open "
                     "one: close the epochs before it first"
                 )
-            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(_timestamp(at))
+            if already:
+                snapshot = log.snapshot(wanted + 1)
+            else:
+                snapshot = log.close_epoch(_timestamp(at), salt)
         return ClosedEpoch(wanted, already, snapshot)
 
     def select_group(
@@ -344,6 +355,19 @@ class Ledger:
         with self._writing() as log:
             pinned = log.state.epoch if epoch is None else _whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
+
+    @contextmanager
+    def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
+        """The closed epochs, with their leaves and rows.
+
+        Args:
+            keep: whether leaves that are computed are kept in the store.
+            trust: whether leaves that were kept are taken as they are.
+        """
+        from tallystick.state.epoch_log import EpochLog  # noqa: PLC0415  # rarely
+
+        with self.store.writing() if keep else self.store.reading() as transaction:
+            yield EpochLog(transaction, self._in_force(transaction), keep, trust)
 
     def open_epoch(self) -> int:
         """The number of the open epoch."""

@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby, islice
 
 import attrs
 
@@ -27,7 +26,7 @@ from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import EpochRules, RulesInForce
 from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.weights import to_uint16, weights_of
-from tallystick.state.windows import longest_window, window_score
+from tallystick.state.windows import longest_window, newest_tasks, window_score
 
 
 @attrs.frozen
@@ -378,10 +377,8 @@ class StateQueries:
         return self.state.epoch if epoch is None else epoch
 
     def _window_score(self, hotkey: str, rules: StateRules, immune: bool) -> int:
-        by_task = groupby(self._transaction.scored(hotkey), key=_task)
-        tasks = ([s.quality for s in events if s.quality is not None] for _, events in by_task)
-        newest = islice(filter(None, tasks), longest_window(rules))
-        return window_score(list(newest)[::-1], rules, immune=immune)
+        tasks = newest_tasks(self._transaction.scored(hotkey), longest_window(rules))
+        return window_score(tasks, rules, immune=immune)
 
     def _last_scores(self) -> dict[str, int]:
         last = self._last_round()
@@ -407,7 +404,3 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
-
-
-def _task(event: StateEvent) -> tuple[int, str, str]:
-    return event.round, event.task_id, event.skill_type

@@ -7,11 +7,11 @@ proves everything that is stored beside it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby, zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import attrs
 import msgspec
@@ -19,6 +19,7 @@ import msgspec
 from tallystick.errors import DamagedError, StateError
 from tallystick.records.messages import shown
 from tallystick.state.chain import Entry, check
+from tallystick.state.checkpoints import check_leaves, check_signed
 from tallystick.state.claims import Rank
 from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import RANKS, EventLog
@@ -35,11 +36,13 @@ from tallystick.state.store.tables import (
     ROUNDS,
     SNAPSHOTS,
 )
+from tallystick.trust.keys import PublicKey
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from tallystick.state.store.transaction import Transaction
+    from tallystick.trust.checkpoint import Checkpoint
 
 TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
 """Everything that a store holds and its log leads to, the shortest to read first."""
@@ -74,6 +77,7 @@ class _Decision(TypedDict):
 
 class _Epoch(TypedDict):
     at: str | None
+    salt: NotRequired[str]
 
 
 class _Group(TypedDict):
@@ -106,10 +110,14 @@ class Verified:
     Attributes:
         entries: so many entries of the log are chained and lead to what is stored.
         snapshots: so many snapshots are what the log leads to.
+        epochs: so many closed epochs are what a checkpoint says; None without a checkpoint.
+        signers: the keys that signed it.
     """
 
     entries: int
     snapshots: int
+    epochs: int | None = None
+    signers: frozenset[PublicKey] = frozenset()
 
 
 def replay(log: EventLog, entries: Iterable[Entry]) -> None:
@@ -135,12 +143,24 @@ def replay(log: EventLog, entries: Iterable[Entry]) -> None:
             )
 
 
-def verify(ledger: Ledger) -> Verified:
+def verify(
+    ledger: Ledger, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+) -> Verified:
     """Replay the log of a state into an empty store and compare the two.
+
+    Args:
+        ledger: the state.
+        checkpoint: what its log of epochs was; a history that was rewritten whole, or cut back,
+            follows from its own log, and is found by this alone.
+        keys: one of which must have signed the checkpoint; without any no signature is checked.
 
     Raises:
         DamagedError: the chain is broken, or something that is stored does not follow from it.
+        TrustError: nobody of ``keys`` signed the checkpoint, or the log is not what it says.
     """
+    signers = frozenset[PublicKey]()
+    if checkpoint is not None and keys:
+        signers = check_signed(checkpoint, keys)
     with (
         tempfile.TemporaryDirectory() as folder,
         ledger.store.reading() as stored,
@@ -151,7 +171,23 @@ def verify(ledger: Ledger) -> Verified:
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
 
-    return Verified(log.entries, rows[SNAPSHOTS])
+    _check_epochs(ledger, checkpoint)
+    epochs = None if checkpoint is None else checkpoint.size
+    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers)
+
+
+def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:
+    """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
+    with ledger.epoch_log(trust=False) as log:
+        kept = log.transaction.epoch_leaves()
+        for epoch, leaf in kept.items():
+            if epoch >= len(log.closed) or log.leaves[epoch].to_bytes() != leaf.encode():
+                raise DamagedError(
+                    f"the leaf of the epoch {epoch}: found {leaf:.200}, expected what the log "
+                    "leads to: the store was changed, restore a copy"
+                )
+        if checkpoint is not None:
+            check_leaves(log, checkpoint)
 
 
 def _run(entry: Entry) -> tuple[str, int]:
@@ -198,7 +234,7 @@ def _apply_one(log: EventLog, entry: Entry) -> None:
         case "round":
             log.close_round(body["round"], body["at"])
         case "epoch":
-            log.close_epoch(body["at"])
+            log.close_epoch(body["at"], body.get("salt"))
         case "group":
             asked = body["skill_type"], body["round"], body["seed"], body["epoch"]
             log.select_group(*asked)

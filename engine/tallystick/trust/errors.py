@@ -47,6 +47,9 @@ CODES: Mapping[str, str] = {
     "no-root": "something is signed in a state that has no trust root to judge it by",
     "unheard-validator": "a batch of events is of a validator that the trust file does not hear",
     "not-in-batch": "an event is not in the signed batch that it came with",
+    # what a checkpoint says of a log of epochs
+    "cut-back": "a log has fewer epochs than a checkpoint of it says",
+    "rewritten-history": "a log of epochs has another root than a checkpoint of it says",
     # rollback, freeze, and rotation
     "rollback": "a trust file has no greater version than the one in force",
     "circular-rotation": "a trust file was in force before",

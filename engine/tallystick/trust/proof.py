@@ -57,14 +57,11 @@ class ProvenEpoch:
         Raises:
             TrustError: it does not.
         """
-        if checkpoint is None or self.path is None:
-            if checkpoint is not self.path:
-                raise bad_proof(
-                    f"epoch {self.epoch}",
-                    "a checkpoint without a path, or the other way around",
-                    "both or neither",
-                )
+        if checkpoint is None and self.path is None:
             return
+        if checkpoint is None or self.path is None:
+            found = "a checkpoint without a path, or the other way around"
+            raise bad_proof(f"epoch {self.epoch}", found, "both or neither")
         proof = Inclusion(self.epoch, 1, checkpoint.size, self.path)
         hashed = leaf_hash(canonical_bytes(self.leaf))
         _check_root(proof, hashed, checkpoint.root, f"the leaf of epoch {self.epoch}")

@@ -101,9 +101,14 @@ class Transaction:
         """The canonical lines of `events`."""
         return self._bodies("counted_in", counted_in)
 
-    def events_of_round(self, number: int) -> Iterator[StateEvent]:
-        """The events of a round, those that came alone too, in the order of the log."""
-        return map(StateEvent.from_line, self._bodies("round", number))
+    def events_of_round(self, number: int, counted_by: int | None = None) -> Iterator[StateEvent]:
+        """The events of a round, those that came alone too, in the order of the log.
+
+        Args:
+            number: the round.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
+        """
+        return map(StateEvent.from_line, self._bodies("round", number, counted_by))
 
     @property
     def claims(self) -> ClaimRows:
@@ -152,14 +157,22 @@ class Transaction:
         """The rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
-    def scored(self, hotkey: str) -> Iterator[StateEvent]:
+    def scored(self, hotkey: str, counted_by: int | None = None) -> Iterator[StateEvent]:
         """The records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
+
+        Args:
+            hotkey: of the miner.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
         """
-        query = f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ?"
+        query = (
+            f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? "
+            "AND counted_in <= ?"
+        )
+        last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            rows = self.connection.rows(query, (hotkey, True, oldest, newest))
+            rows = self.connection.rows(query, (hotkey, True, oldest, newest, last))
             found = [StateEvent.from_line(body) for (body,) in rows]
             yield from sorted(found, key=_age, reverse=True)
 
@@ -181,6 +194,12 @@ class Transaction:
     def rounds(self) -> dict[int, str | None]:
         """The time of every round, None where it is not known, in the order of rounds."""
         return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
+
+    def last_closed_round(self, before: int) -> int | None:
+        """The highest round that an entry before one with a number closed; None without any."""
+        query = f"SELECT body FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"  # noqa: S608  # ours
+        rows = self.connection.rows(query, (before,))
+        return max((json.loads(body)["round"] for (body,) in rows), default=None)
 
     def recorded_rounds(self) -> list[tuple[int, int, int, str]]:
         """Of every round with records: its number, how many, of how many miners, the first's line.
@@ -206,8 +225,21 @@ class Transaction:
 
     def bodies_of_kind(self, kind: str) -> Iterator[str]:
         """The bodies of the entries of a kind that is no claim, in the order of the log."""
-        query = f"SELECT body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
-        return (body for (body,) in self.connection.rows(query, (kind,)))
+        return (body for _, body in self.numbered_bodies_of_kind(kind))
+
+    def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
+        """The same bodies, each with the number of its entry."""
+        query = f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
+        return [(seq, body) for seq, body in self.connection.rows(query, (kind,))]
+
+    def epoch_leaves(self) -> dict[int, str]:
+        """By epoch, the leaves that are kept."""
+        query = "SELECT epoch, leaf FROM tallystick_epochs ORDER BY epoch"
+        return dict(self.connection.rows(query))
+
+    def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
+        """Keep the leaf of a closed epoch, which has none so far."""
+        self._insert("tallystick_epochs (epoch, leaf)", [(epoch, leaf)])
 
     def stated_block(self) -> int | None:
         """The greatest block that an entry states; None where none does.
@@ -315,14 +347,18 @@ class Transaction:
                 "UPDATE tallystick_rounds SET at = ? WHERE round = ?", (at, number)
             )
 
-    def _bodies(self, column: str, value: int) -> Iterator[str]:
+    def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
         """The lines of the events with a value in a column of their index, in the log's order.
+
+        Those that were recorded after the epoch ``counted_by`` are left out.
 
         Their numbers are read first, then the log by its key: so a page costs what it holds, and
         not what the pages before it held.
         """
-        query = f"SELECT seq FROM tallystick_signals WHERE {column} = ? ORDER BY seq"  # noqa: S608
-        numbers = [row[0] for row in self.connection.rows(query, (value,))]
+        chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
+        values = (value,) if counted_by is None else (value, counted_by)
+        query = f"SELECT seq FROM tallystick_signals WHERE {chosen} ORDER BY seq"  # noqa: S608
+        numbers = [row[0] for row in self.connection.rows(query, values)]
         for start in range(0, len(numbers), MOST_VALUES):
             page = numbers[start : start + MOST_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
