@@ -23,6 +23,9 @@ from rfc8785 import CanonicalizationError
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
+from tallystick.records.messages import shown
+from tallystick.state.adoption import adopt, check_adoption, check_withdrawal
+from tallystick.state.authority import OPERATOR, Authority
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick.state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
@@ -31,8 +34,15 @@ from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
+from tallystick.state.outcomes import Taken
 from tallystick.state.rules import GENESIS, StateRules
-from tallystick.state.rules_in_force import EpochRules, RulesInForce
+from tallystick.state.rules_in_force import (
+    ADOPTION,
+    WITHDRAWAL,
+    Adoption,
+    EpochRules,
+    RulesInForce,
+)
 from tallystick.state.store.transaction import LogHead, Transaction
 
 FORMAT = 1
@@ -50,23 +60,6 @@ _KINDS = {rank: kind for kind, rank in RANKS.items()}
 _SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 RECORDED = "recorded"
 """What a claim is that is not in quarantine."""
-
-
-@attrs.frozen
-class Taken:
-    """What became of a batch of events; they are named by their places in it.
-
-    Attributes:
-        entries: those that have an entry of the log, in its order.
-        raised: by place, the number of a claim that was known, with a lower rank.
-        duplicates: how many others are known.
-        refused: those that are above a limit of the rule set.
-    """
-
-    entries: tuple[int, ...]
-    raised: Mapping[int, int]
-    duplicates: int
-    refused: tuple[int, ...]
 
 
 class EventLog:
@@ -226,12 +219,66 @@ class EventLog:
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         found = events_digest(lines)
-        self.state = self._closed(events)
+        self.state = self._adopted(self._closed(events))
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
         said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
         self._write("epoch", {**said, **salted})
         return snapshot
+
+    def adopt(
+        self,
+        rules: StateRules,
+        epoch: int,
+        *,
+        major: bool = False,
+        authority: Authority = OPERATOR,
+    ) -> Adoption:
+        """Schedule rules for an epoch that has not begun.
+
+        Raises:
+            StateError: the state does not allow it; see `adoption.CODES`.
+            TrustError: nobody has signed it who may.
+        """
+        check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
+        self._check_unnamed(rules.line, epoch)
+        line = rules.line
+        adoption = Adoption(
+            line=line,
+            epoch=epoch,
+            block=authority.block,
+            rules=rules,
+            previous=self.in_force.lines[line].at(epoch).digest,
+            sequence=self.in_force.sequences.get(line, 0) + 1,
+            major=major,
+            seq=self.entries + 1,
+            statement=self._authorised(authority),
+        )
+        self._write(ADOPTION, adoption.to_dict())
+        self._follow(self.in_force.adopted(adoption))
+        return adoption
+
+    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+        """Take back the last adoption of a line, which has not begun; gives what it was.
+
+        Raises:
+            StateError: there is none; see `adoption.CODES`.
+            TrustError: nobody has signed it who may.
+        """
+        last = check_withdrawal(self.in_force, line, self.state.epoch)
+        sequence = self.in_force.sequences[last.line] + 1
+        statement = self._authorised(authority)
+        said = {
+            "epoch": last.epoch,
+            "line": last.line,
+            "rule_set": last.rules.digest,
+            "sequence": sequence,
+        }
+        stated = {"block": authority.block, "statement": statement}
+        given = {name: value for name, value in stated.items() if value is not None}
+        self._write(WITHDRAWAL, {**said, **given})
+        self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
+        return last
 
     def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
         """Select the group of a dispatch, from the snapshot of an epoch, and note it.
@@ -359,6 +406,50 @@ class EventLog:
             closed = close_epoch(state, own, rules, pinned, base_rules=base_rules)
             state = attrs.evolve(closed, epoch=self.state.epoch)
         return attrs.evolve(state, epoch=self.state.epoch + 1)
+
+    def _adopted(self, state: State) -> State:
+        """The state of a new epoch under the rules that begin with it, line by line."""
+        epoch = state.epoch
+        for line, timeline in self.in_force.lines.items():
+            new = timeline.begins(epoch)
+            if new is not None:
+                others = self.in_force.at(epoch).lines
+                elsewhere = (rules.quorum for rules in others if rules.line != line)
+                old = timeline.at(epoch - 1)
+                raised = new.quorum > 1 and old.quorum == 1
+                state = adopt(
+                    state,
+                    old,
+                    new,
+                    flagged_by=self.transaction.claims.flags_by() if raised else None,
+                    quorum_elsewhere=max(elsewhere, default=1),
+                )
+        return state
+
+    def _follow(self, in_force: RulesInForce) -> None:
+        """Go on under other rules to come."""
+        self.in_force, self._register = in_force, None
+
+    def _authorised(self, authority: Authority) -> str | None:
+        """The digest of the statement that allows a change of rules; None for the operator's."""
+        authority.check_unsigned("rules")
+        return None
+
+    def _check_unnamed(self, line: str, epoch: int) -> None:
+        """Refuse an epoch that records name already.
+
+        Rules without epochs take records of any epoch, and have scored them.
+        """
+        if self.in_force.lines[line].at(epoch).rule_set.epochs is not None:
+            return
+        later = (e for e in self.transaction.claimed() if e.epoch >= epoch)
+        for event in later:
+            if self.in_force.line_of(event.skill_type) == line:
+                raise StateError(
+                    f"found a claim of {shown(event.validator)} that names the epoch "
+                    f"{event.epoch}, expected none of {epoch} or later: choose a later epoch",
+                    code="epoch-named",
+                )
 
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)

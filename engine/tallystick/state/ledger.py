@@ -20,6 +20,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick.state.authority import OPERATOR, Authority
 from tallystick.state.claims import EVERYONE, Hearing
 from tallystick.state.event import NUMBER_LIMIT
 from tallystick.state.event_log import RECORDED, EventLog
@@ -27,7 +28,13 @@ from tallystick.state.miners import check_hotkey, miner_of
 from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.rules_in_force import RulesInForce, continued, genesis_hearing, read
+from tallystick.state.rules_in_force import (
+    Adoption,
+    RulesInForce,
+    continued,
+    genesis_hearing,
+    read,
+)
 from tallystick.state.store.store import Store
 
 if TYPE_CHECKING:
@@ -57,6 +64,7 @@ class Ledger:
         self.store, self.hearing = store, hearing
         self._known = RulesInForce.of(rules)
         self._scorer: tuple[int, Scorer] | None = None
+        self._scorers: dict[str, Scorer] = {}
 
     @classmethod
     def create(
@@ -152,17 +160,26 @@ class Ledger:
 
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
         if self._scorer is None or self._scorer[0] != in_force.seq:
-            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
-
             (timeline,) = in_force.lines.values()
-            bound = timeline.map(lambda rules: bind(rules.loaded, rules.registry))
+            bound = timeline.map(self._bound)
             self._scorer = in_force.seq, attrs.evolve(bound.first, later=bound.later)
         return self._scorer[1]
+
+    def _bound(self, rules: StateRules) -> Scorer:
+        """A rule set, bound once."""
+        if rules.digest not in self._scorers:
+            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """The rules as a transaction sees them: another process may have adopted some."""
         last = transaction.last_rules_seq()
-        if last != self._known.seq:
+        if last < self._known.seq:
+            # an older copy is in its place now
+            self._known = self._known.at_genesis()
+        if last > self._known.seq:
             later = transaction.rules_entries(self._known.seq + 1)
             self._known = continued(self._known, later, self.store.shown)
         return self._known
@@ -335,6 +352,51 @@ class Ledger:
             else:
                 snapshot = log.close_epoch(_timestamp(at), salt)
         return ClosedEpoch(wanted, already, snapshot)
+
+    def adopt(
+        self,
+        reference: PathLike,
+        at_epoch: int,
+        *,
+        major: bool = False,
+        authority: Authority = OPERATOR,
+    ) -> Adoption:
+        """Schedule a rule set of one of the state's lines for an epoch that has not begun.
+
+        Args:
+            reference: the rule set.
+            at_epoch: the first epoch under it.
+            major: whether it may take away what others name.
+            authority: what stands behind it.
+
+        Raises:
+            InputError: the reference is neither text nor a path.
+            RuleSetError: the rule set does not load, or does not bind.
+            StateError: the state does not allow it; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        from tallystick.rules.loading import load  # noqa: PLC0415  # a query needs none
+
+        epoch = _whole(at_epoch, "epoch")
+        # proofs take a while: nobody has to wait for them
+        rules = StateRules.of(load(reference, self._known.plugins))
+        self._bound(rules)
+        with self._writing() as log:
+            return log.adopt(rules, epoch, major=major, authority=authority)
+
+    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+        """Take back the last adoption of a line, as long as it has not begun; gives what it was.
+
+        Args:
+            line: which; by default the only one.
+            authority: what stands behind it.
+
+        Raises:
+            StateError: there is none that has not begun; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        with self._writing() as log:
+            return log.withdraw(line, authority=authority)
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None

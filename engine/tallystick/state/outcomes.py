@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from tallystick.state.model import Snapshot
@@ -54,3 +56,20 @@ class ClosedEpoch:
     epoch: int
     already: bool
     snapshot: Snapshot
+
+
+@attrs.frozen
+class Taken:
+    """What became of a batch of events; they are named by their places in it.
+
+    Attributes:
+        entries: those that have an entry of the log, in its order.
+        raised: by place, the number of a claim that was known, with a lower rank.
+        duplicates: how many others are known.
+        refused: those that are above a limit of the rule set.
+    """
+
+    entries: tuple[int, ...]
+    raised: Mapping[int, int]
+    duplicates: int
+    refused: tuple[int, ...]

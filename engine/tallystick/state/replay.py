@@ -7,17 +7,18 @@ proves everything that is stored beside it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import groupby, zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import attrs
 import msgspec
 
 from tallystick.errors import DamagedError, StateError
 from tallystick.records.messages import shown
+from tallystick.state.authority import Authority
 from tallystick.state.chain import Entry, check
 from tallystick.state.checkpoints import check_leaves, check_signed
 from tallystick.state.claims import Rank
@@ -25,6 +26,7 @@ from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import RANKS, EventLog
 from tallystick.state.ingest import refusal
 from tallystick.state.ledger import Ledger
+from tallystick.state.rules_in_force import load_rules
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
@@ -80,6 +82,18 @@ class _Epoch(TypedDict):
     salt: NotRequired[str]
 
 
+class _Rules(TypedDict):
+    epoch: Number
+    rule_set: dict[str, str]
+    major: NotRequired[Literal[True]]
+    block: NotRequired[Number]
+
+
+class _Withdrawal(TypedDict):
+    line: str
+    block: NotRequired[Number]
+
+
 class _Group(TypedDict):
     skill_type: str
     round: Number
@@ -98,6 +112,8 @@ _BODIES: Mapping[str, Any] = MappingProxyType(
         "round": _Round,
         "epoch": _Epoch,
         "group": _Group,
+        "rules": _Rules,
+        "withdraw": _Withdrawal,
     }
 )
 """What is read of the body of each kind of entry; the rest follows from the entries before it."""
@@ -219,25 +235,37 @@ def _apply_one(log: EventLog, entry: Entry) -> None:
         raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
     # an entry that somebody forged may hold anything
     body = msgspec.json.decode(entry.body, type=_BODIES[entry.kind])
-    match entry.kind:
-        case "genesis":
-            log.begin()
-        case "miner":
-            log.register(body["hotkey"], body["uid"], body["types"])
-        case "retire":
-            log.retire(body["hotkey"])
-        case "clear":
-            log.clear(body["hotkey"], body["at"])
-        case "accept" | "drop":
-            decide = {"accept": log.accept, "drop": log.drop}[entry.kind]
-            decide(body["claims"], body["at"])
-        case "round":
-            log.close_round(body["round"], body["at"])
-        case "epoch":
-            log.close_epoch(body["at"], body.get("salt"))
-        case "group":
-            asked = body["skill_type"], body["round"], body["seed"], body["epoch"]
-            log.select_group(*asked)
+    _STEPS[entry.kind](log, body)
+
+
+def _adopt(log: EventLog, body: Any) -> None:  # noqa: ANN401  # of its kind
+    rules = load_rules(body["rule_set"], "the log", log.in_force.plugins)
+    authority = Authority(block=body.get("block"))
+    log.adopt(rules, body["epoch"], major=body.get("major", False), authority=authority)
+
+
+def _withdraw(log: EventLog, body: Any) -> None:  # noqa: ANN401  # as above
+    log.withdraw(body["line"], authority=Authority(block=body.get("block")))
+
+
+_STEPS: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
+    {
+        "genesis": lambda log, _: log.begin(),
+        "miner": lambda log, body: log.register(body["hotkey"], body["uid"], body["types"]),
+        "retire": lambda log, body: log.retire(body["hotkey"]),
+        "clear": lambda log, body: log.clear(body["hotkey"], body["at"]),
+        "accept": lambda log, body: log.accept(body["claims"], body["at"]),
+        "drop": lambda log, body: log.drop(body["claims"], body["at"]),
+        "round": lambda log, body: log.close_round(body["round"], body["at"]),
+        "epoch": lambda log, body: log.close_epoch(body["at"], body.get("salt")),
+        "group": lambda log, body: log.select_group(
+            body["skill_type"], body["round"], body["seed"], body["epoch"]
+        ),
+        "rules": _adopt,
+        "withdraw": _withdraw,
+    }
+)
+"""What each kind of entry does again."""
 
 
 def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:

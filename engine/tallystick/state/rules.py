@@ -43,6 +43,11 @@ class StateRules:
     loaded: LoadedRuleSet
     registry: Registry
 
+    @classmethod
+    def of(cls, loaded: LoadedRuleSet) -> StateRules:
+        """A rule set that is loaded, with the plugins that it was loaded with."""
+        return cls(loaded, loaded.registry)
+
     @property
     def rule_set(self) -> RuleSet:
         """The rule set as a value."""

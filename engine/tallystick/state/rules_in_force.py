@@ -129,6 +129,18 @@ class Adoption:
     seq: int
     statement: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """What its entry says."""
+        optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
+        return {
+            "epoch": self.epoch,
+            "line": self.line,
+            "previous": self.previous,
+            "rule_set": self.rules.to_dict(),
+            "sequence": self.sequence,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
 
 @attrs.frozen(eq=False, slots=False)
 class RulesInForce:
@@ -328,7 +340,7 @@ def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
             f"{where}: found that {name} means {loaded.digest} with the installed "
             f"plugins, expected {known}: install the plugins that the state began with"
         )
-    return StateRules(loaded, loaded.registry)
+    return StateRules.of(loaded)
 
 
 def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:

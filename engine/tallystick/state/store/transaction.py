@@ -110,6 +110,16 @@ class Transaction:
         """
         return map(StateEvent.from_line, self._bodies("round", number, counted_by))
 
+    def claimed(self) -> Iterator[StateEvent]:
+        """The event of every claim, recorded or not, in the order of the log."""
+        query = (
+            "SELECT seq, body FROM tallystick_log WHERE seq > ? AND NOT ({}) ORDER BY seq LIMIT ?"
+        )
+        after = 0
+        while rows := self.connection.rows(query.format(_RARE), (after, _READ)):
+            yield from (StateEvent.from_line(body) for _, body in rows)
+            after = rows[-1][0]
+
     @property
     def claims(self) -> ClaimRows:
         """The claims, those in quarantine too."""
