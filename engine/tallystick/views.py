@@ -193,6 +193,7 @@ def ingested(found: Ingested) -> View:
         "refused": dict(found.refused),
         "displaced": found.displaced,
         "released": found.released,
+        "left_out": dict(found.left_out),
         "told": [each.to_dict() for each in found.told],
     }
     told = {name: value for name, value in several.items() if value}

@@ -13,6 +13,7 @@ from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
+from tallystick.state.adoption import CODES as OF_ADOPTIONS
 from tallystick.state.claims import REASONS
 from tallystick.state.ingest import CODES as OF_FILES
 from tallystick.state.ingest import LINE_CODES
@@ -74,10 +75,11 @@ def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
     [
         ("Records", OF_RECORDS),
         ("States", OF_STATES),
+        ("Adoptions", OF_ADOPTIONS),
         ("Locks", OF_LOCKS),
         ("Plugins", OF_KIT),
     ],
-    ids=["records", "states", "locks", "plugins"],
+    ids=["records", "states", "adoptions", "locks", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())
@@ -90,6 +92,6 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
     assert asked <= set(_PAGE.section("Records").spans())
 
 
-@pytest.mark.parametrize("code", OF_STATES)
+@pytest.mark.parametrize("code", OF_STATES | OF_ADOPTIONS)
 def test_a_code_of_a_state_means_on_the_page_what_the_engine_says(code: str) -> None:
-    assert f"| `{code}` | {OF_STATES[code]} | " in _PAGE.prose
+    assert f"| `{code}` | {(OF_STATES | OF_ADOPTIONS)[code]} | " in _PAGE.prose

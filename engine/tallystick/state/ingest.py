@@ -57,7 +57,7 @@ from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
 from tallystick.state.reputation import consensus_event, events_of_record
-from tallystick.state.rules import state_rules_of
+from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.rules_in_force import RulesInForce
 
 CODES: Mapping[str, str] = MappingProxyType(
@@ -66,18 +66,21 @@ CODES: Mapping[str, str] = MappingProxyType(
         "other-epoch": "a round is pinned to one epoch, but its records name two",
         "other-round": "the record belongs to another round than the one that is closed",
         "undeclared-type": "the miner never declared the skill type",
+        "unknown-event": "the rules of the epoch have no such event any more",
         "unknown-miner": "no miner of this state has the hotkey",
     }
 )
 """Why a state refuses the whole file of a good record or event, and what it means."""
+LEFT_OUT = "event-left-out"
 UNHEARD = "unheard-validator"
 LINE_CODES: Mapping[str, str] = MappingProxyType(
     {
+        LEFT_OUT: "the line is recorded; the rules of the open epoch no longer have the event",
         OVER: REASONS[OVER],
         UNHEARD: "the state does not hear the validator",
     }
 )
-"""Why a state refuses a line alone, and what it means."""
+"""Why a state refuses a line alone, or something of it, and what it means."""
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
 
@@ -102,7 +105,10 @@ class Ingested:
         refused: how many were left out, by the code.
         displaced: how many claims that were recorded before are in quarantine now.
         released: how many claims that were in quarantine before are recorded now.
-        told: why lines are refused or in quarantine, by line; the first ``MOST_TOLD`` of them.
+        left_out: by the name of an event, of how many recorded lines it changes nothing, since the
+            rules of the open epoch no longer have it.
+        told: why lines are refused or in quarantine, and which events are left out, by line; the
+            first ``MOST_TOLD`` of them.
     """
 
     events: int
@@ -111,6 +117,7 @@ class Ingested:
     refused: Mapping[str, int] = attrs.field(factory=dict)
     displaced: int = 0
     released: int = 0
+    left_out: Mapping[str, int] = attrs.field(factory=dict)
     told: tuple[Reject, ...] = ()
 
     @property
@@ -161,6 +168,7 @@ class _Lines:
         self._lines = array("Q")
         self._raised: dict[int, int] = {}
         self._refused, self._told = Counter[str](), list[Reject]()
+        self._left_out = Counter[str]()
 
     def heard(self, lines: Iterable[Line]) -> list[Line]:
         """Those of validators that the state hears."""
@@ -182,6 +190,9 @@ class _Lines:
         self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
         for place in taken.refused:
             self._refuse(_held(*lines[place], OVER))
+        if self._log.in_force.changes:
+            for place in taken.entries:
+                self._leave_out(*lines[place])
 
     def ingested(self) -> Ingested:
         """What became of them in the end."""
@@ -202,8 +213,19 @@ class _Lines:
             dict(sorted(self._refused.items())),
             displaced,
             released,
+            dict(sorted(self._left_out.items())),
             tuple(sorted(told, key=lambda each: each.line)[:MOST_TOLD]),
         )
+
+    def _leave_out(self, line: int, event: StateEvent) -> None:
+        """Tell which events of a late line do nothing, as the rules that count it drop them."""
+        epoch = self._log.state.epoch
+        dropped = self._log.in_force.dropped_events(event.skill_type, epoch)
+        left_out = dropped.intersection(event.events)
+        self._left_out.update(left_out)
+        for name in sorted(left_out)[: MOST_TOLD - len(self._told)]:
+            wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
+            self._told.append(_reject(line, event, LEFT_OUT, "events", shown(name), wanted))
 
     def _refuse(self, reject: Reject) -> None:
         self._refused[reject.code] += 1
@@ -283,10 +305,21 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
         return _reject(
             line, event, "unknown-skill-type", "skill_type", shown(event.skill_type), wanted
         )
-    if rules.rule_set.epochs is not None and event.epoch > state.epoch:
+    if event.epoch > state.epoch and not _takes_any_epoch(in_force, rules, state.epoch, event):
         wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
         return _reject(line, event, "future-epoch", "epoch", str(event.epoch), wanted)
+    unknown = in_force.dropped_events(event.skill_type, event.epoch).intersection(event.events)
+    if unknown:
+        wanted = f"events of {rules.rule_set.reference}, which epoch {event.epoch} has"
+        return _reject(line, event, "unknown-event", "events", shown(min(unknown)), wanted)
     return None
+
+
+def _takes_any_epoch(
+    in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
+) -> bool:
+    """Whether rules take records of any epoch: they have none, and others are not scheduled."""
+    return rules.rule_set.epochs is None and rules is in_force.of_type(event.skill_type, epoch)
 
 
 def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject

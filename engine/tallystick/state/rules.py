@@ -84,6 +84,12 @@ class StateRules:
         return 1 if collusion is None else collusion.quorum
 
     @cached_property
+    def events(self) -> frozenset[str]:
+        """The names of the events that change a reputation."""
+        reputation = self.rule_set.reputation
+        return frozenset() if reputation is None else frozenset(reputation.events)
+
+    @cached_property
     def base_weights(self) -> Mapping[str, int]:
         """By skill type, the base weight in nano; types without an emission are left out."""
         types = self.rule_set.skill_types.items()

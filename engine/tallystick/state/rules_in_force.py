@@ -184,6 +184,11 @@ class RulesInForce:
         every = (rules for timeline in self.lines.values() for rules in timeline.values())
         return {rules.digest: rules for rules in every}
 
+    def dropped_events(self, skill_type: str, epoch: int) -> frozenset[str]:
+        """The events that some earlier rules of a type list, and those of an epoch no longer do."""
+        line = self.line_of(skill_type)
+        return frozenset() if line is None else self._dropped[line].at(epoch)
+
     @property
     def changes(self) -> bool:
         """Whether the rules of some line ever change."""
@@ -233,6 +238,10 @@ class RulesInForce:
         return Timeline(first, tuple(zip(starts, later, strict=True)))
 
     @cached_property
+    def _dropped(self) -> Mapping[str, Timeline[frozenset[str]]]:
+        return {name: _dropped(timeline) for name, timeline in self.lines.items()}
+
+    @cached_property
     def _line_of(self) -> Mapping[str, str]:
         return {
             skill_type: name
@@ -240,6 +249,13 @@ class RulesInForce:
             for rules in timeline.values()
             for skill_type in rules.rule_set.skill_types
         }
+
+
+def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
+    listed, found = timeline.first.events, Timeline(frozenset[str]())
+    for epoch, rules in timeline.later:
+        found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
+    return found
 
 
 def read(
