@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
     from tallystick.state.rules import StateRules
+    from tallystick.state.rules_in_force import Adoption, RulesInForce
     from tallystick.state.transfer import Exported
 
 View = dict[str, Any]
@@ -96,6 +97,55 @@ def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> V
         **hearing.to_dict(),
         **waiting,
     }
+
+
+def adoption(found: Adoption, in_force: RulesInForce) -> View:
+    """Rules that a line adopts, or was to adopt, with the block that they begin with."""
+    from tallystick.state.epoch_clock import first_block  # noqa: PLC0415  # where it is asked for
+
+    return {
+        "line": found.line,
+        "epoch": found.epoch,
+        "block": first_block(found.epoch, in_force.lines[found.line]),
+        "reference": found.rules.rule_set.reference,
+        "digest": found.rules.digest,
+        "previous": found.previous,
+        "sequence": found.sequence,
+        "major": found.major,
+        "statement": found.statement,
+    }
+
+
+def rules_in_force(found: RulesInForce, epoch: int) -> View:
+    """The rules of each line from epoch to epoch, as seen in an epoch."""
+    return {
+        "epoch": epoch,
+        "lines": [{"line": name, "rules": _spans(found, name, epoch)} for name in found.lines],
+    }
+
+
+def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
+    from tallystick.state.epoch_clock import first_block  # noqa: PLC0415  # as above
+
+    timeline = found.lines[line]
+    adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}
+    views = []
+    for start, end, rules in timeline.spans():
+        adopted = adoptions.get(start)
+        held = end is not None and end <= epoch
+        views.append(
+            {
+                "status": "held" if held else "holds" if start <= epoch else "will hold",
+                "epoch": start,
+                "until": None if end is None else end - 1,
+                "block": first_block(start, timeline),
+                "reference": rules.rule_set.reference,
+                "digest": rules.digest,
+                "sequence": None if adopted is None else adopted.sequence,
+                "statement": None if adopted is None else adopted.statement,
+            }
+        )
+    return views
 
 
 def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> View:

@@ -57,14 +57,17 @@ COMMANDS = [
     ("round", "close"),
     ("round", "list"),
     ("round", "show"),
+    ("state", "adopt"),
     ("state", "board"),
     ("state", "digest"),
     ("state", "export"),
     ("state", "import"),
     ("state", "info"),
     ("state", "init"),
+    ("state", "rules"),
     ("state", "show"),
     ("state", "verify"),
+    ("state", "withdraw"),
     ("weights",),
 ]
 

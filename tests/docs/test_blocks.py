@@ -9,6 +9,7 @@ from manual.page import Page, pages
 from manual.reader import SLOW, Reader, forget, prepare
 
 _WITH_BLOCKS = {
+    "docs/adoption.md",
     "docs/canonical.md",
     "docs/conformance.md",
     "docs/errata.md",

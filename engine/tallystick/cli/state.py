@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.adopt import adopt_command, rules_command, withdraw_command
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
@@ -280,3 +281,7 @@ def verify_command(where: str, as_json: bool) -> None:
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+
+
+for _command in (adopt_command, withdraw_command, rules_command):
+    state.add_command(_command)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -14,7 +15,10 @@ from tallystick.cli.settings import Setting
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
+    from tallystick.state.authority import Authority
     from tallystick.state.ledger import Ledger
+
+_Result = TypeVar("_Result")
 
 state_option = click.option(
     "--state",
@@ -52,6 +56,43 @@ as_option = click.option(
     "--as", "viewer", metavar="HOTKEY", help="As this miner may see it, not as the operator does."
 )
 """The option that shows a state to a miner."""
+
+
+def authority_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options that say what stands behind a change."""
+    return _signed_option(_block_option(command))
+
+
+_signed_option = click.option(
+    "--signed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The envelope that allows it; a state with a trust root asks for one.",
+)
+_block_option = click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block at which it is done; what is signed may expire by blocks.",
+)
+
+
+def authority_of(signed: Path | None, block: int | None) -> Authority:
+    """What stands behind a change, as the options say.
+
+    Raises:
+        InputError: the envelope cannot be read.
+        TrustError: it is none.
+    """
+    from tallystick.state.authority import Authority  # noqa: PLC0415  # heavy
+
+    if signed is None:
+        return Authority(block=block)
+    from tallystick.trust.encoding import read_file  # noqa: PLC0415  # where one is given
+    from tallystick.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
+
+    data = read_file(signed, MOST_BYTES, "an envelope")
+    return Authority(Envelope.of_json(data, str(signed)), block)
 
 
 snapshots_option = click.option(
