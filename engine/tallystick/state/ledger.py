@@ -19,6 +19,8 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_of, path_text
+from tallystick.plugins.registry import installed_plugins
+from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.authority import OPERATOR, Authority
 from tallystick.state.claims import EVERYONE, Hearing
@@ -100,13 +102,14 @@ class Ledger:
             _check_text(hotkey, "validator")
             check_hotkey(hotkey)
         hearing = Hearing(validator, heard or None)
-        scorer = load(reference, registry=registry)
-        rules = state_rules_of(scorer)
+        rules = state_rules_of(load(reference, registry=registry))
+        plugins = registry or installed_plugins()
+        in_force = RulesInForce({rules.line: Timeline(rules)}, plugins)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, rules, hearing)
+            log = EventLog(transaction, in_force, hearing)
             log.begin()
             log.finish()
-        return cls(store, rules, hearing)
+        return cls(store, in_force, hearing)
 
     @classmethod
     def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
