@@ -223,9 +223,9 @@ def test_a_type_that_is_gone_is_not_declared_or_scored_and_resumes_when_it_retur
         ledger.close_epoch()
         # 0.5 + 0.1 · (0.7 · 0.5 − 0.5)
         assert reputation(ledger, RAG) == 485_000_000
-        with pytest.raises(StateError, match="found the skill type rag_knowledge"):
+        with pytest.raises(StateError, match='found the skill type "rag_knowledge"'):
             ledger.register("hk-2", 2, [RAG])
-        with pytest.raises(StateError, match="found the skill type rag_knowledge"):
+        with pytest.raises(StateError, match='found the skill type "rag_knowledge"'):
             ledger.select_group(RAG, 1, "seed")
         with ledger.queries() as queries, pytest.raises(StateError):
             queries.board(RAG)

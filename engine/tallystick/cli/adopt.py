@@ -26,8 +26,8 @@ _LAST_EPOCH = 2**31 - 1
     epilog=examples(
         "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db",
         "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
-        "tallystick state adopt skills@1.1.0 --at-epoch 20 --signed vote.json --block 4711 \\",
-        "    --state subnet.db",
+        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "    --signed vote.json --block 4711",
     ),
 )
 @click.argument("reference", metavar="RULES")
