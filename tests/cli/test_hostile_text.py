@@ -16,8 +16,11 @@ from cli.command import Finished, run
 from cli.stores import PYTHON, RAG
 from cli.test_main import COMMANDS
 from state.subnet import event, record, written
+from trust.council import tables, toml
 
 from tallystick.io.text import json_text, masked, printable, visible
+from tallystick.trust.envelope import Envelope, Signature
+from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
 
 FORGED = "FORGED"
 HOSTILE = f"a\x1b[2J\x1b]0;t\x07\x9b\x7f\u202e\u2066\u200b\ufeff\x85\r\n{FORGED}"
@@ -27,6 +30,10 @@ RULES = "hostile.toml"
 BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
+KEY = f"key{HOSTILE}.pem"
+TRUST = f"trust{HOSTILE}.toml"
+STATEMENT = f"statement{HOSTILE}"
+SIGNED = f"signed{HOSTILE}.json"
 GIVEN = ("records", "state", "round", "late", "miners")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
@@ -116,6 +123,22 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("quarantine", "accept", "--round", "0", *NAMED), 0),
     (("quarantine", "drop", "--validator", HOSTILE, *NAMED), 0),
     (("state", "info", *NAMED), 0),
+    (("keys", "new", KEY, "--no-password"), 0),
+    (("keys", "new", KEY, "--no-password"), 2),
+    (("keys", "show", KEY), 0),
+    (("keys", "show", HOSTILE), 2),
+    (("sign", "rule-set", RULES, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "receipt", f"r{HOSTILE}.jsonl.receipt.json", "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "trust", TRUST, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "add", TRUST, "--key", KEY, "-o", SIGNED), 1),
+    (("trust", "check", TRUST), 0),
+    (("trust", "check", TRUST, TRUST), 1),
+    (("trust", "check", STATEMENT), 1),
+    (("verify", SIGNED), 1),
+    (("verify", SIGNED, "--trust", TRUST), 1),
+    (("verify", SIGNED, "--key", HOSTILE), 2),
+    (("verify", TRUST), 2),
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
     (("weights", HOSTILE, *STATE), 2),
@@ -160,6 +183,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(f"late{HOSTILE}"), [each | {"validator": HOSTILE} for each in late])
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
+    Path(TRUST).write_text(toml(tables(events=[HOSTILE])))
+    foreign = Statement(HOSTILE, {HOSTILE: HOSTILE}, (Subject(HOSTILE, {HOSTILE: HOSTILE}),))
+    signature = Signature(HOSTILE, b"\0" * 64)
+    envelope = Envelope(foreign.payload, PAYLOAD_TYPE, (signature,))
+    Path(STATEMENT).write_bytes(envelope.to_json())
     return tmp_path
 
 

@@ -7,6 +7,7 @@ import pytest
 from cli.command import SKILLS, run
 from cli.test_main import COMMANDS
 from state.subnet import event, written
+from trust.council import tables, toml
 
 pytestmark = pytest.mark.smoke
 
@@ -15,6 +16,7 @@ TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_serve
 RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
 NAMED = ("--state", "named.db")
+BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -68,6 +70,14 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("quarantine", "list", *NAMED), 0),
     (("quarantine", "accept", "--round", "1", *NAMED), 0),
     (("quarantine", "drop", "--validator", "5Peer", *NAMED), 0),
+    (("keys", "new", "alice.pem", "--no-password"), 0),
+    (("keys", "show", "alice.pem"), 0),
+    (("sign", "rule-set", "skills@1.1.0", *BY_ALICE), 0),
+    (("sign", "receipt", "results.parquet.receipt.json", *BY_ALICE), 0),
+    (("sign", "trust", "trust.toml", *BY_ALICE), 0),
+    (("sign", "add", "signed.json", *BY_ALICE), 0),
+    (("trust", "check", "trust.toml"), 0),
+    (("verify", "signed.json"), 1),
 )
 
 
@@ -78,6 +88,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
+    Path("trust.toml").write_text(toml(tables()))
     for step, expected in STEPS:
         found = run(*step)
         assert found.status == expected, (step, found)

@@ -13,8 +13,9 @@ from typing import Any
 
 import attrs
 
-from tallystick.canonical import canonical_bytes, digest_of_bytes
+from tallystick.canonical import digest_of_bytes
 from tallystick.errors import TrustError
+from tallystick.io.text import json_text
 from tallystick.trust.encoding import base64_bytes, base64_text, check_size, json_value
 from tallystick.trust.keys import PublicKey, Signer
 from tallystick.trust.schema import check
@@ -130,8 +131,8 @@ class Envelope:
         }
 
     def to_json(self) -> bytes:
-        """The envelope as a file: RFC 8785, and a line end."""
-        return canonical_bytes(self.to_value()) + b"\n"
+        """The envelope as a file: one line of JSON, in which nothing unseen is raw."""
+        return json_text(self.to_value(), sort_keys=True).encode("utf-8") + b"\n"
 
     def signed(self, signer: Signer) -> Envelope:
         """The envelope with one more signature; a signer that signed already replaces its own.
