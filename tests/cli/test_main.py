@@ -70,9 +70,7 @@ COMMANDS = [
     ("state", "rules"),
     ("state", "show"),
     ("state", "verify"),
-<<<<<<< HEAD
     ("state", "withdraw"),
-=======
     ("keys", "new"),
     ("keys", "show"),
     ("sign", "add"),
@@ -81,7 +79,6 @@ COMMANDS = [
     ("sign", "trust"),
     ("trust", "check"),
     ("verify",),
->>>>>>> bf8f1d8 (Tell how to sign and verify, and the formats for other languages; name the codes of signatures; try the new commands with the others)
     ("weights",),
 ]
 

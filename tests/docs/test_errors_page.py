@@ -81,11 +81,7 @@ def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
         ("Signatures", OF_SIGNATURES),
         ("Plugins", OF_KIT),
     ],
-<<<<<<< HEAD
-    ids=["records", "states", "adoptions", "locks", "plugins"],
-=======
-    ids=["records", "states", "locks", "signatures", "plugins"],
->>>>>>> bf8f1d8 (Tell how to sign and verify, and the formats for other languages; name the codes of signatures; try the new commands with the others)
+    ids=["records", "states", "adoptions", "locks", "signatures", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())
@@ -100,13 +96,9 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
 
 @pytest.mark.parametrize("code", OF_STATES | OF_ADOPTIONS)
 def test_a_code_of_a_state_means_on_the_page_what_the_engine_says(code: str) -> None:
-<<<<<<< HEAD
     assert f"| `{code}` | {(OF_STATES | OF_ADOPTIONS)[code]} | " in _PAGE.prose
-=======
-    assert f"| `{code}` | {OF_STATES[code]} | " in _PAGE.prose
 
 
 @pytest.mark.parametrize("code", OF_SIGNATURES)
 def test_a_code_of_a_signature_means_on_the_page_what_the_engine_says(code: str) -> None:
     assert f"| `{code}` | {OF_SIGNATURES[code]} | " in _PAGE.prose
->>>>>>> bf8f1d8 (Tell how to sign and verify, and the formats for other languages; name the codes of signatures; try the new commands with the others)
