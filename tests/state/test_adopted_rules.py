@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import pytest
 from state.chronicle import digest_of
+from state.databases import database, server, where
 from state.subnet import Record, event, record, under, written
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
@@ -28,6 +29,8 @@ from tallystick.state.ledger import Ledger
 from tallystick.state.replay import Verified, verify
 from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.transfer import export_state, import_state
+
+__all__ = ["database", "server", "where"]
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 OLD, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"
@@ -423,3 +426,17 @@ def test_records_of_both_rules_are_scored_by_their_own(ledger: Ledger, tmp_path:
 
 def texts(thresholds: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, str]]:
     return {name: {each: to_text(n) for each, n in of.items()} for name, of in thresholds.items()}
+
+
+def test_a_round_goes_by_the_first_epoch_that_its_records_name(where: str) -> None:
+    """Whichever came first: once with the record of epoch 0 first, once with that of epoch 1."""
+    with Ledger.create(where, OLD) as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        ledger.adopt(NEW, 1)
+        ledger.close_epoch()
+        for number, epochs in {1: (0, 1), 2: (1, 0)}.items():
+            for epoch in epochs:
+                ledger.import_events([record(f"t{epoch}", round=number, epoch=epoch)])
+        with ledger.queries() as queries:
+            assert [each.epoch for each in queries.rounds()] == [0, 0]
+            assert queries.round_scores(1) == queries.round_scores(2) != {}

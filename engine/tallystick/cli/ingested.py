@@ -22,7 +22,7 @@ def ingested_text(found: Ingested) -> str:
         "refused": sum(found.refused.values()),
         "displaced": found.displaced,
         "released": found.released,
-        "events left out": sum(found.left_out.values()),
+        "without effect": sum(found.left_out.values()),
     }
     always = ("recorded", "known already")
     return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)

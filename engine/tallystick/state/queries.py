@@ -100,7 +100,7 @@ class RoundInfo:
 
     Attributes:
         round: its number.
-        epoch: the epoch that it is pinned to.
+        epoch: the epoch that it is pinned to: the first that its records name.
         closed: whether it was closed; records can come by an import alone.
         at: when, as it was said; None when nobody said.
         records: how many records there are.
@@ -299,17 +299,17 @@ class StateQueries:
 
     def rounds(self) -> list[RoundInfo]:
         """The rounds with records, in their order."""
-        closed = self._transaction.rounds()
+        closed, epochs = self._transaction.rounds(), self._transaction.round_epochs()
         return [
             RoundInfo(
                 number,
-                StateEvent.from_line(line).epoch,
+                epochs[number],
                 number in closed,
                 closed.get(number),
                 records,
                 miners,
             )
-            for number, records, miners, line in self._transaction.recorded_rounds()
+            for number, records, miners in self._transaction.recorded_rounds()
         ]
 
     def round(self, number: int) -> RoundInfo:

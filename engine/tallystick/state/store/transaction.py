@@ -211,22 +211,25 @@ class Transaction:
         rows = self.connection.rows(query, (before,))
         return max((json.loads(body)["round"] for (body,) in rows), default=None)
 
-    def recorded_rounds(self) -> list[tuple[int, int, int, str]]:
-        """Of every round with records: its number, how many, of how many miners, the first's line.
-
-        In the order of rounds.
-        """
+    def recorded_rounds(self) -> list[tuple[int, int, int]]:
+        """Of every round with records: its number, how many, of how many miners; in their order."""
         rows = self.connection.rows(
-            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(seq) FROM tallystick_signals "
+            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey) FROM tallystick_signals "
             "WHERE is_record = ? GROUP BY round ORDER BY round",
             (True,),
         )
-        lines = dict[int, str]()
-        for start in range(0, len(rows), MOST_VALUES):
-            page = [row[3] for row in rows[start : start + MOST_VALUES]]
-            query = f"SELECT seq, body FROM tallystick_log WHERE seq IN ({marks(page)})"  # noqa: S608
-            lines.update(self.connection.rows(query, page))
-        return [(number, count, miners, lines[seq]) for number, count, miners, seq in rows]
+        return [(number, records, miners) for number, records, miners in rows]
+
+    def round_epochs(self) -> dict[int, int]:
+        """By round, the first epoch that its records name."""
+        of_body = "json_extract(body, '$.epoch')"
+        if not self.connection.is_sqlite:
+            of_body = "(body::json ->> 'epoch')::bigint"
+        query = (
+            f"SELECT round, MIN({of_body}) FROM tallystick_signals JOIN tallystick_log "  # noqa: S608  # ours
+            "USING (seq) WHERE is_record = ? GROUP BY round"
+        )
+        return dict(self.connection.rows(query, (True,)))
 
     def counted_events(self) -> dict[int, int]:
         """By epoch, how many events were recorded while it was open; others have none."""
