@@ -27,8 +27,9 @@ LOCKING := $(BIN)/uv pip compile --quiet --no-config --universal --python-versio
 PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal --unchanged-sources --durations=10 \
 	$(PYTEST_OPTIONS)
 
-# What a user's own environment adds to the search path is no part of this one.
-unexport PYTHONPATH PYTHONHOME
+# What a user's own environment adds to the search path is no part of this one. Without bytecode every
+# process that a test starts would compile all that it imports.
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 # The time of every file in what is built: the same for everyone, also where there is no git.
 export SOURCE_DATE_EPOCH := 1580601600
 
