@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attack.hostile_lines import MINERS, good_record, hostile, spoilt
@@ -96,12 +97,19 @@ def _repeated(text: str, times: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(places, pa.array([text]))
 
 
+def _one_list(items: pa.Array, rows: int = 1) -> pa.Array:
+    """A row that is a list of the items, and empty ones before it."""
+    starts = np.zeros(rows + 1, np.int32)
+    starts[-1] = len(items)
+    return pa.ListArray.from_arrays(starts, items)
+
+
 _PARQUET_BOMBS: tuple[tuple[Callable[[], pa.Array], dict[str, Any]], ...] = (
-    (lambda: pa.array([[5] * 10**6], pa.list_(pa.int8())), {}),
-    (lambda: pa.array([[[]] * 10**6], pa.list_(pa.list_(pa.int8()))), {}),
-    (lambda: pa.array(["x" * (1 << 20)] * 20), {"use_dictionary": False}),
-    (lambda: _repeated("x" * (1 << 20), 300), {}),
-    (lambda: _repeated("x" * 900_000, 300), {"row_group_size": 100}),
+    (lambda: _one_list(pa.array(np.full(600_000, 5, np.int8))), {}),
+    (lambda: _one_list(_one_list(pa.array([], pa.int8()), 100_000)), {}),
+    (lambda: pa.array(["x" * (1 << 20)] * 12), {"use_dictionary": False}),
+    (lambda: _repeated("x" * (1 << 20), 100), {}),
+    (lambda: _repeated("x" * 900_000, 100), {"row_group_size": 40}),
     (lambda: pa.nulls(2000, pa.string()), {"row_group_size": 1}),
 )
 
