@@ -107,9 +107,9 @@ def _one_list(items: pa.Array, rows: int = 1) -> pa.Array:
 _PARQUET_BOMBS: tuple[tuple[Callable[[], pa.Array], dict[str, Any]], ...] = (
     (lambda: _one_list(pa.array(np.full(600_000, 5, np.int8))), {}),
     (lambda: _one_list(_one_list(pa.array([], pa.int8()), 100_000)), {}),
-    (lambda: pa.array(["x" * (1 << 20)] * 12), {"use_dictionary": False}),
-    (lambda: _repeated("x" * (1 << 20), 100), {}),
-    (lambda: _repeated("x" * 900_000, 100), {"row_group_size": 40}),
+    (lambda: pa.array(["x" * (1 << 20)] * 7), {"use_dictionary": False}),
+    (lambda: _repeated("x" * (1 << 20), 60), {}),
+    (lambda: _repeated("x" * 300_000, 100), {"row_group_size": 40}),
     (lambda: pa.nulls(2000, pa.string()), {"row_group_size": 1}),
 )
 

@@ -50,7 +50,9 @@ def changed(filled: Path, folder: Path, statement: Statement) -> Path:
     """A copy of the store with one change."""
     path = folder / "changed.db"
     shutil.copy(filled, path)
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        # a copy that a power failure may take
+        connection.execute("PRAGMA synchronous = OFF")
         assert connection.execute(*statement).rowcount == 1
     return path
 
