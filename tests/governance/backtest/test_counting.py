@@ -24,7 +24,7 @@ from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer, bind
 
-RECORDS = [*lines(5, 600), b'{"skill_type": "workflow"}\n', b"[]\n"]
+RECORDS = [*lines(5, 360), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {
     "skills": (
         ["skills@1.0.0", "skills@1.1.0"],
@@ -222,14 +222,14 @@ def test_what_is_missed_or_rejected_is_counted(
 def test_the_form_of_the_history_does_not_matter(
     history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
 ) -> None:
-    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=250)
+    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=150)
     folder = tmp_path / "folder"
     folder.mkdir()
     for part in range(3):
-        some = RECORDS[part * 200 : 200 + part * 200 if part < 2 else None]
+        some = RECORDS[part * 120 : 120 + part * 120 if part < 2 else None]
         (folder / f"{part}.jsonl").write_bytes(b"".join(some))
     first, extract = folder / "1.jsonl", folder / "1.parquet"
-    extract_file(first, tmp_path / "1.parquet", installed(), chunk=150)
+    extract_file(first, tmp_path / "1.parquet", installed(), chunk=90)
     (tmp_path / "1.parquet").rename(extract)
     first.unlink()
     outcome, flips = counted(history, candidates)
@@ -250,7 +250,7 @@ def test_swept_scores_are_those_of_the_exact_reader(name: str) -> None:
     }
     swept = candidates_of([name], [parse_sweep(sweep[name])], installed())[1]
     checked = 0
-    for line in RECORDS[:400]:
+    for line in RECORDS[:240]:
         found = next(scorer_of(swept).score_many([line]))
         if isinstance(found, Reject) or found.quality is None:
             continue
@@ -280,7 +280,7 @@ def test_the_uid_is_that_of_the_last_record(tmp_path: Path) -> None:
 
 
 def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
-    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=150)
+    extract_file(history, tmp_path / "facts.parquet", installed(), chunk=90)
     sweep = parse_sweep("axes.policy.beta=0.4:0.6:0.1")
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
     for path in (history, tmp_path / "facts.parquet"):

@@ -111,7 +111,16 @@ def as_table(
     return output.read_bytes()
 
 
-@pytest.mark.parametrize("form", ["lines.jsonl", "rows.parquet", "facts.parquet", "mixed"])
+@pytest.mark.parametrize(
+    ("engine", "form"),
+    [
+        *(("here", form) for form in ("lines.jsonl", "rows.parquet", "facts.parquet", "mixed")),
+        # which is of all three
+        ("local", "mixed"),
+        ("cluster", "mixed"),
+    ],
+    indirect=["engine"],
+)
 def test_every_path_gives_the_same_bytes_of_parquet(  # noqa: PLR0913, PLR0917  # fixtures
     scorer: tallystick.Scorer,
     forms: Mapping[str, Path],
