@@ -19,8 +19,9 @@ from state.variants import put, variant, without_type
 import tallystick
 from tallystick.errors import RefusedError, RuleSetError, StateError, TallystickError
 from tallystick.numbers.nano import to_decimal, to_text
+from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
-from tallystick.state.adoption import CODES
+from tallystick.state.adoption import CODES, check_adoption
 from tallystick.state.authority import Authority
 from tallystick.state.epoch_clock import epoch_of, first_block
 from tallystick.state.event_log import EventLog
@@ -28,6 +29,7 @@ from tallystick.state.groups import is_ejected
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import Verified, verify
 from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules_in_force import RulesInForce
 from tallystick.state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -143,12 +145,41 @@ def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(
 
 
 def test_every_code_is_met() -> None:
-    here = {
+    assert set(CODES) == {
         *("epoch-begun", "epoch-order", "other-line", "same-rules", "major-change"),
         *("epoch-named", "not-scheduled", "schema-conflict"),
+        *("types-overlap", "clock-differs"),
     }
-    # of states of several lines: test_lines.py
-    assert here | {"types-overlap", "clock-differs"} == set(CODES)
+
+
+def two_lines() -> RulesInForce:
+    """The skills, and workflows with epochs of the same length."""
+    skills = state_rules_of(tallystick.load(NEW))
+    workflow = state_rules_of(tallystick.load("workflow@1.0.0"))
+    timed = under(workflow, attrs.evolve(workflow.rule_set, epochs=skills.epochs))
+    lines = {"skills": Timeline(skills), "workflow": Timeline(timed)}
+    return RulesInForce(lines, installed())
+
+
+def test_a_line_takes_no_type_of_another_one() -> None:
+    in_force = two_lines()
+    skills = in_force.lines["skills"].first
+    types = {**skills.rule_set.skill_types, "workflow": skills.rule_set.skill_types[PYTHON]}
+    more = attrs.evolve(skills.rule_set, skill_types=types)
+    new = StateRules(attrs.evolve(skills.loaded, rule_set=more, digest="other"), installed())
+    with pytest.raises(StateError, match="found the skill type workflow") as refused:
+        check_adoption(in_force, new, 3, 0, major=False)
+    assert refused.value.code == "types-overlap"
+
+
+def test_lines_keep_one_clock() -> None:
+    in_force = two_lines()
+    skills = in_force.lines["skills"].first
+    longer = attrs.evolve(skills.rule_set, epochs=attrs.evolve(skills.epochs, blocks=7))
+    new = attrs.evolve(skills, loaded=attrs.evolve(skills.loaded, rule_set=longer, digest="other"))
+    with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
+        check_adoption(in_force, new, 3, 0, major=False)
+    assert refused.value.code == "clock-differs"
 
 
 def test_rules_that_do_not_load_or_bind_are_refused(ledger: Ledger, tmp_path: Path) -> None:
