@@ -161,7 +161,8 @@ class EpochLog:
         last = self.transaction.last_closed_round(self.closed[epoch].seq)
         events = [] if last is None else self._events_of_round(last, epoch)
         pinned = round_epoch(events)
-        for rules in self.in_force.at(epoch if pinned is None else pinned).lines:
+        of_rules = epoch if pinned is None else pinned
+        for rules in self.in_force.at(of_rules).lines:
             aggregation = rules.rule_set.aggregation
             if aggregation is not None and aggregation.window is not None:
                 number, scores = None, {each: self._window(each, rules, epoch) for each in slots}
@@ -170,7 +171,7 @@ class EpochLog:
             present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
             weights = weights_of(present, rules)
             for hotkey, score in present.items():
-                share = Share(slots[hotkey], number, score, weights.get(hotkey))
+                share = Share(slots[hotkey], of_rules, number, score, weights.get(hotkey))
                 yield (hotkey, rules.line), share
 
     def _events_of_round(self, number: int, epoch: int) -> list[StateEvent]:

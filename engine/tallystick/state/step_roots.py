@@ -16,7 +16,8 @@ results       as inputs                                     events, role, missed
 deltas        hotkey, type, validator, round, task, epoch   delta, and whether it takes part
 reputations   hotkey, type                                  before, mean delta, after, next
 thresholds    type, name                                    before, after, next
-weights       hotkey, line                                  uid, round, score, weight
+weights       hotkey, line                                  uid, epoch of its rules, round, score,
+                                                            weight
 ============  ============================================  =====================================
 
 ``after`` is what the closing makes, ``next`` what the next epoch begins with: another value only
@@ -173,12 +174,14 @@ class Share:
 
     Attributes:
         uid: its slot.
-        round: whose score it is; None where a window is counted.
+        epoch: whose rules give the weights: that which the last closed round is pinned to.
+        round: that round, where it is whose score it is; None where a window is counted.
         score: in nano.
         weight: in nano; None where nobody has a score above 0.
     """
 
     uid: int
+    epoch: int
     round: int | None
     score: int
     weight: int | None
@@ -326,6 +329,7 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
 def weight_row(hotkey: str, line: str, share: Share) -> Row:
     """What a miner weighs in a line."""
     value = {
+        "epoch": share.epoch,
         "round": share.round,
         "score": to_text(share.score),
         "uid": share.uid,

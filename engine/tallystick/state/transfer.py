@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files, output_path
-from tallystick.io.inputs import opened
+from tallystick.io.inputs import opened, start_of
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
@@ -32,6 +32,7 @@ FORMAT = 1
 """The version of the file."""
 LONGEST_ENTRY = 1 << 26
 """The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
+_START = b'{"entries":'
 
 
 @attrs.frozen
@@ -128,6 +129,11 @@ def _imported(
             log.finish()
 
     return header
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as `export_state` begins one; not of what is no file."""
+    return path.is_file() and start_of(path, len(_START)) == _START
 
 
 def _header(path: Path, line: bytes) -> Exported:

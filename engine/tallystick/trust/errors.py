@@ -15,6 +15,8 @@ CODES: Mapping[str, str] = {
     "bad-checkpoint": "a text is no checkpoint of a log of epochs",
     "bad-signature": "a signature of a known key does not hold, which spoils its note",
     "bad-proof": "a proof does not lead to the root that it must lead to",
+    "bad-evidence": "a file of evidence was cut or changed: its rows are not those of its leaves",
+    "bad-dispute": "a text is no dispute",
     "bad-trust-file": "a trust file or a stake snapshot does not fit its schema or itself",
     "bad-key": "a key is no point of its curve, or contradicts its address",
     "unknown-key-type": "a key is neither ed25519 nor sr25519",

@@ -8,7 +8,7 @@ and from that leaf to the root of a checkpoint. A file of one is RFC 8785 with a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -135,6 +135,16 @@ class Proof:
             "rows": [each.to_value() for each in self.rows],
         }
 
+    def told(self) -> Iterator[str]:
+        """What it shows, for people."""
+        numbers = ", ".join(str(each.epoch) for each in self.epochs)
+        yield f"epochs {numbers}"
+        if self.checkpoint is not None:
+            yield f"are in the first {self.checkpoint.size} of {self.checkpoint.origin}"
+        for each in self.rows:
+            yield f"epoch {each.epoch}, {each.step}, from row {each.first}:"
+            yield from (f"  {row_text(row)}" for row in each.rows)
+
     def leaf(self, epoch: int) -> Mapping[str, Any]:
         """The leaf of an epoch.
 
@@ -192,6 +202,11 @@ class Growth:
             "old": self.old.to_text(),
             "path": _texts(self.path),
         }
+
+    def told(self) -> Iterator[str]:
+        """What it shows, for people."""
+        yield f"the {self.new.size} epochs of {self.new.origin}"
+        yield f"begin with the {self.old.size} of the older checkpoint"
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
         """Which of some keys have signed both checkpoints.
@@ -262,17 +277,14 @@ def proof_of_value(value: Mapping[str, Any]) -> Proof:
             ProvenEpoch(each["leaf"], _path(each["path"]) if "path" in each else None)
             for each in value["epochs"]
         ),
-        tuple(
-            ProvenRows(
-                each["epoch"],
-                each["step"],
-                each["first"],
-                tuple(each["rows"]),
-                _path(each["path"]),
-            )
-            for each in value["rows"]
-        ),
+        tuple(map(rows_of_value, value["rows"])),
     )
+
+
+def rows_of_value(value: Mapping[str, Any]) -> ProvenRows:
+    """The proven rows that a JSON value is, which fits its schema."""
+    place = value["epoch"], value["step"], value["first"]
+    return ProvenRows(*place, tuple(value["rows"]), _path(value["path"]))
 
 
 def check_canonical(value: object, data: bytes, where: str) -> None:

@@ -13,7 +13,11 @@ from tallystick.trust import policy
 from tallystick.trust.encoding import read_file
 from tallystick.trust.envelope import MOST_BYTES, Envelope, Verification
 from tallystick.trust.keys import PublicKey
+from tallystick.trust.note import MOST_BYTES as MOST_NOTE_BYTES
+from tallystick.trust.note import read_note
 from tallystick.trust.policy import TrustRoot
+from tallystick.trust.proof import MOST_BYTES as MOST_PROOF_BYTES
+from tallystick.trust.proof import read_proof
 from tallystick.trust.statement import (
     ADOPTION,
     EVENTS,
@@ -44,6 +48,15 @@ class Against:
     def is_empty(self) -> bool:
         """Whether there is nothing to verify by."""
         return self.root is None and not self.keys
+
+    @property
+    def known(self) -> tuple[PublicKey, ...]:
+        """Every key that counts: those that are given, and of a trust file its keys and hotkeys."""
+        found = [*self.keys]
+        if self.root is not None:
+            found += [each.public for each in self.root.keys.values()]
+            found += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
+        return tuple(dict.fromkeys(found))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
         """Keys as a trust file calls them, or as they are."""
@@ -104,6 +117,56 @@ def verify_envelope(path: Path, against: Against) -> Verified:
     }
     lines = (*told(envelope, statement), *_told_signers(envelope, names, against))
     return Verified("envelope", not against.is_empty, view, lines)
+
+
+def verify_note(path: Path, against: Against) -> Verified:
+    """What a signed note says, such as a checkpoint, and which known keys have signed it.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no note, a signature of a known key does not hold, or none has signed.
+    """
+    note = read_note(read_file(path, MOST_NOTE_BYTES, "a note"))
+    names = against.names(_note_signers(note.signers(against.known), against))
+    view = {
+        "kind": "note",
+        "text": note.text,
+        "names": [each.name for each in note.signatures],
+        "signed_by": names,
+        "checked": not against.is_empty,
+    }
+    signers = [f"a signature that names {each.name}" for each in note.signatures]
+    lines = (*note.text.splitlines(), *_told_names(names, signers, against))
+    return Verified("note", not against.is_empty, view, lines)
+
+
+def verify_proof(path: Path, against: Against) -> Verified:
+    """What a proof shows, and which known keys have signed the checkpoints that it leads to.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no proof, it does not hold, or no known key has signed.
+    """
+    proof = read_proof(read_file(path, MOST_PROOF_BYTES, "a proof"), str(path))
+    proof.check()
+    names = against.names(_note_signers(proof.signers(against.known), against))
+    view = {
+        "kind": "proof",
+        "proof": proof.to_value(),
+        "signed_by": names,
+        "checked": not against.is_empty,
+    }
+    lines = (*proof.told(), *_told_names(names, [], against))
+    return Verified("proof", not against.is_empty, view, lines)
+
+
+def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
+    """The keys that signed: every one that was asked for, or one of the trust file."""
+    lacking = [each for each in against.keys if each not in found]
+    if lacking or (against.root is not None and not found):
+        named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
+        raise TrustError(f"found no signature of {named}, expected one", code="unsigned")
+    return found
 
 
 def _signers(
@@ -167,9 +230,17 @@ def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
 
 
 def _told_signers(envelope: Envelope, names: Collection[str], against: Against) -> Iterator[str]:
+    keyids = (each.keyid or "of nobody" for each in envelope.signatures)
+    return _told_names(
+        names, [f"a signature that names the key {each}" for each in keyids], against
+    )
+
+
+def _told_names(
+    names: Collection[str], signatures: Collection[str], against: Against
+) -> Iterator[str]:
     if against.is_empty:
-        for each in envelope.signatures:
-            yield f"a signature that names the key {each.keyid or 'of nobody'}"
+        yield from signatures
         yield "nothing was verified: give --trust or --key"
         return
     for name in names:

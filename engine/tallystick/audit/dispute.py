@@ -1,0 +1,525 @@
+"""Disputes: where two sides differ first, who is wrong, and all that shows it, in one value.
+
+Everything before the first difference is the same on both sides. So the row that differs follows
+from rows that both vouch for, with a proof that they are all there are; whoever derives it knows
+which side is wrong. The same judgement is made of what the sides have, and of the file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import attrs
+
+from tallystick.audit import rederive
+from tallystick.audit.comparison import Place, first_difference
+from tallystick.audit.side import RuleText, Side
+from tallystick.audit.step_rows import StepRows, chosen
+from tallystick.audit.verdict import Verdict, wrong_of
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import RuleSetError, TallystickError, TrustError
+from tallystick.numbers.nano import to_text
+from tallystick.plugins.registry import Plugins
+from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import load_rules
+from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_key
+from tallystick.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
+
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+LETTERS = ("a", "b")
+"""The sides."""
+
+
+class RowsOf(Protocol):
+    """All rows of a step with a prefix, from wherever they are."""
+
+    def __call__(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+        """The rows of a step of an epoch whose keys begin with the prefix."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class Agreed:
+    """What both sides agree on: see `rederive.Known`.
+
+    Attributes:
+        leaves: of the epochs that are known, by their numbers.
+        texts: the rule sets, by digest.
+        plugins: what they are loaded with.
+        rows: all rows of a step with a prefix.
+    """
+
+    leaves: Mapping[int, EpochLeaf]
+    texts: Mapping[str, RuleText]
+    plugins: Plugins
+    rows: RowsOf
+
+    def rules(self, line: str, epoch: int) -> StateRules:
+        """The rules of a line in an epoch."""
+        return self._loaded(self._leaf(epoch).rules[line])
+
+    def adopted(self, line: str, epoch: int) -> StateRules | None:
+        """The rules of a line that begin with the epoch after this, if any do."""
+        digest = self._leaf(epoch).adopted.get(line)
+        return None if digest is None else self._loaded(digest)
+
+    def line_of(self, skill_type: str, epoch: int) -> str:
+        """The line that has a skill type, by the rules of an epoch and those before it."""
+        for at in sorted((each for each in self.leaves if each <= epoch), reverse=True):
+            for found in (self.leaves[at].adopted, self.leaves[at].rules):
+                for line, digest in found.items():
+                    if skill_type in self._loaded(digest).rule_set.skill_types:
+                        return line
+        raise bad_proof("the rules", f"none with the type {skill_type[:60]}", "some that have it")
+
+    def _leaf(self, epoch: int) -> EpochLeaf:
+        if epoch not in self.leaves:
+            raise bad_proof("the epochs", f"no leaf of {epoch}", "that of each that matters")
+        return self.leaves[epoch]
+
+    def _loaded(self, digest: str) -> StateRules:
+        if digest not in self._known:
+            if digest not in self.texts:
+                raise bad_proof("the rules", f"no text of {digest}", "that of each that matters")
+            said = attrs.asdict(self.texts[digest])
+            self._known[digest] = load_rules(said, "the dispute", self.plugins)
+        return self._known[digest]
+
+    @cached_property
+    def _known(self) -> dict[str, StateRules]:
+        return {}
+
+
+@attrs.frozen
+class Question:
+    """What is asked about the first difference.
+
+    Attributes:
+        epoch: of the first difference.
+        step: which.
+        key: of the row.
+        own: by side, the rows with that key, at most one; of weights all rows of the step.
+        agreed: what both sides agree on.
+        record: the record that the row is of, if somebody has it.
+    """
+
+    epoch: int
+    step: Step
+    key: Key
+    own: Mapping[str, Sequence[Row]]
+    agreed: Agreed
+    record: Mapping[str, Any] | None = None
+
+    @property
+    def row(self) -> dict[str, Row | None]:
+        """By side, the row with the key; None where it has none."""
+        return {
+            side: next((row for row in rows if row_key(row) == self.key), None)
+            for side, rows in self.own.items()
+        }
+
+
+def judge(asked: Question) -> Verdict:
+    """What differs, and who is wrong.
+
+    Raises:
+        RuleSetError: the rules do not load with the plugins at hand.
+        TrustError: rows or rules that it needs are missing.
+    """
+    found = _JUDGES[asked.step](asked)
+    return attrs.evolve(found, epoch=asked.epoch, step=asked.step, key=asked.key)
+
+
+def _inputs(asked: Question) -> Verdict:
+    row = asked.row
+    missing = [side for side in LETTERS if row[side] is None]
+    if missing:
+        return Verdict(
+            "membership",
+            f"side {missing[0]} has nothing with this key: a batch that its validator signed shows "
+            "who left it out, or put it in; arithmetic does not",
+        )
+    if asked.record is None:
+        return Verdict(
+            "input",
+            "they have other digests of what the validator said: the record itself decides "
+            "(--records), or a batch that the validator signed",
+        )
+    event = _scored(asked).event
+    return _compared(asked, "input", (*asked.key, event.claim_digest), "of the record")
+
+
+def _of_record(asked: Question) -> Verdict:
+    """Facts and results."""
+    row = next(iter(asked.agreed.rows(asked.epoch, "inputs", asked.key)), None)
+    if row is None or None in asked.row.values():
+        wrong = {side: (asked.row[side] is None) != (row is None) for side in LETTERS}
+        there = "has not" if row is None else "has"
+        reason = f"the step of inputs, which both have, {there} this key"
+        return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
+    if asked.record is None:
+        reason = "they score the same record differently: the record itself decides (--records)"
+        return Verdict("arithmetic", reason)
+    found = _scored(asked)
+    if found.event.claim_digest != row[-1]:
+        raise bad_proof("the record", found.event.claim_digest, f"{row[-1]}, which inputs say")
+    derived = rederive.record_row(asked.step, found.event)
+    verdict = _compared(asked, "arithmetic", derived, "of the record, scored again")
+    return attrs.evolve(verdict, explanation=found.explanation)
+
+
+def _deltas(asked: Question) -> Verdict:
+    derived = rederive.delta(asked.agreed, asked.epoch, asked.key)
+    return _compared(asked, "arithmetic", derived, "of its events and its pinned reputation")
+
+
+def _reputations(asked: Question) -> Verdict:
+    if None in asked.row.values():
+        return _registered(asked)
+    derived = rederive.reputation(asked.agreed, asked.epoch, asked.key)
+    return _compared(asked, "arithmetic", derived, "of all deltas of the miner in the type")
+
+
+def _thresholds(asked: Question) -> Verdict:
+    derived = rederive.threshold(asked.agreed, asked.epoch, asked.key)
+    return _compared(asked, "arithmetic", derived, "of all results of the epoch")
+
+
+def _weights(asked: Question) -> Verdict:
+    row = asked.row
+    mine, theirs = row["a"], row["b"]
+    if mine is None or theirs is None:
+        return _registered(asked)
+    for name in ("uid", "epoch", "round"):
+        if mine[-1][name] != theirs[-1][name]:
+            return Verdict(
+                "membership",
+                f"they differ in the {name}: which slots and which closed rounds a validator has "
+                "is no step, so compare their registrations and rounds",
+            )
+    value = mine[-1]
+    hotkey, line = map(str, asked.key)
+    score = rederive.score(asked.agreed, asked.epoch, asked.key, value["epoch"], value["round"])
+    text = None if score is None else to_text(score)
+    rules = asked.agreed.rules(line, value["epoch"])
+    wrong = {}
+    for side, found in (("a", mine), ("b", theirs)):
+        nano = rederive.weight(asked.own[side], line, hotkey, rules)
+        weight = None if nano is None else to_text(nano)
+        wrong[side] = (found[-1]["score"], found[-1]["weight"]) != (text, weight)
+    reason = f"derived of the results of the miner, the score is {text}"
+    if mine[-1]["score"] == theirs[-1]["score"]:
+        reason = "derived of the scores that each side has, the weight follows from one of them"
+    return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
+
+
+_JUDGES = {
+    "inputs": _inputs,
+    "facts": _of_record,
+    "results": _of_record,
+    "deltas": _deltas,
+    "reputations": _reputations,
+    "thresholds": _thresholds,
+    "weights": _weights,
+}
+
+
+def _registered(asked: Question) -> Verdict:
+    missing = next(side for side in LETTERS if asked.row[side] is None)
+    return Verdict(
+        "membership",
+        f"side {missing} has no such row: who is registered, and which rounds are closed, is no "
+        "step, so compare their registrations and rounds",
+    )
+
+
+def _compared(asked: Question, kind: Any, derived: Row | None, whence: str) -> Verdict:  # noqa: ANN401  # a literal
+    wrong = wrong_of({side: not _same(asked.row[side], derived) for side in LETTERS})
+    return Verdict(kind, f"derived {whence}", wrong=wrong, derived=derived)
+
+
+def _same(found: Row | None, derived: Row | None) -> bool:
+    return (found is None) == (derived is None) and _plain(found) == _plain(derived)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """A value without the difference between a list and a tuple."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _scored(asked: Question) -> rederive.Scored:
+    assert asked.record is not None  # noqa: S101  # for the type checker
+    skill_type, pinned = str(asked.key[1]), int(asked.key[5])
+    return rederive.scored(asked.agreed, asked.record, skill_type, pinned)
+
+
+@attrs.frozen(eq=False, slots=False)
+class Dispute:
+    """A difference, who is wrong, and everything that shows it.
+
+    Attributes:
+        verdict: what differs, and who is wrong.
+        names: of the sides.
+        proofs: of each side: the leaves that matter, and its own rows. Empty where they are equal.
+        evidence: rows that both sides have.
+        rules: the rule sets that matter.
+        record: the record that it is about, if somebody has it.
+    """
+
+    verdict: Verdict
+    names: Mapping[str, str]
+    proofs: Mapping[str, Proof]
+    evidence: tuple[ProvenRows, ...] = ()
+    rules: tuple[RuleText, ...] = ()
+    record: Mapping[str, Any] | None = None
+
+    def check(self, plugins: Plugins) -> None:
+        """Refuse it where a proof does not hold, or the verdict is another one.
+
+        Raises:
+            RuleSetError: the rules do not load with the plugins.
+            TrustError: it does not hold.
+        """
+        for proof in self.proofs.values():
+            proof.check()
+        leaves = {side: _leaves(proof) for side, proof in self.proofs.items()}
+        epoch = self.verdict.epoch
+        if epoch is None or set(leaves["a"]) != set(leaves["b"]) or epoch not in leaves["a"]:
+            raise bad_proof("the dispute", "leaves of other epochs", "the same epochs of each side")
+        if any(leaves["a"][at] != leaves["b"][at] for at in leaves["a"] if at != epoch):
+            raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
+        try:
+            found = self._judged(leaves, epoch, plugins)
+        except (RuleSetError, TrustError):
+            raise
+        except (TallystickError, *_MALFORMED) as error:
+            # rows of a side that lies may hold anything
+            raise bad_proof("the dispute", f"rows that are none ({error})", "rows") from error
+        if canonical_bytes(found.to_value()) != canonical_bytes(self.verdict.to_value()):
+            raise bad_proof(
+                "the verdict",
+                f"{self.verdict.kind}, wrong {self.verdict.wrong}",
+                f"{found.kind}, wrong {found.wrong}, to which the rows lead",
+            )
+
+    def _judged(
+        self, leaves: Mapping[str, Mapping[int, EpochLeaf]], epoch: int, plugins: Plugins
+    ) -> Verdict:
+        mine, theirs = (leaves[side][epoch] for side in LETTERS)
+        step, key = self.verdict.step, self.verdict.key
+        if step is None or key is None:
+            return without_row(Place(epoch, passed=_lacking(mine, theirs)), mine, theirs)
+        if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
+            raise bad_proof("the dispute", "leaves of other rules", "the same rules of both sides")
+        for each in self.evidence:
+            roots = mine.steps[each.step], theirs.steps[each.step]  # type: ignore[index]  # checked
+            if each.epoch == epoch and roots[0] != roots[1]:
+                raise bad_proof("the evidence", f"rows of {each.step} that differ", "shared rows")
+            each.check(self.proofs["a"].leaf(each.epoch))
+        own = {
+            side: rows_of(self.proofs[side].rows, leaves[side])(
+                epoch, step, () if step == "weights" else tuple(key)
+            )
+            for side in LETTERS
+        }
+        if _plain(own["a"]) == _plain(own["b"]):
+            raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
+        texts = {each.digest: each for each in self.rules}
+        agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
+        return judge(Question(epoch, step, tuple(key), own, agreed, self.record))
+
+
+def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
+    """All rows with a prefix, from proven rows; TrustError where they do not show all."""
+    every = tuple(proven)
+
+    def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+        root = leaves[epoch].steps[step] if epoch in leaves else None
+        if root is None:
+            raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
+        if not root.size:
+            return []
+        for each in every:
+            if (each.epoch, each.step) == (epoch, step):
+                found = chosen(each, root.size, prefix)
+                if found is not None:
+                    return found
+        raise bad_proof("the dispute", f"not all {step} of epoch {epoch}", f"those of {prefix}")
+
+    return rows
+
+
+def dispute(
+    a: Side, b: Side, plugins: Plugins, records: Mapping[str, Mapping[str, Any]] | None = None
+) -> Dispute:
+    """What two sides differ in first, and who is wrong.
+
+    Args:
+        a: one side.
+        b: the other.
+        plugins: what their rules are loaded with.
+        records: by digest as inputs have it, records that somebody has.
+
+    Raises:
+        RuleSetError: their rules do not load.
+        TrustError: they began under other rules, or rows are missing.
+    """
+    names = {"a": a.name, "b": b.name}
+    if a.leaves and b.leaves and a.leaves[0].genesis != b.leaves[0].genesis:
+        raise TrustError(
+            f"found {a.leaves[0].genesis} and {b.leaves[0].genesis}, expected two states that "
+            "began under the same rules: they are of two networks",
+            code="other-genesis",
+        )
+    place = first_difference(a, b)
+    if place is None:
+        return Dispute(_equal(a, b), names, {})
+    mine, theirs = a.leaves[place.epoch], b.leaves[place.epoch]
+    if place.step is None or place.row is None:
+        verdict = without_row(place, mine, theirs)
+        proofs = {"a": _proof(a, {place.epoch}, ()), "b": _proof(b, {place.epoch}, ())}
+        return Dispute(verdict, names, proofs)
+    return _Maker(a, b, place, plugins, records or {}).dispute(names)
+
+
+class _Maker:
+    """Makes a dispute, and remembers what the judgement asked for."""
+
+    def __init__(
+        self,
+        a: Side,
+        b: Side,
+        place: Place,
+        plugins: Plugins,
+        records: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        assert place.step is not None  # noqa: S101  # for the type checker
+        self._sides = {"a": a, "b": b}
+        self._epoch, self._step, self._place = place.epoch, place.step, place
+        self._plugins, self._records = plugins, records
+        self._asked: dict[tuple[int, Step, Key], ProvenRows | None] = {}
+
+    def dispute(self, names: Mapping[str, str]) -> Dispute:
+        key = self._key()
+        prefix = () if self._step == "weights" else key
+        own = {side: self._own(side, prefix) for side in LETTERS}
+        a = self._sides["a"]
+        leaves = {leaf.epoch: leaf for leaf in a.leaves[: self._epoch + 1]}
+        agreed = Agreed(leaves, a.rule_texts, self._plugins, self._rows)
+        rows = {side: _those(own[side], prefix) for side in LETTERS}
+        record = self._record(key, rows)
+        verdict = judge(Question(self._epoch, self._step, key, rows, agreed, record))
+        proofs = {
+            side: _proof(found, leaves.keys(), filter(None, [own[side]]))
+            for side, found in self._sides.items()
+        }
+        evidence = tuple(each for each in self._asked.values() if each is not None)
+        used = {
+            d for leaf in leaves.values() for d in (*leaf.rules.values(), *leaf.adopted.values())
+        }
+        texts = tuple(each for digest, each in sorted(a.rule_texts.items()) if digest in used)
+        return Dispute(verdict, names, proofs, evidence, texts, record)
+
+    def _steps(self, side: str) -> StepRows:
+        found = self._sides[side].rows(self._epoch)[self._step]
+        assert found is not None  # noqa: S101  # the comparison found it
+        return found
+
+    def _key(self) -> Key:
+        """The key of the first row that differs: of two keys the smaller, which the other lacks."""
+        place, found = self._place.row or 0, list[Key]()
+        for side in LETTERS:
+            rows = self._steps(side)
+            if place < len(rows.data):
+                found.append(row_key(rows.row(place)))
+        return min(found)
+
+    def _own(self, side: str, prefix: Key) -> ProvenRows | None:
+        return self._steps(side).proven(self._epoch, self._step, prefix)
+
+    def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+        """Rows that both have: evidence."""
+        if (epoch, step, prefix) not in self._asked:
+            found = self._sides["a"].rows(epoch)[step]
+            if found is None:
+                raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
+            self._asked[epoch, step, prefix] = found.proven(epoch, step, prefix)
+        return _those(self._asked[epoch, step, prefix], prefix)
+
+    def _record(self, key: Key, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Any] | None:
+        """The record that the row is of, where somebody has one of a digest that fits."""
+        if self._step not in ("inputs", "facts", "results") or not self._records:
+            return None
+        wanted = (
+            [row for found in rows.values() for row in found]
+            if self._step == "inputs"
+            else self._rows(self._epoch, "inputs", key)
+        )
+        return next((self._records[row[-1]] for row in wanted if row[-1] in self._records), None)
+
+
+def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
+    """The verdict where the leaves of an epoch differ, but no step that both have."""
+    if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
+        told = [
+            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(found.items()))}"
+            for letter, leaf in (("a", mine), ("b", theirs))
+            for found in (leaf.rules, leaf.adopted)
+            if found
+        ]
+        reason = f"they follow other rules ({'; '.join(told)}): compare their adoptions"
+        return Verdict("rules", reason, place.epoch)
+    if place.passed:
+        reason = f"only one of them has {', '.join(place.passed)}: nothing else differs"
+        return Verdict("membership", reason, place.epoch)
+    reason = "every step is the same, the snapshot is not: compare registrations and flags"
+    return Verdict("membership", reason, place.epoch)
+
+
+def _lacking(mine: EpochLeaf, theirs: EpochLeaf) -> tuple[Step, ...]:
+    """The steps that one of two leaves lacks; those that differ otherwise are refused."""
+    differ = [step for step in STEPS if mine.steps[step] != theirs.steps[step]]
+    if any(None not in (mine.steps[step], theirs.steps[step]) for step in differ):
+        raise bad_proof("the dispute", "steps that differ", "the row in which they do")
+    if mine == theirs:
+        raise bad_proof("the dispute", "the same leaf on both sides", "leaves that differ")
+    return tuple(differ)
+
+
+def _equal(a: Side, b: Side) -> Verdict:
+    behind = len(a.leaves) - len(b.leaves)
+    if not behind:
+        return Verdict("equal", f"all {len(a.leaves)} epochs are the same")
+    letter, epochs = ("b", behind) if behind > 0 else ("a", -behind)
+    return Verdict("equal", f"what both have is the same; side {letter} is {epochs} epochs behind")
+
+
+def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Proof:
+    """The leaves of some epochs with their paths, and rows of a side."""
+    signed = side.checkpoint
+    covered = signed is not None and max(epochs) < signed.size
+    proven = tuple(
+        ProvenEpoch(
+            side.leaves[epoch].to_value(),
+            side.tree.inclusion(epoch).path if covered else None,
+        )
+        for epoch in sorted(epochs)
+    )
+    return Proof(signed if covered else None, proven, tuple(rows))
+
+
+def _leaves(proof: Proof) -> dict[int, EpochLeaf]:
+    """The leaves of a proof, without their salts."""
+    found = (EpochLeaf.of_value(each.leaf) for each in proof.epochs)
+    return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in found}
+
+
+def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[Row]:
+    """Of proven rows those with a prefix."""
+    size = len(prefix)
+    return [] if rows is None else [r for r in rows.rows if row_key(r)[:size] == tuple(prefix)]

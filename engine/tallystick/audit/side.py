@@ -1,0 +1,125 @@
+"""Sides of a dispute: a store, the export of one, or the evidence that a validator gave out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+
+from tallystick.audit.evidence import Evidence, is_evidence, read_evidence
+from tallystick.audit.step_rows import StepRows
+from tallystick.io.paths import PathLike, path_text
+from tallystick.plugins.registry import Registry
+from tallystick.state.epoch_log import EpochLog
+from tallystick.state.ledger import PLACE, Ledger
+from tallystick.state.step_roots import EpochLeaf, Step
+from tallystick.state.transfer import import_state, is_export
+from tallystick.trust.checkpoint import Checkpoint
+from tallystick.trust.merkle import TileTree, leaf_hash
+
+
+@attrs.frozen
+class RuleText:
+    """A rule set, whole.
+
+    Attributes:
+        digest: of what it means.
+        reference: its name and version.
+        text: its file.
+    """
+
+    digest: str
+    reference: str
+    text: str
+
+
+@attrs.frozen(eq=False, slots=False)
+class Side:
+    """One side, with what it says of every closed epoch.
+
+    Attributes:
+        name: how it is called, as it was given.
+        source: what it is read from.
+        computed: whether its rows are what its own engine computed; otherwise this one computes
+            them from what is stored.
+    """
+
+    name: str
+    source: EpochLog | Evidence
+    computed: bool
+
+    @property
+    def leaves(self) -> tuple[EpochLeaf, ...]:
+        """The leaf of each closed epoch."""
+        return self.source.leaves
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """What it signed; None where it signed nothing."""
+        return self.source.checkpoint if isinstance(self.source, Evidence) else None
+
+    @cached_property
+    def tree(self) -> TileTree:
+        """The tree of the leaves that the checkpoint covers; of all without one."""
+        size = len(self.leaves) if self.checkpoint is None else self.checkpoint.size
+        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
+
+    def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
+        """The rows of each step of an epoch."""
+        if epoch not in self._rows:
+            self._rows[epoch] = self._read(epoch)
+        return self._rows[epoch]
+
+    def _read(self, epoch: int) -> Mapping[Step, StepRows | None]:
+        if isinstance(self.source, Evidence):
+            return self.source.rows(epoch)
+        found = self.source.rows(epoch)
+        return {step: None if rows is None else StepRows(rows) for step, rows in found.items()}
+
+    @cached_property
+    def _rows(self) -> dict[int, Mapping[Step, StepRows | None]]:
+        return {}
+
+    @cached_property
+    def rule_texts(self) -> Mapping[str, RuleText]:
+        """Its rule sets, by digest."""
+        if isinstance(self.source, Evidence):
+            return {each["digest"]: RuleText(**each) for each in self.source.rules}
+        return {
+            digest: RuleText(digest, rules.rule_set.reference, rules.loaded.text)
+            for digest, rules in self.source.in_force.rule_sets().items()
+        }
+
+
+@contextmanager
+def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
+    """A side, by a file of evidence, an export, or the place of a store.
+
+    A store is read as it is; an export is replayed.
+
+    Raises:
+        InputError: it cannot be read.
+        StoreError: it is no store.
+        TrustError: it is evidence whose rows are not those of its leaves.
+    """
+    place = path_text(where, PLACE)
+    path = Path(place)
+    if is_evidence(path):
+        with read_evidence(path) as evidence:
+            yield Side(place, evidence, computed=True)
+    elif is_export(path):
+        with tempfile.TemporaryDirectory() as folder:
+            store = str(Path(folder) / "imported")
+            import_state(path, store, registry=registry)
+            with (
+                Ledger.open(store, registry=registry) as ledger,
+                ledger.epoch_log(trust=False) as log,
+            ):
+                yield Side(place, log, computed=False)
+    else:
+        with Ledger.open(place, registry=registry) as ledger, ledger.epoch_log(trust=False) as log:
+            yield Side(place, log, computed=False)

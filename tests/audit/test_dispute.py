@@ -1,0 +1,235 @@
+"""Disputes: what is planted is located, judged, and shown in a file that stands alone."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import attrs
+import jsonschema
+import pytest
+from audit.planted import Change, at, nano_more, other_digit, planted
+from state.chronicle import feed, history
+from state.subnet import Record, written
+from trust.council import signer
+
+from tallystick.audit.dispute import Dispute, dispute
+from tallystick.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick.audit.evidence import write_evidence
+from tallystick.audit.side import opened_side
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import TallystickError, TrustError
+from tallystick.plugins.registry import installed_plugins
+from tallystick.resources import schema_path
+from tallystick.state.ledger import Ledger
+from tallystick.state.transfer import export_state
+
+EPOCHS, EPOCH = 3, 2
+
+
+@attrs.frozen
+class Lived:
+    """A state with its evidence and its records."""
+
+    folder: Path
+    store: Path
+    evidence: Path
+    records: Mapping[str, Record]
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    folder = tmp_path_factory.mktemp("lived")
+    store, records = folder / "state.db", dict[str, Record]()
+    with Ledger.create(str(store), "skills@1.2.0") as ledger:
+        for epoch in history(11, epochs=EPOCHS):
+            feed(ledger, epoch, folder)
+            lines = [line for line in epoch.lines if "event" not in line]
+            ledger.close_round(written(folder / "again.jsonl", lines))
+            ledger.close_epoch()
+            records |= {line["task_id"]: line for line in lines}
+        write_evidence(ledger, folder / "a.jsonl")
+        export_state(ledger, folder / "export.jsonl")
+    return Lived(folder, store, folder / "a.jsonl", records)
+
+
+@pytest.fixture(scope="module")
+def by_digest(lived: Lived) -> Mapping[str, Record]:
+    """The records by the digests that inputs have."""
+    found = {}
+    with opened_side(lived.evidence) as side:
+        for epoch in range(EPOCHS):
+            rows = side.rows(epoch)["inputs"]
+            assert rows is not None
+            for place in range(len(rows.data)):
+                row = rows.row(place)
+                if not row[6]:
+                    found[row[-1]] = lived.records[row[4]]
+    return found
+
+
+def disputed(
+    a: Path, b: Path, records: Mapping[str, Record] | None = None
+) -> Iterator[tuple[Dispute, list[int]]]:
+    """The dispute between two files, and how many tiles each side read, of rows and of epochs."""
+    with opened_side(a) as mine, opened_side(b) as theirs:
+        found = dispute(mine, theirs, installed_plugins(), records)
+        epoch, step = found.verdict.epoch, found.verdict.step
+        reads = []
+        for side in (mine, theirs):
+            rows = side.rows(epoch)[step] if epoch is not None and step is not None else None
+            reads.append(0 if rows is None else rows.tree.reads)
+        return found, reads
+
+
+def of_record(step: str, change: Callable[[Any], Any]) -> Change:
+    """A change of the third row that is of a record with a submission."""
+
+    def changed(rows: list[Any]) -> None:
+        wanted = {"inputs": lambda row: not row[6], "facts": lambda row: row[-1] is not None}
+        fits = wanted.get(step, lambda row: row[-1]["quality"] is not None)
+        at([n for n, row in enumerate(rows) if fits(row)][2], change)(rows)
+
+    return changed
+
+
+PLANTED: dict[str, Change] = {
+    "inputs": of_record("inputs", other_digit),
+    "facts": of_record("facts", other_digit),
+    "results": of_record("results", nano_more("quality")),
+    "deltas": at(4, nano_more("delta")),
+    "reputations": at(1, nano_more("after")),
+    "thresholds": at(2, nano_more("after")),
+    "weights": at(0, nano_more("weight")),
+}
+"""What is planted in each step."""
+
+
+@pytest.mark.parametrize("step", PLANTED)
+def test_what_is_planted_is_located_and_judged(
+    step: str, lived: Lived, by_digest: Mapping[str, Record], tmp_path: Path
+) -> None:
+    other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, step, PLANTED[step])
+    for a, b, wrong in ((lived.evidence, other, "b"), (other, lived.evidence, "a")):
+        found, reads = disputed(a, b, by_digest)
+        verdict = found.verdict
+        assert (verdict.epoch, verdict.step, verdict.wrong) == (EPOCH, step, wrong)
+        assert verdict.kind == ("input" if step == "inputs" else "arithmetic")
+        assert max(reads) <= 3
+        data = dispute_bytes(found)
+        value = json.loads(data)
+        jsonschema.validate(value, json.loads(schema_path("dispute-1").read_text()))
+        again = read_dispute(data, "dispute.json")
+        again.check(installed_plugins())
+        assert dispute_bytes(again) == data
+
+
+def test_equal_sides_are_equal_and_a_shorter_one_is_behind(lived: Lived, tmp_path: Path) -> None:
+    found, _ = disputed(lived.evidence, lived.evidence)
+    assert found.verdict.kind == "equal"
+    with Ledger.open(str(lived.store)) as ledger:
+        write_evidence(ledger, tmp_path / "c.jsonl", epochs=[0])
+    assert disputed(lived.evidence, tmp_path / "c.jsonl")[0].verdict.kind == "equal"
+    with pytest.raises(TrustError) as caught:
+        dispute_bytes(found)
+    assert caught.value.code == "bad-dispute"
+
+
+def test_a_store_its_export_and_its_evidence_are_one_side(lived: Lived) -> None:
+    for other in (lived.store, lived.folder / "export.jsonl"):
+        assert disputed(lived.evidence, other)[0].verdict.kind == "equal"
+
+
+@pytest.mark.parametrize("step", ["inputs", "results", "weights"])
+def test_without_the_record_who_is_wrong_may_be_undecided(
+    step: str, lived: Lived, tmp_path: Path
+) -> None:
+    other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, step, PLANTED[step])
+    verdict = disputed(lived.evidence, other)[0].verdict
+    assert verdict.wrong == ("b" if step == "weights" else "undecided")
+    assert "record" in verdict.reason or step == "weights"
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "wrong"),
+    [
+        ("inputs", "membership", "undecided"),
+        ("results", "arithmetic", "b"),
+        ("deltas", "arithmetic", "b"),
+        ("reputations", "membership", "undecided"),
+        ("thresholds", "arithmetic", "b"),
+        ("weights", "membership", "undecided"),
+    ],
+)
+def test_a_row_that_is_missing_is_told(
+    step: str, kind: str, wrong: str, lived: Lived, tmp_path: Path
+) -> None:
+    other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, step, lambda rows: rows.pop(0))
+    found, _ = disputed(lived.evidence, other)
+    verdict = found.verdict
+    assert (verdict.step, verdict.kind, verdict.wrong) == (step, kind, wrong)
+    read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())
+
+
+def test_evidence_whose_rows_are_not_those_of_its_leaves_is_refused(
+    lived: Lived, tmp_path: Path
+) -> None:
+    data = lived.evidence.read_bytes()
+    random, changed = Random(1), tmp_path / "changed.jsonl"
+    for _ in range(40):
+        place = random.randrange(data.index(b"\n") + 1, len(data))
+        changed.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(TallystickError), opened_side(changed):
+            pass
+    changed.write_bytes(data[: len(data) // 2])
+    with pytest.raises(TrustError) as caught, opened_side(changed):
+        pass
+    assert caught.value.code == "bad-evidence"
+
+
+def test_no_changed_dispute_holds(
+    lived: Lived, by_digest: Mapping[str, Record], tmp_path: Path
+) -> None:
+    mine = planted(lived.evidence, tmp_path / "a.jsonl", EPOCH, "deltas", list, signer("alice"))
+    other = planted(mine, tmp_path / "b.jsonl", EPOCH, "deltas", PLANTED["deltas"], signer("bob"))
+    data = dispute_bytes(disputed(mine, other, by_digest)[0])
+    assert holds(data)
+    # how a side is called, and the comments of a rule set, are nobody's claim
+    free = [(data.index(b'"rules":[{'), data.index(b'"verdict":'))]
+    starts = {data.index(str(side).encode()): len(str(side)) for side in (mine, other)}
+    free += [(start, start + size) for start, size in starts.items()]
+    random = Random(2)
+    places = (random.randrange(len(data)) for _ in range(150))
+    for place in places:
+        if any(low <= place < high for low, high in free):
+            continue
+        changed = data[:place] + bytes([data[place] ^ 1 << random.randrange(7)]) + data[place + 1 :]
+        assert not holds(changed), (place, changed[place - 40 : place + 40])
+    for name, change in SPOILED.items():
+        spoiled = json.loads(data)
+        change(spoiled)
+        assert not holds(canonical_bytes(spoiled) + b"\n"), name
+
+
+def holds(data: bytes) -> bool:
+    """Whether a file is a dispute whose sides signed what it says of them."""
+    try:
+        found = read_dispute(data, "dispute.json")
+        found.check(installed_plugins())
+        keys = {"a": signer("alice").public, "b": signer("bob").public}
+        return all(found.proofs[side].signers([key]) == {key} for side, key in keys.items())
+    except TallystickError:
+        return False
+
+
+SPOILED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "the other side is wrong": lambda v: v["verdict"].update(wrong="a"),
+    "another reason": lambda v: v["verdict"].update(reason="so"),
+    "no evidence": lambda v: v["evidence"].clear(),
+    "no rules": lambda v: v["rules"].clear(),
+    "sides swapped": lambda v: v.update(a=v["b"], b=v["a"]),
+    "one side twice": lambda v: v.update(a=v["b"]),
+    "another key": lambda v: v["verdict"]["key"].reverse(),
+    "fewer epochs of a side": lambda v: v["a"]["proof"]["epochs"].pop(0),
+}
