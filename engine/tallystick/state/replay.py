@@ -82,9 +82,15 @@ class _Epoch(TypedDict):
     salt: NotRequired[str]
 
 
+class _RuleSet(TypedDict):
+    text: str
+    reference: str
+    digest: str
+
+
 class _Rules(TypedDict):
     epoch: Number
-    rule_set: dict[str, str]
+    rule_set: _RuleSet
     major: NotRequired[Literal[True]]
     block: NotRequired[Number]
 
