@@ -27,6 +27,7 @@ GROUPS = [
     ("trust",),
 ]
 COMMANDS = [
+    ("audit",),
     ("backtest",),
     ("demo",),
     ("facts",),

@@ -34,6 +34,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("plugins", "check", "workflow"), 0),
     (("records", "generate", "--seed", "1", "--count", "60", "-o", "records.jsonl"), 0),
     (("score", str(SKILLS), *RULES, "-o", "results.parquet"), 0),
+    (("audit", str(SKILLS), *RULES, "--results", "results.parquet"), 0),
     (("explain", str(SKILLS), *RULES, "--line", "3"), 0),
     (("facts", "records.jsonl", "-o", "facts.parquet"), 0),
     (("backtest", "facts.parquet", *RULES, "--rules", "skills@1.1.0", "-o", "report"), 0),

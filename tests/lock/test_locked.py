@@ -23,6 +23,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("explain", str(SKILLS), *RULES),
     ("facts", str(SKILLS), "-o", "out.jsonl"),
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
+    ("audit", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
     ("events", "import", str(SKILLS), *STATE),
@@ -36,7 +37,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "init", *RULES, "--state", "out.db"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
 )
-ALONE = {"score", "explain", "facts", "backtest", "weights"}
+ALONE = {"score", "audit", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
 NO_RULES = ("facts",)
 COMMANDS = {

@@ -32,6 +32,10 @@ class LazyGroup(CommandGroup):
     """A group whose commands are imported when they are asked for, so that help starts fast."""
 
     homes: Mapping[str, tuple[str, str]] = {
+        "audit": (
+            "tallystick.cli.audit:audit",
+            "What another published, against what follows from its inputs.",
+        ),
         "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
         "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: list, show, close."),
