@@ -159,8 +159,8 @@ def test_one_wrong_digit_is_found_and_explained(
     assert found.differ == {"other-value": 1}
     assert found.equal == len(rows) - 1
     assert found.explanation is not None
-    assert found.explanation["result"]["quality"] == row["quality"]
-    assert found.explanation["result"]["record"] == row["record"]
+    assert f"{found.explanation.result.quality:f}" == row["quality"]
+    assert found.explanation.result.record == row["record"]
     assert found.receipt is None
 
 

@@ -29,6 +29,7 @@ HOTKEYS = (HOSTILE, f"b{HOSTILE}")
 RULES = "hostile.toml"
 BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
+THEIRS = f"theirs{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
 KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
@@ -70,6 +71,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("records", "generate", "--seed", "1", "--count", "2", "-o", f"made{HOSTILE}"), 0),
     (("records", "generate", "--seed", "1", "--types", HOSTILE, "-o", "x.jsonl"), 2),
     (("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"r{HOSTILE}.jsonl"), 1),
+    (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", THEIRS), 1),
+    (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", BROKEN), 2),
     (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
     (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
     (("facts", RECORDS, "-o", FACTS), 1),
@@ -181,6 +184,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(f"round{HOSTILE}"), good)
     late = [event(f"{n}{HOSTILE}", "rerun_fail", HOSTILE, HOSTILE, round=n) for n in range(2)]
     written(Path(f"late{HOSTILE}"), [each | {"validator": HOSTILE} for each in late])
+    scores = {
+        "skill_type": HOSTILE,
+        "tier": HOSTILE,
+        "quality": HOSTILE,
+        "axes": {HOSTILE: HOSTILE},
+    }
+    written(Path(THEIRS), [{"record": 1, "task_id": HOSTILE, **scores}])
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
     Path(TRUST).write_text(toml(tables(events=[HOSTILE])))

@@ -35,6 +35,7 @@ from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import Source
 from tallystick.numbers.nano import NANO
+from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.result import Result
@@ -117,14 +118,16 @@ class ResultsAudit:
     fields: tuple[str, ...]
     largest: Fraction
     first: Finding | None
-    explanation: Mapping[str, Any] | None
+    explanation: Explanation | None
     receipt: Mapping[str, bool] | None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         found = attrs.asdict(self, recurse=False)
-        first = None if self.first is None else self.first.to_dict()
-        return {**found, "largest": decimal(self.largest), "first": first}
+        found["largest"] = decimal(self.largest)
+        for name in ("first", "explanation"):
+            found[name] = None if found[name] is None else found[name].to_dict()
+        return found
 
 
 def decimal(value: Fraction) -> str:
@@ -204,7 +207,7 @@ class _Audit:
     largest: Fraction = Fraction(0)
     first: Finding | None = None
     passed: Finding | None = None
-    explanation: Mapping[str, Any] | None = None
+    explanation: Explanation | None = None
 
     def of(self, records: Path, progress: Callable[[int, int], None] | None) -> ResultsAudit:
         source = source_of(records)
@@ -419,8 +422,7 @@ class _Audit:
         """Keep every step behind the score of a record, unless its record is gone, as of facts."""
         if each.result is None or isinstance(each.chunk, FactsChunk):
             return
-        explanation = self.scorer.explain(_item(each), line=each.record)
-        self.explanation = explanation.to_dict()
+        self.explanation = self.scorer.explain(_item(each), line=each.record)
 
 
 def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mapping

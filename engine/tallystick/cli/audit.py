@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -135,6 +135,8 @@ def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding],
 
 
 def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
+    from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as the scorer
+
     counts = [f"{numbered(found.rows, 'row')}: {found.equal} equal"]
     if found.within_tolerance:
         counts.append(f"{found.within_tolerance} within the tolerance")
@@ -148,7 +150,8 @@ def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
     if found.first is not None:
         yield _first(found.first)
     if found.explanation is not None:
-        yield from _explained(found.explanation)
+        yield ""
+        yield from lines_of(found.explanation)
 
 
 def _first(first: Finding) -> str:
@@ -162,8 +165,3 @@ def _first(first: Finding) -> str:
     elif first.derived is not None:
         text += f": {visible(first.derived)}"
     return text + ("" if first.distance is None else f", apart by {decimal(first.distance)}")
-
-
-def _explained(explanation: Any) -> Iterator[str]:  # noqa: ANN401  # JSON values
-    yield ""
-    yield from json.dumps(explanation, indent=2, ensure_ascii=False).splitlines()
