@@ -437,8 +437,8 @@ def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
 def _exact(value: Value) -> Fraction | None:
     """A number as it is written; None of what is no number that a result can have."""
     if isinstance(value, str):
-        value = Decimal(value) if _NUMBER.fullmatch(value) else None
-    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return _exact(Decimal(value)) if _NUMBER.fullmatch(value) else None
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, float):
         return Fraction(value) if isfinite(value) else None

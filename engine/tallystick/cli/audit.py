@@ -131,7 +131,11 @@ def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding],
     from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # when asked for
 
     with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
-        yield lambda each: file.write(json.dumps(each.to_dict()).encode() + b"\n")
+
+        def tell(each: Finding) -> None:
+            file.write(json.dumps(each.to_dict()).encode() + b"\n")
+
+        yield tell
 
 
 def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
