@@ -70,7 +70,12 @@ class OutsideSigner:
     def _signature(self, message: bytes) -> bytes:
         text = self._answer(message)
         found = _HEX.fullmatch(text)
-        return bytes.fromhex(found[1]) if found else base64_bytes(text, f"{self.words[0]}: output")
+        if found:
+            return bytes.fromhex(found[1])
+        try:
+            return base64_bytes(text, self.words[0])
+        except TrustError:
+            raise self._failed("gave something else") from None
 
     def _answer(self, message: bytes) -> str:
         # a file and no pipe, so that neither waits for the other
