@@ -308,11 +308,18 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
     if event.epoch > state.epoch and not _takes_any_epoch(in_force, rules, state.epoch, event):
         wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
         return _reject(line, event, "future-epoch", "epoch", str(event.epoch), wanted)
-    unknown = in_force.dropped_events(event.skill_type, event.epoch).intersection(event.events)
+    unknown = _dropped(in_force, event)
     if unknown:
         wanted = f"events of {rules.rule_set.reference}, which epoch {event.epoch} has"
         return _reject(line, event, "unknown-event", "events", shown(min(unknown)), wanted)
     return None
+
+
+def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
+    """The events of a record that the rules of its own epoch no longer have."""
+    if not in_force.changes:
+        return frozenset()
+    return in_force.dropped_events(event.skill_type, event.epoch).intersection(event.events)
 
 
 def _takes_any_epoch(
