@@ -1,26 +1,26 @@
 """Authority: what stands behind a change that not everyone may make.
 
-A state without a trust root is its operator's: nothing of it is signed. In a state with one, what
-the operator alone must not decide is signed as the root says, whichever way it comes.
+A state without a trust file is its operator's: nothing of it is signed. In a state with one, what
+the operator alone must not decide is signed as the file says, whichever way it comes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import TrustError
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import DamagedError, TrustError
 
 if TYPE_CHECKING:
     from tallystick.trust.envelope import Envelope
-    from tallystick.trust.policy import Action, TrustRoot
-    from tallystick.trust.statement import Statement
 
 
 @attrs.frozen
 class Authority:
-    """What stands behind an adoption, a withdrawal, a batch of events, or a new trust root.
+    """What stands behind an adoption, a withdrawal, a batch of events, or a trust file.
 
     Attributes:
         envelope: the signed statement; None where the operator decides alone.
@@ -29,6 +29,11 @@ class Authority:
 
     envelope: Envelope | None = None
     block: int | None = None
+
+    @property
+    def statement(self) -> str | None:
+        """The digest of the signed statement: what an entry of the log names."""
+        return None if self.envelope is None else self.envelope.statement_digest
 
     def signed(self, what: str) -> Envelope:
         """The envelope, where there must be one.
@@ -41,7 +46,7 @@ class Authority:
         """
         if self.envelope is None:
             raise TrustError(
-                f"found no signature of {what}, expected one, as this state has a trust root: sign "
+                f"found no signature of {what}, expected one, as this state has a trust file: sign "
                 "it with tallystick sign, and give the envelope by --signed",
                 code="unsigned",
             )
@@ -55,7 +60,7 @@ class Authority:
         """
         if self.envelope is not None:
             raise TrustError(
-                f"found a signature of {what}, expected none, as this state has no trust root: "
+                f"found a signature of {what}, expected none, as this state has no trust file: "
                 "give it one with tallystick trust rotate",
                 code="no-root",
             )
@@ -63,27 +68,68 @@ class Authority:
 
 OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
+Envelopes = Callable[[str], "Envelope | None"]
+"""Finds the envelope of a statement by its digest."""
 
 
-def authorised(
-    root: TrustRoot | None, action: Action, statement: Statement, authority: Authority
-) -> str | None:
-    """Allow an adoption or a withdrawal; gives the digest of what was signed, for its entry.
+def no_envelopes(_: str) -> None:
+    """Of a log of which nothing is signed."""
+
+
+def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
+    """What stands behind an entry of a log.
 
     Args:
-        root: the trust root in force; None where the operator decides alone.
-        action: ``adopt`` or ``withdraw``.
-        statement: what must have been signed.
-        authority: what was signed.
+        body: of the entry, which may name a statement and state a block.
+        envelopes: those of the log.
 
     Raises:
-        TrustError: the root does not allow it, or there is none and something is signed.
+        TrustError: the envelope that it names is missing, or another one.
     """
-    if root is None:
-        authority.check_unsigned("rules")
-        return None
-    from tallystick.trust.policy import authorise  # noqa: PLC0415  # where something is signed
+    statement, block = body.get("statement"), body.get("block")
+    if statement is None:
+        return Authority(None, block)
+    envelope = envelopes(statement)
+    if envelope is None or envelope.statement_digest != statement:
+        found = "none" if envelope is None else f"that of {envelope.statement_digest}"
+        message = f"found no envelope of {statement:.80} but {found}, expected the one it names"
+        raise TrustError(message, code="unsigned")
+    return Authority(envelope, block)
 
-    envelope = authority.signed("rules")
-    authorise(root, action, statement, envelope, authority.block)
-    return envelope.statement_digest
+
+def stored_envelope(text: str, where: str) -> Envelope:
+    """The envelope in a text that a store or an export has.
+
+    Raises:
+        DamagedError: it is none, or not as it was written.
+    """
+    from tallystick.trust.envelope import Envelope  # noqa: PLC0415  # where something is signed
+
+    try:
+        found = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
+    except TrustError as error:
+        raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
+    if envelope_text(found) != text:
+        message = f"{where}: found an envelope in another spelling, expected RFC 8785"
+        raise DamagedError(f"{message}: it was changed, restore a copy")
+    return found
+
+
+def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
+    """The envelopes of a store.
+
+    Args:
+        kept: gives the text of one, by the digest of its statement.
+        where: the store, for errors.
+    """
+
+    def envelopes(statement: str) -> Envelope | None:
+        text = kept(statement)
+        return None if text is None else stored_envelope(text, f"{where}: {statement}")
+
+    return envelopes
+
+
+def envelope_text(envelope: Envelope) -> str:
+    """The envelope as a store and an export keep it: RFC 8785."""
+    return canonical_bytes(envelope.to_value()).decode()

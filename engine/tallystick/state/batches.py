@@ -21,14 +21,12 @@ class Batch:
     Attributes:
         validator: the hotkey of who signed it.
         events: what stands for each event; see `StateEvent.claim_digest`.
-        statement: the digest of what was signed.
-        block: the block that was stated with it, if one was.
+        authority: the envelope, and the block that was stated with it.
     """
 
     validator: str
     events: frozenset[str]
-    statement: str
-    block: int | None = None
+    authority: Authority
 
     def holds(self, event: StateEvent) -> bool:
         """Whether its validator stands for an event."""
@@ -50,5 +48,4 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
     known = Statement(EVENTS, {"genesis": genesis, "network": root.network})
     authorise(root, "events", known, envelope, authority.block)
     said = statement_of(envelope, "the batch").predicate
-    listed = frozenset(said["events"])
-    return Batch(said["validator"], listed, envelope.statement_digest, authority.block)
+    return Batch(said["validator"], frozenset(said["events"]), authority)

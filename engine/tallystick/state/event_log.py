@@ -16,21 +16,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from rfc8785 import CanonicalizationError
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import StateError
+from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick.state.adoption import adopt, check_adoption, check_withdrawal
-from tallystick.state.authority import OPERATOR, Authority
+from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick.state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
 from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
@@ -44,6 +44,11 @@ from tallystick.state.rules_in_force import (
     RulesInForce,
 )
 from tallystick.state.store.transaction import LogHead, Transaction
+from tallystick.state.trust_in_force import ROTATION, root_to_dict
+
+if TYPE_CHECKING:
+    from tallystick.state.batches import Batch
+    from tallystick.trust.policy import TrustRoot
 
 FORMAT = 1
 """The version of the entries."""
@@ -68,10 +73,11 @@ class EventLog:
     Attributes:
         transaction: what it writes to.
         state: the live state after everything that was written so far.
-        in_force: its rules, epoch by epoch.
+        in_force: its rules, epoch by epoch, and whose signatures count.
         entries: how many entries the log has.
         hash: of the last entry.
-        hearing: whose claims are taken.
+        named: whose claims are taken where no trust file says so.
+        batch: the signed batch that claims come with; None before one begins.
         moved: of claims that were moved, what each was before this transaction, empty if it was
             not there, and what it is: recorded, or why it is not.
     """
@@ -84,7 +90,9 @@ class EventLog:
     ) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.in_force, self.transaction, self.hearing = RulesInForce.of(rules), transaction, hearing
+        self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, hearing
+        self.batch: Batch | None = None
+        self._has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
         self.state = head.state if head is not None else State(0, {}, self.in_force.at(0).seeds)
@@ -96,11 +104,17 @@ class EventLog:
         """The rules of the open epoch."""
         return self.in_force.at(self.state.epoch)
 
+    @property
+    def hearing(self) -> Hearing:
+        """Whose claims are taken."""
+        return self.in_force.trust.hearing(self.named)
+
     def begin(self) -> None:
-        """Write the first entry: the rule set, whole, and who is heard; keep the first snapshot."""
+        """Write the first entry: rules, trust file, and who is heard; keep the first snapshot."""
         rule_set = self.rules.only().to_dict()
-        heard = self.hearing.to_dict()
-        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **heard})
+        root = self.in_force.root
+        more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
+        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **more})
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
     def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
@@ -143,11 +157,17 @@ class EventLog:
         Args:
             events: of validators that are heard.
             rank: with which they come.
+
+        Raises:
+            TrustError: they must be signed, and are not.
         """
         batch, register, epoch = [*events], self._claims(), self.state.epoch
+        self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
         entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
         places = sorted([*sifted.new, *sifted.raised])
+        if places and rank is Rank.SIGNED:
+            self.write_batch()
         for place in places:
             entry = self._chained(kind, batch[place].to_line())
             entries.append(entry)
@@ -157,6 +177,50 @@ class EventLog:
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {place: claim.seq for place, claim in sifted.raised.items()}
         return Taken(tuple(places), raised, sifted.duplicates, sifted.refused)
+
+    def begin_batch(self, authority: Authority) -> Batch:
+        """Take a signed batch: from now on its validator stands for the events that it lists.
+
+        Its entry is written before the first claim that comes with it and is new.
+
+        Raises:
+            TrustError: the state has no trust file, or the batch does not hold by it.
+        """
+        from tallystick.state.batches import batch_of  # noqa: PLC0415  # where something is signed
+
+        if self.in_force.root is None:
+            raise TrustError(
+                "found a batch of events for a state without a trust file, expected one that says "
+                "whose signatures count: give it one with tallystick trust rotate",
+                code="no-root",
+            )
+        self._check_block(authority.block)
+        self.batch = batch_of(self.in_force.root, self.in_force.genesis, authority)
+        self._has_batch_entry = False
+        return self.batch
+
+    def write_batch(self) -> None:
+        """Write the entry of the signed batch, once."""
+        if self.batch is not None and not self._has_batch_entry:
+            said = {"events": len(self.batch.events), "validator": self.batch.validator}
+            self._write_stating("batch", said, self.batch.authority)
+            self._has_batch_entry = True
+
+    def rotate(self, root: TrustRoot, authority: Authority = OPERATOR) -> None:
+        """Put a trust file in force, at once.
+
+        Args:
+            root: the trust file that comes.
+            authority: signed by the groups ``root`` of both; by nobody where it is the first one.
+
+        Raises:
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        after = self.in_force.rotated(root, self.entries + 1, authority)
+        said = root_to_dict(root) | {"version": root.version}
+        self._write_stating(ROTATION, said, authority)
+        # whose batch it was may not be heard any more
+        self.in_force, self.batch = after, None
 
     def accept(self, numbers: Sequence[int], at: str | None) -> None:
         """Record claims that are in quarantine, as the operator has decided.
@@ -252,9 +316,10 @@ class EventLog:
             sequence=self.in_force.sequences.get(line, 0) + 1,
             major=major,
             seq=self.entries + 1,
-            statement=self._authorised(authority),
+            statement=authority.statement,
         )
-        self._write(ADOPTION, adoption.to_dict())
+        self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        self._write_stating(ADOPTION, adoption.to_dict(), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption
 
@@ -267,16 +332,14 @@ class EventLog:
         """
         last = check_withdrawal(self.in_force, line, self.state.epoch)
         sequence = self.in_force.sequences[last.line] + 1
-        statement = self._authorised(authority)
+        self.in_force.check("withdraw", last, sequence, authority)
         said = {
             "epoch": last.epoch,
             "line": last.line,
             "rule_set": last.rules.digest,
             "sequence": sequence,
         }
-        stated = {"block": authority.block, "statement": statement}
-        given = {name: value for name, value in stated.items() if value is not None}
-        self._write(WITHDRAWAL, {**said, **given})
+        self._write_stating(WITHDRAWAL, said, authority)
         self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
         return last
 
@@ -321,6 +384,60 @@ class EventLog:
                 "whole numbers below 2^53"
             ) from None
         self.transaction.append([self._chained(kind, text)])
+
+    def _write_stating(self, kind: str, body: Mapping[str, Any], authority: Authority) -> None:
+        """Write an entry with what stands behind it, which was found to hold.
+
+        Raises:
+            StateError: the block is none.
+            TrustError: it is before a block that was stated earlier.
+        """
+        self._check_block(authority.block)
+        said: dict[str, Any] = {} if authority.block is None else {"block": authority.block}
+        envelope, statement = authority.envelope, authority.statement
+        if envelope is not None and statement is not None:
+            known = self.transaction.envelope(statement)
+            whole = envelope if known is None else stored_envelope(known, "store").joined(envelope)
+            self.transaction.put_envelope(statement, envelope_text(whole))
+            said |= {"statement": statement}
+        self._write(kind, {**body, **said})
+
+    def _check_block(self, block: int | None) -> None:
+        if block is None:
+            return
+        if not 0 <= block < NUMBER_LIMIT:
+            raise StateError(f"found {block} for block, expected a whole number from 0, below 2^53")
+        floor = self.transaction.stated_block()
+        if floor is not None and block < floor:
+            raise TrustError(
+                f"found the block {block}, expected at least {floor}, which was stated earlier: "
+                "blocks never go back",
+                code="block-went-back",
+            )
+
+    def _check_signed(self, events: Sequence[StateEvent], rank: Rank) -> None:
+        """Refuse claims that must be signed and are not.
+
+        Raises:
+            TrustError: some are.
+        """
+        if rank is Rank.SIGNED:
+            batch = self.batch
+            other = next((e for e in events if batch is None or not batch.holds(e)), None)
+            if other is not None:
+                raise TrustError(
+                    f"found an event of {shown(other.validator)} about {shown(other.task_id)} that "
+                    "is in no signed batch here, expected one that its validator lists",
+                    code="unsigned" if batch is None else "not-in-batch",
+                )
+        elif self.in_force.root is not None:
+            hearing = self.hearing
+            if any(rank is not Rank.OWN or not hearing.is_own(each) for each in events):
+                raise TrustError(
+                    "found events that nobody has signed, expected signed ones, as this state has "
+                    "a trust file: sign them with tallystick sign events",
+                    code="unsigned",
+                )
 
     def _claims(self) -> ClaimRegister:
         if self._register is None:
@@ -429,11 +546,6 @@ class EventLog:
     def _follow(self, in_force: RulesInForce) -> None:
         """Go on under other rules to come."""
         self.in_force, self._register = in_force, None
-
-    def _authorised(self, authority: Authority) -> str | None:
-        """The digest of the statement that allows a change of rules; None for the operator's."""
-        authority.check_unsigned("rules")
-        return None
 
     def _check_unnamed(self, line: str, epoch: int) -> None:
         """Refuse an epoch that records name already.

@@ -72,12 +72,14 @@ CODES: Mapping[str, str] = MappingProxyType(
 )
 """Why a state refuses the whole file of a good record or event, and what it means."""
 LEFT_OUT = "event-left-out"
-UNHEARD = "unheard-validator"
+UNHEARD, UNSIGNED, NOT_IN_BATCH = "unheard-validator", "unsigned", "not-in-batch"
 LINE_CODES: Mapping[str, str] = MappingProxyType(
     {
         LEFT_OUT: "the line is recorded; the rules of the open epoch no longer have the event",
+        NOT_IN_BATCH: "its validator has not signed it in the batch that came with it",
         OVER: REASONS[OVER],
         UNHEARD: "the state does not hear the validator",
+        UNSIGNED: "the state has a trust file, and no signed batch came with the events of others",
     }
 )
 """Why a state refuses a line alone, or something of it, and what it means."""
@@ -164,8 +166,8 @@ class _Lines:
 
     def __init__(self, log: EventLog) -> None:
         self._log, self._first, self._duplicates = log, log.entries + 1, 0
-        # entries of the file follow each other: of each, its line
-        self._lines = array("Q")
+        # entries of the file follow each other: of each, its line; 0 of the entry of a batch
+        self._lines, self._taken = array("Q"), 0
         self._raised: dict[int, int] = {}
         self._refused, self._told = Counter[str](), list[Reject]()
         self._left_out = Counter[str]()
@@ -178,13 +180,35 @@ class _Lines:
                 found.append((line, event))
             else:
                 wanted = "a validator that this state hears; it was named as the state began"
+                if self._log.in_force.root is not None:
+                    wanted = "a validator that the trust file of this state names"
                 shown_as = shown(event.validator)
                 self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
         return found
 
+    def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
+        """Those that their validators have signed, as far as the state asks for it.
+
+        Args:
+            lines: of validators that are heard.
+            closing: whether the file closes rounds, so that the state's own need no signature.
+        """
+        hearing, batch = self._log.hearing, self._log.batch
+        for line, event in lines:
+            own = closing and hearing.is_own(event)
+            if own or self._log.in_force.root is None or (batch and batch.holds(event)):
+                yield line, event
+                continue
+            code = UNSIGNED if batch is None else NOT_IN_BATCH
+            shown_as = shown(event.validator)
+            self._refuse(_reject(line, event, code, "validator", shown_as, _WANTED[code]))
+
     def record(self, lines: Sequence[Line], rank: Rank) -> None:
         """Record events that the state admits, as far as nothing stands against them."""
+        before = self._log.entries
         taken = self._log.record([event for _, event in lines], rank)
+        self._lines.extend([0] * (self._log.entries - before - len(taken.entries)))
+        self._taken += len(taken.entries)
         self._duplicates += taken.duplicates
         self._lines.extend(lines[place][0] for place in taken.entries)
         self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
@@ -207,7 +231,7 @@ class _Lines:
             released += not ours and before != RECORDED == after
         told = [*self._told, *self._quarantined(quarantined)]
         return Ingested(
-            len(self._lines) - len(quarantined) - known,
+            self._taken - len(quarantined) - known,
             self._duplicates + known,
             dict(sorted(Counter(quarantined.values()).items())),
             dict(sorted(self._refused.items())),
@@ -270,7 +294,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
     for batch in events_of(source, scorer):
         if progress is not None:
             progress(source.bytes_read, source.size)
-        found = lines.heard(batch.events)
+        found = [*lines.signed(lines.heard(batch.events), rounds is not None)]
         others = {} if rounds is None else rounds.refusals(found)
         admitted = [each for each in found if each[0] not in others]
         refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
@@ -280,7 +304,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
             if own:
                 lines.record(own, Rank.OWN)
                 admitted = [each for each in admitted if not log.hearing.is_own(each[1])]
-            lines.record(admitted, Rank.IMPORTED)
+            lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))
     return lines.ingested()
@@ -351,9 +375,11 @@ _WANTED = {
     CLOSED: "what was counted in an epoch that is closed, or a new identity",
     CONFLICT: "one thing that its validator says, or a new identity; all that differ wait",
     DROPPED: "something that the operator has not dropped",
+    NOT_IN_BATCH: "an event that the signed batch lists, of the validator that signed it",
     OUTRANKED: "what the validator of this state says itself, or what its operator accepted",
     OVER: "no more claims of a validator than the rule set allows; none of them is recorded",
     UNKNOWN: "a task that its validator has recorded in this state: the event waits for it",
+    UNSIGNED: "a batch that its validator has signed: give it by --signed",
 }
 
 

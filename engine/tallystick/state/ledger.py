@@ -7,24 +7,21 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 import logging
-import operator
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.io.paths import PathLike, path_of, path_text
+from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick.state.authority import OPERATOR, Authority
+from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
+from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
 from tallystick.state.claims import EVERYONE, Hearing
-from tallystick.state.event import NUMBER_LIMIT
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import check_hotkey, miner_of
 from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
@@ -38,8 +35,11 @@ from tallystick.state.rules_in_force import (
     read,
 )
 from tallystick.state.store.store import Store
+from tallystick.state.trust_in_force import read_root
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tallystick.state.model import Miner
     from tallystick.state.slots import Slot
     from tallystick.state.store.transaction import Transaction
+    from tallystick.trust.policy import TrustRoot
 
 _LOG = logging.getLogger(__name__)
 
@@ -69,13 +70,14 @@ class Ledger:
         self._scorers: dict[str, Scorer] = {}
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  # what a state begins with
         cls,
         where: PathLike,
         reference: PathLike,
         *,
         validator: str | None = None,
         hear: Iterable[str] = (),
+        trust: PathLike | None = None,
         registry: Registry | None = None,
     ) -> Self:
         """Begin a state under a rule set.
@@ -86,25 +88,33 @@ class Ledger:
             validator: the hotkey of the validator whose state it is; what it says by closing a
                 round stands above what others say in its name.
             hear: the hotkeys of the validators that it hears beside its own; by default all.
+            trust: the trust file, which says whose signatures count, and then whom it hears.
             registry: the plugins; by default the installed ones.
 
         Raises:
-            InputError: the place is neither text nor a path.
+            InputError: the place is neither text nor a path, or the trust file cannot be read.
             RuleSetError: the rule set does not load.
-            StateError: a hotkey is not possible.
+            StateError: a hotkey is not possible, or two things say whom it hears.
             StoreError: there is something at that place already, or it cannot be written.
+            TrustError: the trust file is none.
         """
         from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
 
         place = path_text(where, PLACE)
-        heard = frozenset(_texts(hear, "hear"))
+        heard = frozenset(texts(hear, "hear"))
         for hotkey in sorted(heard if validator is None else heard | {validator}):
-            _check_text(hotkey, "validator")
+            check_text(hotkey, "validator")
             check_hotkey(hotkey)
+        if heard and trust is not None:
+            raise StateError(
+                "found validators to hear beside a trust file, expected one of the two: the trust "
+                "file says whom the state hears"
+            )
         hearing = Hearing(validator, heard or None)
         rules = state_rules_of(load(reference, registry=registry))
         plugins = registry or installed_plugins()
-        in_force = RulesInForce({rules.line: Timeline(rules)}, plugins)
+        root = None if trust is None else read_root(trust)
+        in_force = RulesInForce({rules.line: Timeline(rules)}, plugins).begun_with(root)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, hearing)
             log.begin()
@@ -125,7 +135,8 @@ class Ledger:
             genesis = next(transaction.entries(), None)
             later = transaction.rules_entries()
             head = transaction.head()
-        in_force = read(genesis, later, store.shown, registry)
+            envelopes = stored_envelopes(transaction.envelope, store.shown)
+            in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
         names = ", ".join(each.rule_set.reference for each in rules.lines)
         told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
@@ -183,8 +194,9 @@ class Ledger:
             # an older copy is in its place now
             self._known = self._known.at_genesis()
         if last > self._known.seq:
-            later = transaction.rules_entries(self._known.seq + 1)
-            self._known = continued(self._known, later, self.store.shown)
+            later, where = transaction.rules_entries(self._known.seq + 1), self.store.shown
+            envelopes = stored_envelopes(transaction.envelope, where)
+            self._known = continued(self._known, later, where, envelopes)
         return self._known
 
     def close(self) -> None:
@@ -202,8 +214,8 @@ class Ledger:
         Raises:
             StateError: the hotkey, the slot or a type is not possible.
         """
-        _check_text(hotkey, "hotkey")
-        slot, declared = _whole(uid, "uid"), _texts(types, "types")
+        check_text(hotkey, "hotkey")
+        slot, declared = whole(uid, "uid"), texts(types, "types")
         with self._writing() as log:
             log.register(hotkey, slot, declared)
         return log.state.miners[hotkey]
@@ -221,7 +233,7 @@ class Ledger:
         """
         from tallystick.state.slots import slots_of  # noqa: PLC0415  # a query needs none
 
-        given = _path_or_items(source, "a file of miners, or an iterable of mappings")
+        given = path_or_items(source, "a file of miners, or an iterable of mappings")
         name = str(given) if isinstance(given, Path) else "miners"
         with self._writing() as log:
             slots = slots_of(given, log.rules, name)
@@ -242,24 +254,50 @@ class Ledger:
         """
         with self._writing() as log:
             flags = miner_of(log.state, hotkey).flags
-            log.clear(hotkey, _timestamp(at))
+            log.clear(hotkey, timestamp(at))
         return flags
 
+    def rotate_trust(self, path: PathLike, *, authority: Authority = OPERATOR) -> TrustRoot:
+        """Put a trust file in force, at once.
+
+        Args:
+            path: the trust file, with its snapshots of stake beside it.
+            authority: signed by the groups ``root`` of this one and of the one before; by nobody
+                where it is the first one, which is the operator's decision.
+
+        Raises:
+            InputError: a file cannot be read.
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        root = read_root(path)
+        with self._writing() as log:
+            log.rotate(root, authority)
+        return root
+
     def import_events(
-        self, source: PathLike | Iterable[RecordLike], *, progress: Progress | None = None
+        self,
+        source: PathLike | Iterable[RecordLike],
+        *,
+        authority: Authority = OPERATOR,
+        progress: Progress | None = None,
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
         Args:
             source: a file of them, or mappings or lines.
+            authority: the batch in which their validator has signed them; in a state with a trust
+                file there must be one.
             progress: told how many bytes of how many are read.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad; nothing is recorded. What another validator, or nobody
                 that is heard, stands for is no bad line: see `Ingested`.
+            TrustError: the batch does not hold, or is missing.
         """
         with self._writing() as log:
+            if authority != OPERATOR or log.in_force.root is not None:
+                log.begin_batch(authority)
             return self._ingest(log, source, progress=progress)
 
     def close_round(
@@ -268,6 +306,7 @@ class Ledger:
         number: int | None = None,
         at: datetime | None = None,
         *,
+        authority: Authority = OPERATOR,
         progress: Progress | None = None,
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
@@ -276,19 +315,24 @@ class Ledger:
             source: a file of records, or mappings or lines.
             number: the round that they all are of; by default each closes its own.
             at: when, with an offset.
+            authority: the batch in which another validator has signed records; those of the state's
+                own need none.
             progress: told how many bytes of how many are read.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad, or of another round; nothing is recorded.
+            TrustError: the batch does not hold.
         """
         from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
 
-        pinned = Rounds(None if number is None else _whole(number, "round"), self.hearing)
+        pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
         with self._writing() as log:
+            if authority != OPERATOR:
+                log.begin_batch(authority)
             recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
-                log.close_round(closed, _timestamp(at))
+                log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
                 ClosedRound(each, epoch, queries.round_scores(each))
@@ -306,9 +350,9 @@ class Ledger:
         Raises:
             StateError: a claim is not in quarantine, or another one stands against it.
         """
-        numbers = [_whole(each, "claim") for each in claims]
+        numbers = [whole(each, "claim") for each in claims]
         with self._writing() as log:
-            log.accept(numbers, _timestamp(at))
+            log.accept(numbers, timestamp(at))
 
     def drop(self, claims: Iterable[int], at: datetime | None = None) -> int:
         """Leave claims out that are in quarantine; gives how many others that releases.
@@ -320,9 +364,9 @@ class Ledger:
         Raises:
             StateError: a claim is not in quarantine.
         """
-        numbers = [_whole(each, "claim") for each in claims]
+        numbers = [whole(each, "claim") for each in claims]
         with self._writing() as log:
-            log.drop(numbers, _timestamp(at))
+            log.drop(numbers, timestamp(at))
         return sum(after == RECORDED for _, after in log.moved.values())
 
     def close_epoch(
@@ -342,7 +386,7 @@ class Ledger:
         Raises:
             StateError: the epoch has not begun, or an argument is of another kind.
         """
-        wanted = self.open_epoch() if epoch is None else _whole(epoch, "epoch")
+        wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
         with self._writing() as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
@@ -350,10 +394,8 @@ class Ledger:
                     f"found the epoch {wanted}, expected 0 to {log.state.epoch}, the open "
                     "one: close the epochs before it first"
                 )
-            if already:
-                snapshot = log.snapshot(wanted + 1)
-            else:
-                snapshot = log.close_epoch(_timestamp(at), salt)
+            at_time = timestamp(at)
+            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(at_time, salt)
         return ClosedEpoch(wanted, already, snapshot)
 
     def adopt(
@@ -380,7 +422,7 @@ class Ledger:
         """
         from tallystick.rules.loading import load  # noqa: PLC0415  # a query needs none
 
-        epoch = _whole(at_epoch, "epoch")
+        epoch = whole(at_epoch, "epoch")
         # proofs take a while: nobody has to wait for them
         rules = StateRules.of(load(reference, self._known.plugins))
         self._bound(rules)
@@ -415,10 +457,10 @@ class Ledger:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        _check_text(seed, "seed")
-        dispatched = _whole(number, "round")
+        check_text(seed, "seed")
+        dispatched = whole(number, "round")
         with self._writing() as log:
-            pinned = log.state.epoch if epoch is None else _whole(epoch, "epoch")
+            pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
 
     @contextmanager
@@ -484,20 +526,10 @@ class Ledger:
         from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
 
         scorer = self._scorer_of(log.in_force).with_snapshots(_StoredSnapshots(log.transaction))
-        given = _path_or_items(source, "a file of records, or an iterable of records")
+        given = path_or_items(source, "a file of records, or an iterable of records")
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress)
         return ingest(log, ItemSource(given), scorer, "records", rounds)
-
-
-def _path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN401  # as given
-    """A path, or the items of an iterable; one record, which is a mapping, is neither.
-
-    Raises:
-        InputError: it is something else.
-    """
-    is_path = isinstance(source, str | os.PathLike | Mapping | bytes)
-    return path_of(source, what) if is_path or not isinstance(source, Iterable) else source
 
 
 def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
@@ -534,43 +566,3 @@ class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):
     def __len__(self) -> int:
         head = self._transaction.head()
         return head.epoch + 1 if head is not None else 0
-
-
-def _whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
-    """A whole number, NumPy's too: no float and no truth value enters the log."""
-    if not isinstance(found, bool):
-        with suppress(TypeError):
-            number = operator.index(found)
-            if abs(number) < NUMBER_LIMIT:
-                return number
-    raise StateError(f"found {found!r:.80} for {name}, expected a whole number below 2^53")
-
-
-def _check_text(found: object, name: str) -> None:
-    if not isinstance(found, str):
-        raise StateError(f"found {found!r} for {name}, expected text")
-
-
-def _texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise StateError(f"found {found!r} for {name}, expected a list of texts")
-    texts = list(found)
-    for each in texts:
-        _check_text(each, name)
-    return texts
-
-
-def _timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
-    """A time as recorded: UTC with microseconds, so that earlier times are lesser text.
-
-    Raises:
-        StateError: it is no time, or has no offset.
-    """
-    if at is None:
-        return None
-    if not isinstance(at, datetime):
-        raise StateError(f"found {at!r}, expected a datetime with an offset")
-    if at.tzinfo is None:
-        raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
-    said = at.astimezone(UTC).isoformat(timespec="microseconds")
-    return said.replace("+00:00", "Z")

@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 import attrs
 import msgspec
 
-from tallystick.errors import DamagedError, StateError
+from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.records.messages import shown
-from tallystick.state.authority import Authority
+from tallystick.state.authority import (
+    Authority,
+    Envelopes,
+    authority_of,
+    no_envelopes,
+    stored_envelopes,
+)
 from tallystick.state.chain import Entry, check
 from tallystick.state.checkpoints import check_leaves, check_signed
 from tallystick.state.claims import Rank
@@ -38,6 +44,8 @@ from tallystick.state.store.tables import (
     ROUNDS,
     SNAPSHOTS,
 )
+from tallystick.state.store.transaction import STATING
+from tallystick.state.trust_in_force import root_of
 from tallystick.trust.keys import PublicKey
 
 if TYPE_CHECKING:
@@ -77,6 +85,21 @@ class _Decision(TypedDict):
     claims: list[Number]
 
 
+class _Stating(TypedDict):
+    block: NotRequired[Number]
+    statement: NotRequired[str]
+
+
+class _Batch(_Stating):
+    validator: str
+
+
+class _Trust(_Stating):
+    digest: str
+    text: str
+    stakes: dict[str, str]
+
+
 class _Epoch(TypedDict):
     at: str | None
     salt: NotRequired[str]
@@ -88,16 +111,14 @@ class _RuleSet(TypedDict):
     digest: str
 
 
-class _Rules(TypedDict):
+class _Rules(_Stating):
     epoch: Number
     rule_set: _RuleSet
     major: NotRequired[Literal[True]]
-    block: NotRequired[Number]
 
 
-class _Withdrawal(TypedDict):
+class _Withdrawal(_Stating):
     line: str
-    block: NotRequired[Number]
 
 
 class _Group(TypedDict):
@@ -115,6 +136,8 @@ _BODIES: Mapping[str, Any] = MappingProxyType(
         "clear": _Cleared,
         "accept": _Decision,
         "drop": _Decision,
+        "batch": _Batch,
+        "trust": _Trust,
         "round": _Round,
         "epoch": _Epoch,
         "group": _Group,
@@ -142,21 +165,28 @@ class Verified:
     signers: frozenset[PublicKey] = frozenset()
 
 
-def replay(log: EventLog, entries: Iterable[Entry]) -> None:
+def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_envelopes) -> None:
     """Apply entries, in their order, to the log of an empty or a shorter store.
+
+    Args:
+        log: where they go.
+        entries: those of another log.
+        envelopes: what stands behind them.
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
             it says.
+        TrustError: an entry must be signed, and is not as it must.
     """
     for _, group in groupby(entries, key=_run):
         chunk = list(group)
+        told = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
         try:
-            _apply(log, chunk)
+            _apply(log, chunk, envelopes)
+        except TrustError as error:
+            raise TrustError(f"{told}: {error}", code=error.code) from error
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
-            raise DamagedError(
-                f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied: {error}"
-            ) from error
+            raise DamagedError(f"{told}: {error}") from error
         if log.hash != chunk[-1].hash:
             raise DamagedError(
                 f"entry {chunk[-1].seq} of the log ({chunk[-1].kind}): found "
@@ -178,7 +208,8 @@ def verify(
 
     Raises:
         DamagedError: the chain is broken, or something that is stored does not follow from it.
-        TrustError: nobody of ``keys`` signed the checkpoint, or the log is not what it says.
+        TrustError: something that must be signed is not as it must, nobody of ``keys`` signed the
+            checkpoint, or the log is not what it says.
     """
     signers = frozenset[PublicKey]()
     if checkpoint is not None and keys:
@@ -189,7 +220,7 @@ def verify(
         Store.create(str(Path(folder) / "replayed")) as (_, transaction),
     ):
         log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
-        replay(log, check(stored.entries()))
+        replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
 
@@ -217,9 +248,9 @@ def _run(entry: Entry) -> tuple[str, int]:
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
-def _apply(log: EventLog, chunk: list[Entry]) -> None:
+def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     if chunk[0].kind not in RANKS:
-        _apply_one(log, chunk[0])
+        _apply_one(log, chunk[0], envelopes)
         return
     events = [StateEvent.from_line(entry.body) for entry in chunk]
     for entry, event in zip(chunk, events, strict=True):
@@ -236,25 +267,32 @@ def _apply(log: EventLog, chunk: list[Entry]) -> None:
     log.record(events, rank)
 
 
-def _apply_one(log: EventLog, entry: Entry) -> None:
+def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
     if entry.kind not in _BODIES:
         raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
     # an entry that somebody forged may hold anything
     body = msgspec.json.decode(entry.body, type=_BODIES[entry.kind])
-    _STEPS[entry.kind](log, body)
+    if entry.kind in STATING:
+        _AUTHORISED[entry.kind](log, body, authority_of(body, envelopes))
+    else:
+        _DECIDED[entry.kind](log, body)
 
 
-def _adopt(log: EventLog, body: Any) -> None:  # noqa: ANN401  # of its kind
+def _adopt(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
     rules = load_rules(body["rule_set"], "the log", log.in_force.plugins)
-    authority = Authority(block=body.get("block"))
     log.adopt(rules, body["epoch"], major=body.get("major", False), authority=authority)
 
 
-def _withdraw(log: EventLog, body: Any) -> None:  # noqa: ANN401  # as above
-    log.withdraw(body["line"], authority=Authority(block=body.get("block")))
+def _take_batch(log: EventLog, _: object, authority: Authority) -> None:
+    log.begin_batch(authority)
+    log.write_batch()
 
 
-_STEPS: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
+def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # as above
+    log.rotate(root_of(body, "the log"), authority)
+
+
+_DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
     {
         "genesis": lambda log, _: log.begin(),
         "miner": lambda log, body: log.register(body["hotkey"], body["uid"], body["types"]),
@@ -267,11 +305,18 @@ _STEPS: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
         "group": lambda log, body: log.select_group(
             body["skill_type"], body["round"], body["seed"], body["epoch"]
         ),
-        "rules": _adopt,
-        "withdraw": _withdraw,
     }
 )
-"""What each kind of entry does again."""
+"""What each kind of entry does again that is the operator's decision."""
+_AUTHORISED: Mapping[str, Callable[[EventLog, Any, Authority], object]] = MappingProxyType(
+    {
+        "batch": _take_batch,
+        "rules": _adopt,
+        "trust": _rotate,
+        "withdraw": lambda log, body, given: log.withdraw(body["line"], authority=given),
+    }
+)
+"""What each kind of entry does again that may have to be signed."""
 
 
 def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:

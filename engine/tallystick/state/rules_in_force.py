@@ -17,17 +17,21 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
-from tallystick.errors import DamagedError, StateError
+from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.records.messages import shown
 from tallystick.rules.reading import read_again
 from tallystick.rules.timeline import Timeline
+from tallystick.state.authority import Authority, Envelopes, authority_of, no_envelopes
 from tallystick.state.claims import Hearing
 from tallystick.state.rules import GENESIS, StateRules
+from tallystick.state.trust_in_force import OPERATORS, ROTATION, TrustInForce, root_of
 
 if TYPE_CHECKING:
     from tallystick.scoring.threshold_snapshots import Thresholds
     from tallystick.state.chain import Entry
+    from tallystick.trust.policy import TrustRoot
+    from tallystick.trust.statement import Action, Statement
 
 ADOPTION, WITHDRAWAL = "rules", "withdraw"
 """The kinds of the entries that change which rules are in force."""
@@ -151,6 +155,7 @@ class RulesInForce:
         plugins: what the rule sets of later entries are loaded with.
         adoptions: those that hold or are scheduled, by line, in the order of epochs.
         sequences: by line, how many adoptions and withdrawals its log has; 0 is left out.
+        trust: whose signatures count.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
 
@@ -158,6 +163,7 @@ class RulesInForce:
     plugins: Plugins
     adoptions: Mapping[str, tuple[Adoption, ...]] = attrs.field(factory=dict)
     sequences: Mapping[str, int] = attrs.field(factory=dict)
+    trust: TrustInForce = OPERATORS
     seq: int = 0
 
     @classmethod
@@ -195,15 +201,80 @@ class RulesInForce:
         return bool(self._epochs.later)
 
     @property
+    def root(self) -> TrustRoot | None:
+        """The trust file in force; None while the operator decides alone."""
+        return self.trust.root
+
+    @cached_property
     def genesis(self) -> str:
-        """The digest of what the state began under: no validator and nobody heard is in it."""
+        """The digest of what the state began under, by which statements name it.
+
+        No validator and nobody heard is in it, so that one statement is for all that began alike.
+        """
         lines = {name: timeline.first.digest for name, timeline in self.lines.items()}
-        return digest({"format": 1, "lines": lines, "trust": None})
+        first = self.trust.first
+        return digest(
+            {"format": 1, "lines": lines, "trust": None if first is None else first.digest}
+        )
+
+    def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
+        """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
+
+        Args:
+            action: ``adopt`` or ``withdraw``.
+            adoption: what is adopted, or withdrawn.
+            sequence: the number of its entry among those of its line.
+        """
+        if self.root is None:
+            return None
+        from tallystick.trust.statement import adoption as statement  # noqa: PLC0415  # if signed
+
+        return statement(
+            action,
+            genesis=self.genesis,
+            network=self.root.network,
+            line=adoption.line,
+            previous=adoption.previous,
+            rule_set=adoption.rules.digest,
+            reference=adoption.rules.rule_set.reference,
+            epoch=adoption.epoch,
+            sequence=sequence,
+            major=adoption.major and action == "adopt",
+        )
+
+    def check(
+        self, action: Action, adoption: Adoption, sequence: int, authority: Authority
+    ) -> None:
+        """Refuse to adopt or withdraw rules unless it is signed as the trust file says.
+
+        Raises:
+            TrustError: too few have signed, or something else; or nothing says who has to.
+        """
+        statement = self.statement(action, adoption, sequence)
+        if self.root is None or statement is None:
+            authority.check_unsigned("rules")
+            return
+        from tallystick.trust.policy import authorise  # noqa: PLC0415  # where something is signed
+
+        envelope = authority.signed("rules")
+        authorise(self.root, action, statement, envelope, authority.block)
+
+    def begun_with(self, root: TrustRoot | None) -> RulesInForce:
+        """The same rules in a state that begins with a trust file, or without one."""
+        return attrs.evolve(self, trust=TrustInForce.begun(root))
 
     def at_genesis(self) -> RulesInForce:
         """The rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
-        return RulesInForce(lines, self.plugins)
+        return RulesInForce(lines, self.plugins, trust=TrustInForce.begun(self.trust.first))
+
+    def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
+        """The same rules after an entry that puts a trust file in force.
+
+        Raises:
+            TrustError: as `TrustInForce.rotated`.
+        """
+        return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
         """The rules after an entry that adopts a rule set, which its line allows."""
@@ -259,15 +330,20 @@ def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
 
 
 def read(
-    genesis: Entry | None, later: Iterable[Entry], where: str, plugins: Plugins | None = None
+    genesis: Entry | None,
+    later: Iterable[Entry],
+    where: str,
+    plugins: Plugins | None = None,
+    envelopes: Envelopes = no_envelopes,
 ) -> RulesInForce:
-    """The rules that the entries of a log say.
+    """The rules that the entries of a log say, each as the trust file before it allows.
 
     Args:
         genesis: the first entry, if the log has one.
-        later: the entries that adopt and withdraw, in their order.
+        later: the entries that adopt, withdraw and rotate, in their order.
         where: the store or the file, for errors.
         plugins: what the rule sets are loaded with; by default the installed ones.
+        envelopes: what stands behind entries.
 
     Raises:
         DamagedError: an entry is none of its kind, or the installed plugins give a rule set
@@ -282,15 +358,27 @@ def read(
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         ) from None
-    found = RulesInForce({rules.line: Timeline(rules)}, loading)
-    return continued(found, later, where)
+    root = root_of(said["trust"], where) if "trust" in said else None
+    trust = TrustInForce.begun(root)
+    found = RulesInForce({rules.line: Timeline(rules)}, loading, trust=trust)
+    return continued(found, later, where, envelopes)
 
 
-def continued(found: RulesInForce, later: Iterable[Entry], where: str) -> RulesInForce:
-    """The rules after more entries that adopt and withdraw; see `read`."""
+def continued(
+    found: RulesInForce,
+    later: Iterable[Entry],
+    where: str,
+    envelopes: Envelopes = no_envelopes,
+) -> RulesInForce:
+    """The rules after more entries that adopt, withdraw and rotate; see `read`."""
     for entry in later:
         try:
-            found = _after(found, entry, where)
+            found = _after(found, entry, where, envelopes)
+        except TrustError as error:
+            raise DamagedError(
+                f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
+                f"{error}: the store was changed, restore a copy"
+            ) from error
         except (ValueError, KeyError, TypeError, IndexError):
             raise DamagedError(
                 f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
@@ -299,10 +387,16 @@ def continued(found: RulesInForce, later: Iterable[Entry], where: str) -> RulesI
     return found
 
 
-def _after(found: RulesInForce, entry: Entry, where: str) -> RulesInForce:
+def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
     said = json.loads(entry.body)
+    authority = authority_of(said, envelopes)
+    if entry.kind == ROTATION:
+        return found.rotated(root_of(said, where), entry.seq, authority)
     line, sequence = _text(said["line"]), int(said["sequence"])
+    if sequence != found.sequences.get(line, 0) + 1:
+        raise ValueError(sequence)
     if entry.kind == WITHDRAWAL:
+        found.check("withdraw", found.adoptions[line][-1], sequence, authority)
         return found.withdrawn(line, sequence, entry.seq)
     adoption = Adoption(
         line=line,
@@ -315,6 +409,7 @@ def _after(found: RulesInForce, entry: Entry, where: str) -> RulesInForce:
         seq=entry.seq,
         statement=said.get("statement"),
     )
+    found.check("adopt", adoption, sequence, authority)
     return found.adopted(adoption)
 
 

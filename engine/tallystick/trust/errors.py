@@ -46,7 +46,7 @@ CODES: Mapping[str, str] = {
     "threshold-not-met": "the signatures that verify do not reach a threshold",
     "too-many-signatures": "an envelope has more signatures than are tried",
     "unsigned": "something that must be signed is not",
-    "no-root": "something is signed in a state that has no trust root to judge it by",
+    "no-root": "something is signed in a state without a trust file to judge it by",
     "unheard-validator": "a batch of events is of a validator that the trust file does not hear",
     "not-in-batch": "an event is not in the signed batch that it came with",
     # what a checkpoint says of a log of epochs

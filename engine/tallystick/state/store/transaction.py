@@ -40,7 +40,7 @@ _HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
 _ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
 # SQLite uses the index of rare kinds only where the query has its very term
 _RARE = "kind NOT IN ('signal', 'own', 'signed')"
-_RULES = f"FROM tallystick_log WHERE kind IN ('rules', 'withdraw') AND {_RARE}"
+_RULES = f"FROM tallystick_log WHERE kind IN ('rules', 'trust', 'withdraw') AND {_RARE}"
 _BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
 _ROUNDS_OF_RECORDS = (
     "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
@@ -293,14 +293,18 @@ class Transaction:
         self._insert("tallystick_envelopes (statement, envelope)", [(statement, envelope)])
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
-        """The entries that say which rules are in force, from the one with the number ``first``."""
+        """The entries that say which rules and which trust file are in force.
+
+        Args:
+            first: from the one with this number on.
+        """
         rows = self.connection.rows(
             f"SELECT seq, kind, body, hash {_RULES} AND seq >= ? ORDER BY seq", (first,)
         )
         return [Entry(*row) for row in rows]
 
     def last_rules_seq(self) -> int:
-        """The number of the last entry that says which rules are in force; 0 if only the first."""
+        """The number of the last entry of `rules_entries`; 0 if only the first entry says so."""
         ((last,),) = self.connection.rows(f"SELECT MAX(seq) {_RULES}")
         return last or 0
 
