@@ -8,6 +8,7 @@ With ``--unchanged-sources`` a run in which a file below ``engine`` or ``plugins
 its end; the commands of the Makefile ask for it.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -49,6 +50,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Remember the sources, in the process that starts the others."""
     if session.config.option.unchanged_sources and not hasattr(session.config, "workerinput"):
         session.config.stash[_DIGESTS] = digests(*SOURCES)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what stays until the end: modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
