@@ -21,7 +21,8 @@ from state.subnet import Record, event, missed, record, written
 import tallystick
 from tallystick import views
 from tallystick.errors import RuleSetError, StateError
-from tallystick.state.epoch import epoch_of
+from tallystick.rules.timeline import Timeline
+from tallystick.state.epoch_clock import epoch_of
 from tallystick.state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
@@ -111,7 +112,7 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     ledger.close_round(written(folder / "last.jsonl", _last()), at=START + DAY)
     ledger.close_epoch()
     yield from _asked(ledger)
-    yield "an epoch of a block", epoch_of(12_345, ledger.rules)
+    yield "an epoch of a block", epoch_of(12_345, Timeline(ledger.rules))
 
 
 def _with_facts(ledger: tallystick.Ledger) -> int:

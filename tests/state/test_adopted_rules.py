@@ -17,7 +17,7 @@ from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
 import tallystick
-from tallystick.errors import RefusedError, RuleSetError, StateError, TallystickError
+from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateError
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
@@ -366,14 +366,14 @@ def test_a_copy_has_the_same_rules(ledger: Ledger, tmp_path: Path) -> None:
 def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> None:
     ledger.adopt(NEW, 1)
     ledger.close_epoch()
-    changes = {
-        """'"epoch":1', '"epoch":2'""": "found the hash",
-        """'"sequence":1', '"sequence":2'""": "found the hash",
-        """'skills@1.1.0', 'skills@1.1.1'""": "found the hash",
-        """'"previous":"sha256:', '"previous":"sha512:'""": "found the hash",
-    }
+    changes = (
+        """'"epoch":1', '"epoch":2'""",
+        """'"sequence":1', '"sequence":2'""",
+        """'skills@1.1.0', 'skills@1.1.1'""",
+        """'"previous":"sha256:', '"previous":"sha512:'""",
+    )
     path = Path(ledger.store.shown)
-    for change, message in changes.items():
+    for change in changes:
         copy = path.with_name("changed.db")
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
@@ -381,7 +381,7 @@ def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> N
                 f"UPDATE tallystick_log SET body = replace(body, {change}) WHERE kind = 'rules'"  # noqa: S608  # ours
             )
             target.commit()
-        with pytest.raises(TallystickError, match=message):
+        with pytest.raises(DamagedError):
             verify(Ledger.open(str(copy)))
         copy.unlink()
 

@@ -57,17 +57,6 @@ class Closing:
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def epoch_of(block: int, rules: StateRules) -> int:
-    """The epoch that a block belongs to; both count from 0 (E30 of docs/errata.md).
-
-    Raises:
-        StateError: the block is negative, or the rule set has no epochs.
-    """
-    if block < 0:
-        raise StateError(f"found the block {block}, expected at least 0")
-    return block // rules.epochs.blocks
-
-
 def close_epoch(
     state: State,
     events: Iterable[StateEvent],
