@@ -113,6 +113,7 @@ def adoption(found: Adoption, in_force: RulesInForce) -> View:
         "sequence": found.sequence,
         "major": found.major,
         "statement": found.statement,
+        "signed_by": list(found.signed_by),
     }
 
 
@@ -143,6 +144,7 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
                 "digest": rules.digest,
                 "sequence": None if adopted is None else adopted.sequence,
                 "statement": None if adopted is None else adopted.statement,
+                "signed_by": [] if adopted is None else list(adopted.signed_by),
             }
         )
     return views

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
+from state.signing import ALICE, BOB, NETWORK, envelope, genesis, root, written_root
+
+from tallystick.state.ledger import Ledger
 
 OLD = "sha256:66da33ad6f6fed2558aa78a96fae2e2ffd61f9bf672e8b10f12368edad4ecfd7"
 NEW = "sha256:e53087b5442e547e0ed0b458be87fd2262a42362451b127e468f7e44c8c95222"
@@ -35,6 +38,7 @@ def test_an_adoption_and_its_withdrawal_as_json(where: str) -> None:
         "sequence": 1,
         "major": False,
         "statement": None,
+        "signed_by": [],
     }
     withdrawn = run("state", "withdraw", "--line", "skills", "--json")
     assert withdrawn.json() == adopted.json()
@@ -65,6 +69,7 @@ def test_rules_are_shown_with_what_held_holds_and_will_hold() -> None:
         "digest": NEW,
         "sequence": 1,
         "statement": None,
+        "signed_by": [],
     }
 
 
@@ -152,3 +157,29 @@ def test_events_that_are_left_out_are_told() -> None:
         "late.jsonl: 1 recorded, 0 known already, 1 without effect\n",
     )
     assert "late.jsonl:1: event-left-out: events: found" in found.err
+
+
+def test_who_signed_is_told(tmp_path: Path) -> None:
+    where, trust = str(tmp_path / "signed.db"), root()
+    path = written_root(tmp_path, trust)
+    Ledger.create(where, "skills@1.0.0", trust=path).close()
+    predicate = {
+        "action": "adopt",
+        "epoch": 2,
+        "format": 1,
+        "genesis": genesis({"skills": OLD}, trust),
+        "line": "skills",
+        "major": False,
+        "network": NETWORK,
+        "previous": OLD,
+        "rule_set": NEW,
+        "sequence": 1,
+    }
+    subject = {"name": "skills@1.1.0", "digest": {"sha256": NEW.removeprefix("sha256:")}}
+    signed = tmp_path / "signed.json"
+    signed.write_bytes(envelope("adoption", predicate, BOB, ALICE, subject=subject))
+    step = ("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--state", where)
+    refused = run(*step, "--json")
+    assert (refused.status, refused.json()["code"]) == (1, "unsigned")
+    assert run(*step, "--signed", signed, "--json").json()["signed_by"] == ["alice", "bob"]
+    assert run("state", "rules", "--state", where).out.endswith(f"{NEW}, signed by alice, bob\n")

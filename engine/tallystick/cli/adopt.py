@@ -143,4 +143,4 @@ def _block(view: views.View) -> str:
 
 
 def _signed(view: views.View) -> str:
-    return "" if view["statement"] is None else f", signed {view['statement']}"
+    return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

@@ -318,7 +318,8 @@ class EventLog:
             seq=self.entries + 1,
             statement=authority.statement,
         )
-        self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        adoption = attrs.evolve(adoption, signed_by=signed_by)
         self._write_stating(ADOPTION, adoption.to_dict(), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption

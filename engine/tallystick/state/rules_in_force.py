@@ -121,6 +121,7 @@ class Adoption:
         major: whether it may take away what others name.
         seq: the number of its entry.
         statement: the digest of the statement that was signed; None where the operator decided.
+        signed_by: the names of those who signed it, as the trust file of then calls them.
     """
 
     line: str
@@ -132,6 +133,7 @@ class Adoption:
     major: bool
     seq: int
     statement: str | None = None
+    signed_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """What its entry says."""
@@ -244,8 +246,11 @@ class RulesInForce:
 
     def check(
         self, action: Action, adoption: Adoption, sequence: int, authority: Authority
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Refuse to adopt or withdraw rules unless it is signed as the trust file says.
+
+        Returns:
+            The names of those who signed; empty without a trust file.
 
         Raises:
             TrustError: too few have signed, or something else; or nothing says who has to.
@@ -253,11 +258,14 @@ class RulesInForce:
         statement = self.statement(action, adoption, sequence)
         if self.root is None or statement is None:
             authority.check_unsigned("rules")
-            return
+            return ()
         from tallystick.trust.policy import authorise  # noqa: PLC0415  # where something is signed
 
         envelope = authority.signed("rules")
         authorise(self.root, action, statement, envelope, authority.block)
+        known = self.root.keys.values()
+        signers = envelope.signers(each.public for each in known)
+        return tuple(sorted(each.name for each in known if each.public in signers))
 
     def begun_with(self, root: TrustRoot | None) -> RulesInForce:
         """The same rules in a state that begins with a trust file, or without one."""
@@ -409,8 +417,8 @@ def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) 
         seq=entry.seq,
         statement=said.get("statement"),
     )
-    found.check("adopt", adoption, sequence, authority)
-    return found.adopted(adoption)
+    signed_by = found.check("adopt", adoption, sequence, authority)
+    return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
 
 
 def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
