@@ -1,4 +1,4 @@
-"""``tallystick sign``: statements about rule sets, receipts and trust files, in envelopes."""
+"""``tallystick sign``: statements about rule sets, adoptions, events and more, in envelopes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.signer_options import signer_needed, signer_options
+from tallystick.cli.state_options import state_option
 
 if TYPE_CHECKING:
     from tallystick.trust.envelope import Envelope
     from tallystick.trust.keys import Signer
 
 _FILE = click.Path(path_type=Path)
+_expiry_option = click.option(
+    "--expires-at-block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block from which on the envelope cannot be used any more.",
+)
 
 
 def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +36,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=CommandGroup)
 def sign() -> None:
-    """Sign what others should take from you: rule-set, receipt, trust, add.
+    """Sign what others should take from you: rules, adoptions, events, receipts, trust files.
 
     Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
     """
@@ -57,6 +64,128 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
         digest=found.digest,
         text=digest_of_bytes(found.text.encode("utf-8")),
     )
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "adoption",
+    epilog=examples(
+        "tallystick sign adoption skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "    --key alice.pem -o adoption.json",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@click.option(
+    "--at-epoch",
+    "epoch",
+    type=click.IntRange(1, 2**31 - 1),
+    required=True,
+    metavar="N",
+    help="The first epoch under RULES.",
+)
+@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@_expiry_option
+@state_option
+@_signing
+def adoption_command(
+    reference: str,
+    epoch: int,
+    major: bool,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the state adopts RULES; its trust file says how many have to.
+
+    The state is any validator's of the network: what is signed is the same for all that began alike
+    and adopted alike.
+    """
+    by = signer_needed(signer)
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.statements import adoption  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "withdrawal",
+    epilog=examples(
+        "tallystick sign withdrawal --state subnet.db --key alice.pem -o withdrawal.json",
+    ),
+)
+@click.option("--line", metavar="NAME", help="The line; needed where the state has several.")
+@_expiry_option
+@state_option
+@_signing
+def withdrawal_command(
+    line: str | None,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the state takes back the last adoption of a line, which has not begun."""
+    by = signer_needed(signer)
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.statements import withdrawal  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "events",
+    epilog=examples(
+        "tallystick sign events round.jsonl --validator 5Mine --state subnet.db \\",
+        "    --wallet hotkey -o round.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
+@state_option
+@_signing
+def events_command(
+    path: Path,
+    validator: str,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign the records and late events in FILE, all of one validator, so that others take them.
+
+    The envelope has the digest of each; who imports them needs FILE as well.
+    """
+    by = signer_needed(signer)
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.statements import events  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = events(ledger, path, validator)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "checkpoint",
+    epilog=examples(
+        "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@_signing
+def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
+    by = signer_needed(signer)
+    from tallystick.trust.checkpoint import read_checkpoint  # noqa: PLC0415  # loads what signs
+    from tallystick.trust.encoding import read_file  # noqa: PLC0415  # as above
+    from tallystick.trust.note import MOST_BYTES  # noqa: PLC0415  # as above
+    from tallystick.trust.statement import checkpoint  # noqa: PLC0415  # as above
+
+    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
     _write(said.envelope().signed(by), **options)
 
 
