@@ -19,6 +19,7 @@ from state.subnet import event, record, written
 from trust.council import tables, toml
 
 from tallystick.io.text import json_text, masked, printable, visible
+from tallystick.state.ledger import Ledger
 from tallystick.trust.envelope import Envelope, Signature
 from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
 
@@ -35,6 +36,8 @@ KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
 STATEMENT = f"statement{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
+TRUSTING = f"trusting{HOSTILE}.db"
+SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
 GIVEN = ("records", "state", "round", "late", "miners")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
@@ -135,6 +138,15 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "trust", TRUST, "--key", KEY, "-o", SIGNED), 0),
     (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
     (("sign", "add", TRUST, "--key", KEY, "-o", SIGNED), 1),
+    (("sign", "checkpoint", STATEMENT, "--key", KEY, "-o", SIGNED), 1),
+    (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
+    (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
+    (("sign", "withdrawal", *SIGNING), 2),
+    (("sign", "withdrawal", "--line", HOSTILE, *SIGNING), 2),
+    (("sign", "events", f"late{HOSTILE}", "--validator", HOSTILE, *SIGNING), 0),
+    (("sign", "events", f"late{HOSTILE}", "--validator", "other", *SIGNING), 1),
+    (("sign", "events", RECORDS, "--validator", HOSTILE, *SIGNING), 1),
+    (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
     (("trust", "check", TRUST), 0),
     (("trust", "check", TRUST, TRUST), 1),
     (("trust", "check", STATEMENT), 1),
@@ -194,6 +206,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
     Path(TRUST).write_text(toml(tables(events=[HOSTILE])))
+    Ledger.create(TRUSTING, "skills@1.1.0", trust=TRUST).close()
     foreign = Statement(HOSTILE, {HOSTILE: HOSTILE}, (Subject(HOSTILE, {HOSTILE: HOSTILE}),))
     signature = Signature(HOSTILE, b"\0" * 64)
     envelope = Envelope(foreign.payload, PAYLOAD_TYPE, (signature,))

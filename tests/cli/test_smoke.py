@@ -7,7 +7,9 @@ import pytest
 from cli.command import SKILLS, run
 from cli.test_main import COMMANDS
 from state.subnet import event, written
-from trust.council import tables, toml
+from trust.council import key_file, tables, toml
+
+from tallystick.state.ledger import Ledger
 
 pytestmark = pytest.mark.smoke
 
@@ -16,6 +18,7 @@ TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_serve
 RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
 NAMED = ("--state", "named.db")
+TRUSTING = ("--state", "trusting.db")
 BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
@@ -71,12 +74,20 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("quarantine", "list", *NAMED), 0),
     (("quarantine", "accept", "--round", "1", *NAMED), 0),
     (("quarantine", "drop", "--validator", "5Peer", *NAMED), 0),
-    (("keys", "new", "alice.pem", "--no-password"), 0),
+    (("keys", "new", "new.pem", "--no-password"), 0),
     (("keys", "show", "alice.pem"), 0),
     (("sign", "rule-set", "skills@1.1.0", *BY_ALICE), 0),
     (("sign", "receipt", "results.parquet.receipt.json", *BY_ALICE), 0),
     (("sign", "trust", "trust.toml", *BY_ALICE), 0),
+    (("sign", "checkpoint", "checkpoint", *BY_ALICE), 0),
+    (("sign", "events", "late.jsonl", "--validator", "5Peer", *BY_ALICE, *TRUSTING), 0),
+    (("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *BY_ALICE, *TRUSTING), 0),
     (("sign", "add", "signed.json", *BY_ALICE), 0),
+    (
+        ("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--signed", "signed.json", *TRUSTING),
+        0,
+    ),
+    (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("trust", "check", "trust.toml"), 0),
     (("verify", "signed.json"), 1),
 )
@@ -89,7 +100,11 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
-    Path("trust.toml").write_text(toml(tables()))
+    council = {"council": {"keys": ["alice"], "threshold": 1}}
+    Path("trust.toml").write_text(toml(tables(groups=council)))
+    Path("alice.pem").write_bytes(key_file("alice"))
+    Path("checkpoint").write_text(f"tallystick/a/b\n0\n{'A' * 43}=\n")
+    Ledger.create(TRUSTING[1], "skills@1.0.0", trust="trust.toml").close()
     for step, expected in STEPS:
         found = run(*step)
         assert found.status == expected, (step, found)

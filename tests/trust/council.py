@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick.canonical import digest
@@ -26,6 +27,16 @@ def signer(name: str, kind: KeyType = "ed25519") -> PairSigner:
     if kind == "sr25519":
         return PairSigner.of(sr25519.Pair.of_seed(seed))
     return PairSigner.of(ed25519.Pair.of(Ed25519PrivateKey.from_private_bytes(seed)))
+
+
+def key_file(name: str) -> bytes:
+    """The key of Ed25519 of a name, as a file without a password."""
+    seed = name.encode().ljust(32, b".")
+    return Ed25519PrivateKey.from_private_bytes(seed).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def hotkey(name: str) -> str:

@@ -63,7 +63,7 @@ class LazyGroup(CommandGroup):
         "score": ("tallystick.cli.score:score", "Score a file of records."),
         "sign": (
             "tallystick.cli.sign:sign",
-            "Sign what others should take from you: rules, adoptions, events, receipts, trust files.",
+            "Sign rule sets, adoptions, events, receipts, trust files, checkpoints.",
         ),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
         "trust": ("tallystick.cli.trust:trust", "Trust files: check."),

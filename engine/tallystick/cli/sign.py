@@ -36,7 +36,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=CommandGroup)
 def sign() -> None:
-    """Sign what others should take from you: rules, adoptions, events, receipts, trust files.
+    """Sign rule sets, adoptions, events, receipts, trust files, checkpoints.
 
     Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
     """
@@ -87,7 +87,7 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
 @_expiry_option
 @state_option
 @_signing
-def adoption_command(
+def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,
     epoch: int,
     major: bool,

@@ -46,7 +46,7 @@ def adoption(
     """
     in_force = ledger.in_force
     rules = StateRules.of(load(reference, in_force.plugins))
-    check_adoption(in_force, rules, epoch, ledger.open_epoch, major=major)
+    check_adoption(in_force, rules, epoch, ledger.open_epoch(), major=major)
     line = rules.line
     adopted = Adoption(
         line=line,
@@ -76,7 +76,7 @@ def withdrawal(
         StateError: there is none that has not begun, or the state has no trust file.
     """
     in_force = ledger.in_force
-    last = check_withdrawal(in_force, line, ledger.open_epoch)
+    last = check_withdrawal(in_force, line, ledger.open_epoch())
     found = in_force.statement("withdraw", last, in_force.sequences[last.line] + 1)
     return _expiring(found, expires_at_block)
 
