@@ -285,13 +285,21 @@ def dropped(claims: Iterable[int], released: int) -> View:
     return {"dropped": sorted(claims), "released": released}
 
 
-def rounds(closed: Iterable[ClosedRound], found: Ingested) -> View:
-    """Rounds that were closed, and what became of their file."""
-    return {"rounds": [_round(each) for each in closed], **ingested(found)}
+def rounds(
+    closed: Iterable[ClosedRound],
+    found: Ingested,
+    tried: Mapping[int, Mapping[str, int]] | None = None,
+) -> View:
+    """Rounds that were closed, what became of their file, and what a shadow makes of each."""
+    return {
+        "rounds": [_round(each, (tried or {}).get(each.round)) for each in closed],
+        **ingested(found),
+    }
 
 
-def _round(found: ClosedRound) -> View:
-    return {"round": found.round, "epoch": found.epoch, "scores": decimals(found.scores)}
+def _round(found: ClosedRound, tried: Mapping[str, int] | None) -> View:
+    said = {"round": found.round, "epoch": found.epoch, "scores": decimals(found.scores)}
+    return said if tried is None else {**said, "shadow": decimals(tried)}
 
 
 def epoch(found: ClosedEpoch) -> View:

@@ -17,6 +17,7 @@ HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
 TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"
 RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
+SHADOW = ("--shadow", "skills@1.1.0", "--shadow-folder", "tried")
 NAMED = ("--state", "named.db")
 TRUSTING = ("--state", "trusting.db")
 BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
@@ -49,6 +50,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "export", "genesis.jsonl", *STATE), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
+    (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
+    (("shadow", "report", "tried", "-o", "tried-report"), 0),
     (("events", "import", "round.jsonl", *STATE), 0),
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),

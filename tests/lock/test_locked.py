@@ -1,5 +1,6 @@
 """Commands that are held to a lock: refused before anything is scored or written."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import click
 import pytest
 from cli.command import SKILLS, message_of, run, walk
 
+from tallystick import resources
 from tallystick.cli.main import cli
 from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import write
@@ -24,6 +26,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("facts", str(SKILLS), "-o", "out.jsonl"),
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
     ("audit", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
+    ("shadow", "report", "tried", "-o", "out.jsonl"),
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
     ("events", "import", str(SKILLS), *STATE),
@@ -56,8 +59,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         run("miner", "register", "hk-1", "--uid", "1", "--types", "mcp_server", *STATE).status == 0
     )
     assert run("state", "export", "state.jsonl", *STATE).status == 0
+    texts = {
+        name: {"reference": name, "digest": D, "text": rules_path(name).read_text("utf-8")}
+        for name in ("skills@1.1.0", "skills@1.2.0")
+    }
+    in_force, shadow = texts.values()
+    first = {"epoch": 0, "reference": in_force["reference"], "digest": D}
+    told = {"format": 1, "in_force": in_force, "rules": [first], "shadow": shadow}
+    Path("tried").mkdir()
+    Path("tried/shadow.json").write_text(json.dumps(told))
     Path("miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
     return tmp_path
+
+
+def rules_path(name: str) -> Path:
+    line, _, version = name.partition("@")
+    return resources.folder("rules") / line / f"{version}.toml"
 
 
 def stored() -> list[str]:

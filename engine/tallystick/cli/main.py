@@ -65,6 +65,7 @@ class LazyGroup(CommandGroup):
             "tallystick.cli.sign:sign",
             "Sign rule sets, adoptions, events, receipts, trust files, checkpoints.",
         ),
+        "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
         "trust": ("tallystick.cli.trust:trust", "Trust files: check."),
         "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),

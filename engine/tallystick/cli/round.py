@@ -19,8 +19,10 @@ from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
+    from tallystick.governance.shadow import Shadow
     from tallystick.state.outcomes import ClosedRound
     from tallystick.state.queries import RoundInfo
 
@@ -96,28 +98,70 @@ def _line(found: RoundInfo) -> str:
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
 @at_option
+@click.option(
+    "--shadow", "shadow_reference", metavar="RULES", help="Rules to try beside those in force."
+)
+@click.option(
+    "--shadow-folder",
+    type=click.Path(path_type=Path),
+    help="Where facts are kept for `shadow report`.",
+)
 @locked_options
 @as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    records: Path, where: str, number: int | None, at: datetime | None, as_json: bool, held: Held
+    records: Path,
+    where: str,
+    number: int | None,
+    at: datetime | None,
+    shadow_reference: str | None,
+    shadow_folder: Path | None,
+    as_json: bool,
+    held: Held,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
     RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
     is 1. In a state that names its validator, records of this one close rounds and displace what
     others said in its name; records of others are taken as `events import` takes them.
+
+    With --shadow the state is the same as without. What the other rules would make of each round is
+    printed second, and the facts of its records go to --shadow-folder.
     """
+    shadow = _shadow(shadow_reference, shadow_folder, records)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         rounds, ingested = ledger.close_round(records, number, at, progress=progress)
+        tried = {} if shadow is None else shadow.close(ledger, records, rounds)
     if as_json:
-        print_json(views.rounds(rounds, ingested))
+        print_json(views.rounds(rounds, ingested, tried))
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each)]
+        lines = [line for each in rounds for line in _lines(each, tried.get(each.round))]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 
-def _lines(closed: ClosedRound) -> list[str]:
-    scores = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in closed.scores.items()]
-    return [f"round {closed.round}, pinned to epoch {closed.epoch}", *scores]
+def _shadow(reference: str | None, folder: Path | None, records: Path) -> Shadow | None:
+    """The rules that are tried, if any are."""
+    if (reference is None) != (folder is None):
+        raise click.UsageError("found one of --shadow and --shadow-folder, expected both")
+    if reference is None or folder is None:
+        return None
+    from tallystick.governance.shadow import Shadow  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
+
+    if not records.is_file():
+        raise click.UsageError(f"found --shadow with {records}, expected a file: it is read twice")
+    shadow = Shadow(folder, load(reference))
+    shadow.check()
+    return shadow
+
+
+def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
+    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_scores(closed.scores)]
+    if tried is not None:
+        found += ["  shadow, of rules that are not in force:", *_scores(tried)]
+    return found
+
+
+def _scores(scores: Mapping[str, int]) -> list[str]:
+    return [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]

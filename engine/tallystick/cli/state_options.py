@@ -129,3 +129,16 @@ def with_snapshots(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
 
     with Ledger.open(where) as ledger, ledger.scoring(scorer) as found:
         yield found
+
+
+@contextmanager
+def shadowed(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
+    """As `with_snapshots`, of rules that are not those of the state."""
+    if where is None:
+        yield scorer
+        return
+    from tallystick.governance.shadow import shadowing  # noqa: PLC0415  # heavy
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        yield shadowing(scorer, queries)

@@ -226,6 +226,8 @@ class Receipt(RunReceipt):
         output_digest: sha256 of the bytes that were written.
         rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
+        shadow_of: the digest of the rule set that is in force, where this one was only tried
+            beside it; receipts leave it out where this one is.
     """
 
     rule_set: str
@@ -240,6 +242,13 @@ class Receipt(RunReceipt):
     output_digest: str
     rejects_digest: str
     counts: Counts
+    shadow_of: str | None = None
+
+
+_converter.register_unstructure_hook(
+    Receipt,
+    make_dict_unstructure_fn(Receipt, _converter, shadow_of=override(omit_if_default=True)),
+)
 
 
 def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
@@ -251,6 +260,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     output_digest: str,
     rejects_digest: str,
     counts: Counts,
+    shadow_of: str | None = None,
 ) -> Receipt:
     """The receipt of scoring under one rule set."""
     formulas = used_formulas(rules.rule_set)
@@ -267,4 +277,5 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         output_digest=output_digest,
         rejects_digest=rejects_digest,
         counts=counts,
+        shadow_of=shadow_of,
     )

@@ -187,6 +187,7 @@ class Scorer(BoundRules):
         follow_links: bool = False,
         progress: Progress | None = None,
         executor: Executor | None = None,
+        shadow_of: str | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -203,6 +204,8 @@ class Scorer(BoundRules):
             progress: told after every chunk how many bytes of how many were read.
             executor: who scores the records, such as ``Local(2)``; by default this process, and the
                 files are the same.
+            shadow_of: the digest of the rule set that is in force, where this one is only tried
+                beside it: every row and the receipt say so.
 
         Raises:
             InputError: the file cannot be read.
@@ -221,6 +224,7 @@ class Scorer(BoundRules):
             follow_links=follow_links,
             progress=progress,
             executor=executor,
+            shadow_of=shadow_of,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:

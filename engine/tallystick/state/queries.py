@@ -190,6 +190,33 @@ class StateQueries:
         rules = self.in_force.at(epoch).only()
         return round_scores(events, rules, self._reputation_of, own_rules=self._own_rules)
 
+    def snapshot_digest(self, epoch: int) -> str:
+        """The digest of the snapshot of an epoch.
+
+        Raises:
+            StateError: it has not begun.
+        """
+        return self._snapshot(epoch).digest
+
+    def recorded(self, number: int) -> frozenset[str]:
+        """The digests of the records of a round that are recorded."""
+        events = self._transaction.events_of_round(number)
+        return frozenset(each.record for each in events if each.record is not None)
+
+    def shadow_scores(
+        self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
+    ) -> dict[str, int]:
+        """What other rules would make of a round, in nano by hotkey, with the reputations it had.
+
+        Args:
+            number: the round.
+            scored: what they make of its records, by the digest of the record.
+            rules: the other rules.
+        """
+        events = self._transaction.events_of_round(number)
+        theirs = [scored[each.record] for each in events if each.record in scored]
+        return round_scores(theirs, rules, self._reputation_of)
+
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """A miner, whole.
 
