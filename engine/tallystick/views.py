@@ -235,7 +235,10 @@ def exported(found: Exported) -> View:
 
 def verified(found: Verified) -> View:
     """A state that is what its log leads to."""
-    return {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    view: View = {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    if found.epochs is not None:
+        view |= {"epochs": found.epochs, "signed_by": sorted(map(str, found.signers))}
+    return view
 
 
 def ingested(found: Ingested) -> View:

@@ -1,7 +1,7 @@
 """Disputes: what is planted is located, judged, and shown in a file that stands alone."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from trust.council import signer
 from tallystick.audit.dispute import Dispute, dispute
 from tallystick.audit.dispute_file import dispute_bytes, read_dispute
 from tallystick.audit.evidence import write_evidence
+from tallystick.audit.records import RecordsOf, records_of
 from tallystick.audit.side import opened_side
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TallystickError, TrustError
@@ -35,42 +36,32 @@ class Lived:
     folder: Path
     store: Path
     evidence: Path
-    records: Mapping[str, Record]
+    records: Path
+
+    @property
+    def has(self) -> RecordsOf:
+        """Its records, by key."""
+        return records_of(self.records)
 
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     folder = tmp_path_factory.mktemp("lived")
-    store, records = folder / "state.db", dict[str, Record]()
+    store, records = folder / "state.db", list[Record]()
     with Ledger.create(str(store), "skills@1.2.0") as ledger:
         for epoch in history(11, epochs=EPOCHS):
             feed(ledger, epoch, folder)
             lines = [line for line in epoch.lines if "event" not in line]
             ledger.close_round(written(folder / "again.jsonl", lines))
             ledger.close_epoch()
-            records |= {line["task_id"]: line for line in lines}
+            records += lines
         write_evidence(ledger, folder / "a.jsonl")
         export_state(ledger, folder / "export.jsonl")
-    return Lived(folder, store, folder / "a.jsonl", records)
-
-
-@pytest.fixture(scope="module")
-def by_digest(lived: Lived) -> Mapping[str, Record]:
-    """The records by the digests that inputs have."""
-    found = {}
-    with opened_side(lived.evidence) as side:
-        for epoch in range(EPOCHS):
-            rows = side.rows(epoch)["inputs"]
-            assert rows is not None
-            for place in range(len(rows.data)):
-                row = rows.row(place)
-                if not row[6]:
-                    found[row[-1]] = lived.records[row[4]]
-    return found
+    return Lived(folder, store, folder / "a.jsonl", written(folder / "all.jsonl", records))
 
 
 def disputed(
-    a: Path, b: Path, records: Mapping[str, Record] | None = None
+    a: Path, b: Path, records: RecordsOf | None = None
 ) -> Iterator[tuple[Dispute, list[int]]]:
     """The dispute between two files, and how many tiles each side read, of rows and of epochs."""
     with opened_side(a) as mine, opened_side(b) as theirs:
@@ -107,12 +98,10 @@ PLANTED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("step", PLANTED)
-def test_what_is_planted_is_located_and_judged(
-    step: str, lived: Lived, by_digest: Mapping[str, Record], tmp_path: Path
-) -> None:
+def test_what_is_planted_is_located_and_judged(step: str, lived: Lived, tmp_path: Path) -> None:
     other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, step, PLANTED[step])
     for a, b, wrong in ((lived.evidence, other, "b"), (other, lived.evidence, "a")):
-        found, reads = disputed(a, b, by_digest)
+        found, reads = disputed(a, b, lived.has)
         verdict = found.verdict
         assert (verdict.epoch, verdict.step, verdict.wrong) == (EPOCH, step, wrong)
         assert verdict.kind == ("input" if step == "inputs" else "arithmetic")
@@ -188,12 +177,10 @@ def test_evidence_whose_rows_are_not_those_of_its_leaves_is_refused(
     assert caught.value.code == "bad-evidence"
 
 
-def test_no_changed_dispute_holds(
-    lived: Lived, by_digest: Mapping[str, Record], tmp_path: Path
-) -> None:
+def test_no_changed_dispute_holds(lived: Lived, tmp_path: Path) -> None:
     mine = planted(lived.evidence, tmp_path / "a.jsonl", EPOCH, "deltas", list, signer("alice"))
     other = planted(mine, tmp_path / "b.jsonl", EPOCH, "deltas", PLANTED["deltas"], signer("bob"))
-    data = dispute_bytes(disputed(mine, other, by_digest)[0])
+    data = dispute_bytes(disputed(mine, other)[0])
     assert holds(data)
     # how a side is called, and the comments of a rule set, are nobody's claim
     free = [(data.index(b'"rules":[{'), data.index(b'"verdict":'))]

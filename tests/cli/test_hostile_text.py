@@ -41,6 +41,7 @@ SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
 GIVEN = ("records", "state", "round", "late", "miners")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
+ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -154,6 +155,22 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("verify", SIGNED, "--trust", TRUST), 1),
     (("verify", SIGNED, "--key", HOSTILE), 2),
     (("verify", TRUST), 2),
+    (("state", "checkpoint", "--origin", HOSTILE, *STATE), 1),
+    (("state", "checkpoint", "-o", f"checkpoint{HOSTILE}", *STATE), 0),
+    (("state", "verify", "--checkpoint", f"checkpoint{HOSTILE}", *STATE), 0),
+    (("state", "verify", "--checkpoint", TRUST, *STATE), 1),
+    (("state", "proof", "row", *ROW, "-o", f"proof{HOSTILE}", *STATE), 0),
+    (("state", "proof", "row", *ROW[:-1], HOSTILE, "-o", f"proof{HOSTILE}", *STATE), 2),
+    (("verify", f"proof{HOSTILE}"), 1),
+    (
+        ("state", "proof", "consistency", *2 * (f"checkpoint{HOSTILE}",), "-o", "grown", *STATE),
+        0,
+    ),
+    (("state", "evidence", "-o", f"evidence{HOSTILE}", *STATE), 0),
+    (("epoch", "close", *NAMED), 0),
+    (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
+    (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
+    (("dispute", HOSTILE, STATE[1]), 2),
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
     (("weights", HOSTILE, *STATE), 2),
@@ -264,7 +281,7 @@ def test_results_on_a_terminal_do_not_act(form: str, part: str, folder: Path) ->
 
 
 def test_every_command_is_tried() -> None:
-    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    tried = {next(step[:n] for n in (1, 2, 3) if step[:n] in COMMANDS) for step, _ in STEPS}
     assert tried == set(COMMANDS)
 
 

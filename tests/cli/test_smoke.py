@@ -20,6 +20,7 @@ STATE = ("--state", "subnet.db")
 SHADOW = ("--shadow", "skills@1.1.0", "--shadow-folder", "tried")
 NAMED = ("--state", "named.db")
 TRUSTING = ("--state", "trusting.db")
+ROW = ("--epoch", "0", "--step", "reputations", "--row-key", f'["{HOTKEYS[0]}","mcp_server"]')
 BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
@@ -93,6 +94,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("trust", "check", "trust.toml"), 0),
     (("verify", "signed.json"), 1),
+    (("state", "checkpoint", "-o", "checkpoint.txt", *STATE), 0),
+    (("state", "verify", "--checkpoint", "checkpoint.txt", *STATE), 0),
+    (("state", "proof", "row", *ROW, "-o", "proof.json", *STATE), 0),
+    (("state", "proof", "consistency", *2 * ("checkpoint.txt",), "-o", "grown.json", *STATE), 0),
+    (("verify", "proof.json"), 1),
+    (("state", "evidence", "-o", "evidence.jsonl", *STATE), 0),
+    (("dispute", "subnet.db", "evidence.jsonl"), 0),
 )
 
 
@@ -115,5 +123,5 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_command_is_left_out() -> None:
-    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    tried = {next(step[:n] for n in (1, 2, 3) if step[:n] in COMMANDS) for step, _ in STEPS}
     assert tried == set(COMMANDS)

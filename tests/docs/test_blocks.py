@@ -13,6 +13,7 @@ _WITH_BLOCKS = {
     "docs/canonical.md",
     "docs/conformance.md",
     "docs/errata.md",
+    "docs/evidence.md",
     "docs/formulas.md",
     "docs/governance.md",
     "docs/numbers.md",

@@ -15,11 +15,12 @@ import attrs
 
 from tallystick.audit import rederive
 from tallystick.audit.comparison import Place, first_difference
+from tallystick.audit.records import RecordsOf
 from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows, chosen
 from tallystick.audit.verdict import Verdict, wrong_of
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import RuleSetError, TallystickError, TrustError
+from tallystick.errors import RecordError, RuleSetError, TallystickError, TrustError
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick.state.rules import StateRules
@@ -28,6 +29,7 @@ from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_ke
 from tallystick.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
 
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_OF_RECORDS = ("inputs", "facts", "results")
 LETTERS = ("a", "b")
 """The sides."""
 
@@ -354,16 +356,14 @@ def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> Ro
     return rows
 
 
-def dispute(
-    a: Side, b: Side, plugins: Plugins, records: Mapping[str, Mapping[str, Any]] | None = None
-) -> Dispute:
+def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None) -> Dispute:
     """What two sides differ in first, and who is wrong.
 
     Args:
         a: one side.
         b: the other.
         plugins: what their rules are loaded with.
-        records: by digest as inputs have it, records that somebody has.
+        records: those that somebody has, by key; one whose digest a side has may decide.
 
     Raises:
         RuleSetError: their rules do not load.
@@ -384,7 +384,7 @@ def dispute(
         verdict = without_row(place, mine, theirs)
         proofs = {"a": _proof(a, {place.epoch}, ()), "b": _proof(b, {place.epoch}, ())}
         return Dispute(verdict, names, proofs)
-    return _Maker(a, b, place, plugins, records or {}).dispute(names)
+    return _Maker(a, b, place, plugins, records).dispute(names)
 
 
 class _Maker:
@@ -396,7 +396,7 @@ class _Maker:
         b: Side,
         place: Place,
         plugins: Plugins,
-        records: Mapping[str, Mapping[str, Any]],
+        records: RecordsOf | None,
     ) -> None:
         assert place.step is not None  # noqa: S101  # for the type checker
         self._sides = {"a": a, "b": b}
@@ -412,7 +412,7 @@ class _Maker:
         leaves = {leaf.epoch: leaf for leaf in a.leaves[: self._epoch + 1]}
         agreed = Agreed(leaves, a.rule_texts, self._plugins, self._rows)
         rows = {side: _those(own[side], prefix) for side in LETTERS}
-        record = self._record(key, rows)
+        record = self._record(agreed, key, rows)
         verdict = judge(Question(self._epoch, self._step, key, rows, agreed, record))
         proofs = {
             side: _proof(found, leaves.keys(), filter(None, [own[side]]))
@@ -451,16 +451,23 @@ class _Maker:
             self._asked[epoch, step, prefix] = found.proven(epoch, step, prefix)
         return _those(self._asked[epoch, step, prefix], prefix)
 
-    def _record(self, key: Key, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Any] | None:
-        """The record that the row is of, where somebody has one of a digest that fits."""
-        if self._step not in ("inputs", "facts", "results") or not self._records:
+    def _record(
+        self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]
+    ) -> Mapping[str, Any] | None:
+        """The record that the row is of, where somebody has it: its digest is a proven one."""
+        if self._step not in _OF_RECORDS or self._records is None or key[-1]:
             return None
-        wanted = (
-            [row for found in rows.values() for row in found]
-            if self._step == "inputs"
-            else self._rows(self._epoch, "inputs", key)
-        )
-        return next((self._records[row[-1]] for row in wanted if row[-1] in self._records), None)
+        of_inputs = self._step == "inputs"
+        known = [row for found in rows.values() for row in found] if of_inputs else ()
+        digests = {row[-1] for row in known or self._rows(self._epoch, "inputs", key)}
+        for record in self._records(key):
+            try:
+                found = rederive.scored(agreed, record, str(key[1]), int(key[5]))
+            except RecordError:
+                continue
+            if found.event.claim_digest in digests:
+                return record
+        return None
 
 
 def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from tallystick.errors import TallystickError
+from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick.state.epoch import Closing
@@ -159,7 +159,7 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
     """What a record comes to by the rules and the thresholds of the epoch that it is pinned to.
 
     Raises:
-        TallystickError: it cannot be scored.
+        RecordError: it cannot be scored.
     """
     from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
     from tallystick.scoring.scorer import bind  # noqa: PLC0415  # proves formulas
@@ -176,7 +176,8 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
     scorer = scorer.with_snapshots({pinned: ThresholdSnapshot(thresholds, "")})
     (batch,) = events_of(ItemSource([record]), scorer)
     if batch.rejects:
-        raise TallystickError(f"{batch.rejects[0]}")
+        reject = batch.rejects[0]
+        raise RecordError(reject.code, reject.path, reject.value, reject.expected)
     ((_, event),) = batch.events
     return Scored(event, scorer.explain(record).to_dict())
 

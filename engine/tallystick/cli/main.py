@@ -38,6 +38,10 @@ class LazyGroup(CommandGroup):
         ),
         "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
+        "dispute": (
+            "tallystick.cli.dispute:dispute",
+            "Where two validators differ first, and who is wrong.",
+        ),
         "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: list, show, close."),
         "events": ("tallystick.cli.events:events", "Late events and others' records: import."),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),

@@ -10,13 +10,21 @@ import click
 
 from tallystick import views
 from tallystick.cli.adopt import adopt_command, rules_command, withdraw_command
+from tallystick.cli.checkpoint import (
+    checkpoint_command,
+    checkpoint_option,
+    evidence_command,
+    proof_group,
+    read_checkpoint_file,
+)
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
+from tallystick.cli.signer_options import public_key
 from tallystick.cli.state_options import as_option, at_option, state_option
-from tallystick.errors import DamagedError, RuleSetError
+from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick.state.queries import Profile
+    from tallystick.trust.keys import PublicKey
 
 
 @click.group(cls=CommandGroup)
@@ -257,22 +266,51 @@ def import_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
+        "tallystick state verify --checkpoint checkpoint.txt --key ed25519:d75a…511a \\",
+        "    --state subnet.db",
     ),
 )
 @state_option
+@checkpoint_option
+@click.option(
+    "--trust", type=click.Path(path_type=Path), metavar="FILE", help="Who may have signed it."
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    type=public_key,
+    metavar="TYPE:HEX",
+    help="A key that may have signed it; repeatable.",
+)
 @as_json
-def verify_command(where: str, as_json: bool) -> None:
+def verify_command(
+    where: str,
+    checkpoint: Path | None,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    as_json: bool,
+) -> None:
     """Replay the log from its first entry and compare every snapshot.
 
-    The exit status is 1 when something that is stored does not follow from the log.
+    With --checkpoint also compare the log of epochs with what it was: that finds a history that was
+    rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
+    from the log, or the log from the checkpoint.
     """
+    if checkpoint is None and (trust is not None or keys):
+        raise click.UsageError("--trust and --key go with --checkpoint")
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.replay import verify  # noqa: PLC0415  # heavy
+    from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick.trust.verification import Against  # noqa: PLC0415  # as above
 
+    expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
+    against = Against(None if trust is None else read(trust), keys)
+    known = against.known
     try:
         with Ledger.open(where) as ledger, working("replaying the log"):
-            verified = verify(ledger)
-    except (DamagedError, RuleSetError) as error:
+            verified = verify(ledger, expected, known)
+    except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
             print_json({"valid": False, **views.error(error)})
         complain(error)
@@ -281,7 +319,18 @@ def verify_command(where: str, as_json: bool) -> None:
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.epochs is not None:
+            by = ", ".join(against.names(verified.signers))
+            signed = f"signed by {by}" if by else "whose signature was not verified"
+            echo(f"{verified.epochs} epochs are those of the checkpoint, {signed}")
 
 
-for _command in (adopt_command, withdraw_command, rules_command):
+for _command in (
+    adopt_command,
+    checkpoint_command,
+    evidence_command,
+    proof_group,
+    rules_command,
+    withdraw_command,
+):
     state.add_command(_command)

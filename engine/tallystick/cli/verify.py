@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
     from tallystick.trust.keys import PublicKey
     from tallystick.trust.verification import Against, Verified
 
-_START = 4096
-"""So many bytes tell what a file is."""
+_START = 1 << 17
+"""So many bytes tell what a file is: a checkpoint at its beginning may take half of them."""
+_PROOF = re.compile(
+    rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
+    re.DOTALL,
+)
 
 
 @attrs.frozen
@@ -47,9 +52,26 @@ def _is_object(start: bytes) -> bool:
     return start.lstrip(b" \t\r\n").startswith(b"{")
 
 
+def _is_dispute(start: bytes) -> bool:
+    # the canonical form of dispute-1 begins with its side a
+    return start.startswith(b'{"a":{"name":')
+
+
+def _is_proof(start: bytes) -> bool:
+    # so do the two of proof-1
+    return _PROOF.match(start) is not None
+
+
+def _is_note(start: bytes) -> bool:
+    return b"\n\n\xe2\x80\x94 " in start
+
+
 KINDS: tuple[Kind, ...] = (
+    Kind(_is_dispute, "tallystick.audit.dispute_file:verify_dispute"),
+    Kind(_is_proof, "tallystick.trust.verification:verify_proof"),
     # any other object of JSON: its members may have any order
     Kind(_is_object, "tallystick.trust.verification:verify_envelope"),
+    Kind(_is_note, "tallystick.trust.verification:verify_note"),
 )
 """The kinds of files that can be verified; the first that fits counts."""
 
@@ -59,6 +81,7 @@ KINDS: tuple[Kind, ...] = (
     epilog=examples(
         "tallystick verify adoption.json --trust trust.toml --block 4711000",
         "tallystick verify receipt.json --key ed25519:d75a…511a",
+        "tallystick verify dispute.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
@@ -120,4 +143,6 @@ def kind_of(path: Path) -> Kind:
     for kind in KINDS:
         if kind.begins(start):
             return kind
-    raise InputError(f"{path}: found nothing that is signed, expected an envelope")
+    raise InputError(
+        f"{path}: found nothing that is signed, expected an envelope, a note, a proof or a dispute"
+    )

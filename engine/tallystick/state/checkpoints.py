@@ -15,6 +15,7 @@ from tallystick.state.ledger import Ledger
 from tallystick.state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.keys import PublicKey
+from tallystick.trust.note import check_name
 from tallystick.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
 
 _GENESIS_DIGITS = 16
@@ -26,6 +27,9 @@ def checkpoint(ledger: Ledger, origin: str | None = None) -> Checkpoint:
     Args:
         ledger: the state.
         origin: the name of its log; by default `default_origin`.
+
+    Raises:
+        TrustError: the origin cannot be the name of a key.
     """
     with ledger.epoch_log(keep=True) as log:
         return _checkpoint(log, origin or default_origin(ledger))
@@ -133,6 +137,7 @@ def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[Publ
 
 
 def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
+    check_name(origin)
     return Checkpoint(origin, log.tree.size, log.tree.root())
 
 

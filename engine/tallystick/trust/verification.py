@@ -241,7 +241,7 @@ def _told_names(
 ) -> Iterator[str]:
     if against.is_empty:
         yield from signatures
-        yield "nothing was verified: give --trust or --key"
+        yield "no signature was verified: give --trust or --key"
         return
     for name in names:
         yield f"signed by {name}"
