@@ -207,7 +207,7 @@ def test_the_code_of_a_project_passes_its_own_linter(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
-    folder = written(tmp_path / "project", "acme-translation", "acme/translation")
+    folder = written(tmp_path / "project", "acme-translation", "acme-translation/translation")
     metadata = tmp_path / "installed" / "acme_translation-0.1.0.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(

@@ -98,7 +98,8 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
         for n, (hotkey, validator, task) in enumerate(FLAGGED)
     ]
     tasks = [
-        record("f", hotkey, validator=validator, consensus=None)
+        # slow, so that none of them is one of the best
+        record("f", hotkey, validator=validator, consensus=None, latency_ms=60_000)
         for hotkey, validator in (("hk-1", "val-1"), ("hk-2", "val-1"), ("hk-2", "val-2"))
     ]
     later = [*flags, *tasks, *(each for number in range(1, 4) for each in _round(number))]
