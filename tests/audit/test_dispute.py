@@ -1,7 +1,7 @@
 """Disputes: what is planted is located, judged, and shown in a file that stands alone."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ import attrs
 import jsonschema
 import pytest
 from audit.planted import Change, at, nano_more, other_digit, planted
+from cli.command import run
 from state.chronicle import feed, history
 from state.subnet import Record, written
 from trust.council import signer
@@ -60,9 +61,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     return Lived(folder, store, folder / "a.jsonl", written(folder / "all.jsonl", records))
 
 
-def disputed(
-    a: Path, b: Path, records: RecordsOf | None = None
-) -> Iterator[tuple[Dispute, list[int]]]:
+def disputed(a: Path, b: Path, records: RecordsOf | None = None) -> tuple[Dispute, list[int]]:
     """The dispute between two files, and how many tiles each side read, of rows and of epochs."""
     with opened_side(a) as mine, opened_side(b) as theirs:
         found = dispute(mine, theirs, installed_plugins(), records)
@@ -220,3 +219,53 @@ SPOILED: dict[str, Callable[[dict[str, Any]], object]] = {
     "another key": lambda v: v["verdict"]["key"].reverse(),
     "fewer epochs of a side": lambda v: v["a"]["proof"]["epochs"].pop(0),
 }
+
+
+def test_a_dispute_is_verified_alone(
+    lived: Lived, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the stores, without a network, by the file and the installed plugins."""
+    monkeypatch.chdir(tmp_path)
+    mine = planted(lived.evidence, Path("a.jsonl"), EPOCH, "results", list, signer("alice"))
+    other = planted(mine, Path("b.jsonl"), EPOCH, "results", PLANTED["results"], signer("alice"))
+    records = ("--records", str(lived.records))
+    told = run("dispute", str(mine), str(other), *records, "-o", "dispute.json", "--json")
+    assert (told.status, told.json()["verdict"]["wrong"]) == (1, "b")
+    shown = run("dispute", str(mine), str(other))
+    assert shown.out.startswith("arithmetic: epoch 2, step results, row [")
+    assert run("dispute", str(lived.store), str(lived.evidence)).status == 0
+    mine.unlink()
+    other.unlink()
+    monkeypatch.setattr("socket.socket.connect", None)
+    key = f"ed25519:{signer('alice').public.data.hex()}"
+    found = run("verify", "dispute.json", "--key", key, "--json")
+    view = found.json()
+    assert (found.status, view["kind"], view["verdict"]["wrong"]) == (0, "dispute", "b")
+    assert view["signed_by"] == {"a": [key], "b": [key]}
+    assert view["verdict"]["explanation"]["rule_set"] == "skills@1.2.0"
+    assert run("verify", "dispute.json").status == 0
+    bob = f"ed25519:{signer('bob').public.data.hex()}"
+    assert run("verify", "dispute.json", "--key", bob).status == 1
+    data = Path("dispute.json").read_bytes()
+    Path("dispute.json").write_bytes(data.replace(b'"wrong":"b"', b'"wrong":"a"'))
+    assert run("verify", "dispute.json").status == 1
+
+
+def test_states_of_two_networks_are_not_compared(lived: Lived, tmp_path: Path) -> None:
+    with Ledger.create(str(tmp_path / "other.db"), "skills@1.1.0") as ledger:
+        ledger.close_epoch()
+    with pytest.raises(TrustError) as caught:
+        disputed(lived.store, tmp_path / "other.db")
+    assert caught.value.code == "other-genesis"
+
+
+def test_other_rules_are_told(tmp_path: Path) -> None:
+    for name in ("a.db", "b.db"):
+        with Ledger.create(str(tmp_path / name), "skills@1.0.0") as ledger:
+            if name == "b.db":
+                ledger.adopt("skills@1.1.0", 1)
+            ledger.close_epoch()
+            ledger.close_epoch()
+    found, _ = disputed(tmp_path / "a.db", tmp_path / "b.db")
+    assert (found.verdict.kind, found.verdict.epoch) == ("rules", 0)
+    read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())

@@ -36,9 +36,11 @@ def checkpoint(ledger: Ledger, origin: str | None = None) -> Checkpoint:
 
 
 def default_origin(ledger: Ledger) -> str:
-    """The name of the log of a state: of what it began under, and of its validator."""
-    genesis = ledger.in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
-    return f"tallystick/{genesis}/{quote(ledger.hearing.validator or 'state', safe='')}"
+    """The name of the log of a state: of its network, or what it began under, and its validator."""
+    in_force = ledger.in_force
+    begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
+    network = begun if in_force.root is None else in_force.root.network
+    return f"tallystick/{network}/{quote(ledger.hearing.validator or 'state', safe='')}"
 
 
 def row_proof(
