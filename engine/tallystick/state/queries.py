@@ -214,7 +214,8 @@ class StateQueries:
             rules: the other rules.
         """
         events = self._transaction.events_of_round(number)
-        theirs = [scored[each.record] for each in events if each.record in scored]
+        digests = (each.record for each in events)
+        theirs = [scored[each] for each in digests if each is not None and each in scored]
         return round_scores(theirs, rules, self._reputation_of)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
