@@ -49,6 +49,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         for uid, hotkey in enumerate(HOTKEYS)
     ),
     (("state", "export", "genesis.jsonl", *STATE), 0),
+    (("audit", "genesis.jsonl", "--weights", "no-weights.json"), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
     (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
@@ -110,6 +111,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
+    Path("no-weights.json").write_text("{}")
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     council = {"council": {"keys": ["alice"], "threshold": 1}}
     Path("trust.toml").write_text(toml(tables(groups=council)))

@@ -26,6 +26,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("facts", str(SKILLS), "-o", "out.jsonl"),
     ("backtest", str(SKILLS), *RULES, "--rules", "skills@1.2.0", "-o", "out.jsonl"),
     ("audit", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
+    ("audit", "state.jsonl", "--weights", "weights.json"),
     ("shadow", "report", "tried", "-o", "out.jsonl"),
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
@@ -68,6 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     told = {"format": 1, "in_force": in_force, "rules": [first], "shadow": shadow}
     Path("tried").mkdir()
     Path("tried/shadow.json").write_text(json.dumps(told))
+    Path("weights.json").write_text("{}")
     Path("miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
     return tmp_path
 
