@@ -1,7 +1,10 @@
 """Disputes: what is planted is located, judged, and shown in a file that stands alone."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +23,7 @@ from tallystick.audit.dispute_file import dispute_bytes, read_dispute
 from tallystick.audit.evidence import write_evidence
 from tallystick.audit.records import RecordsOf, records_of
 from tallystick.audit.side import opened_side
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import TallystickError, TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
@@ -269,3 +272,23 @@ def test_other_rules_are_told(tmp_path: Path) -> None:
     found, _ = disputed(tmp_path / "a.db", tmp_path / "b.db")
     assert (found.verdict.kind, found.verdict.epoch) == ("rules", 0)
     read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())
+
+
+def test_a_store_that_was_changed_is_told_from_a_sound_one(lived: Lived, tmp_path: Path) -> None:
+    """It is read as it is: one nano more of a reputation, in the last snapshot, digest and all."""
+    changed = tmp_path / "changed.db"
+    shutil.copy(lived.store, changed)
+    with closing(sqlite3.connect(changed)) as connection, connection:
+        query = "SELECT body FROM tallystick_snapshots WHERE epoch = ?"
+        ((text,),) = connection.execute(query, (EPOCH + 1,)).fetchall()
+        body = json.loads(text)
+        hotkey, miner = min(body["state"]["miners"].items())
+        skill_type = min(miner["reputation"])
+        miner["reputation"] = nano_more(skill_type)(miner["reputation"])
+        data = canonical_bytes(body)
+        row = data.decode(), digest_of_bytes(data), EPOCH + 1
+        statement = "UPDATE tallystick_snapshots SET body = ?, digest = ? WHERE epoch = ?"
+        assert connection.execute(statement, row).rowcount == 1
+    verdict = disputed(changed, lived.store)[0].verdict
+    assert (verdict.epoch, verdict.step, verdict.wrong) == (EPOCH, "reputations", "a")
+    assert verdict.key == (hotkey, skill_type)

@@ -1,0 +1,92 @@
+"""Every row of a history follows from earlier rows, also where the rules change on the way."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from state.chronicle import feed, history
+from state.subnet import written
+
+from tallystick.audit import rederive
+from tallystick.audit.dispute import Agreed
+from tallystick.audit.side import Side, opened_side
+from tallystick.audit.step_rows import read_row
+from tallystick.numbers.nano import to_text
+from tallystick.plugins.registry import installed_plugins
+from tallystick.state.ledger import Ledger
+from tallystick.state.step_roots import Key, Row, Step, row_data, row_key
+
+EPOCHS, ADOPTED = 4, 2
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adopting")
+    with Ledger.create(str(folder / "state.db"), "skills@1.0.0") as ledger:
+        ledger.adopt("skills@1.2.0", ADOPTED, major=True)
+        for epoch in history(23, epochs=EPOCHS, plain=True):
+            feed(ledger, epoch, folder)
+            records = [line for line in epoch.lines if "event" not in line]
+            ledger.close_round(written(folder / "again.jsonl", records))
+            ledger.close_epoch()
+    return folder / "state.db"
+
+
+def agreed(side: Side) -> Agreed:
+    def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+        found = side.rows(epoch)[step]
+        assert found is not None
+        low, high = found.span(prefix)
+        return [found.row(place) for place in range(low, high)]
+
+    leaves = dict(enumerate(side.leaves))
+    return Agreed(leaves, side.rule_texts, installed_plugins(), rows)
+
+
+def test_every_row_follows_from_earlier_rows(store: Path) -> None:
+    with opened_side(store) as side:
+        known = agreed(side)
+        assert [bool(leaf.adopted) for leaf in side.leaves] == [
+            epoch + 1 == ADOPTED for epoch in range(EPOCHS)
+        ]
+        for epoch in range(EPOCHS):
+            steps = side.rows(epoch)
+            for step, derive in (
+                ("deltas", rederive.delta),
+                ("reputations", rederive.reputation),
+                ("thresholds", rederive.threshold),
+            ):
+                found = steps[step]  # type: ignore[index]  # one of the steps
+                assert found is not None
+                assert found.data, step
+                for data in found.data:
+                    derived = derive(known, epoch, row_key(read_row(data)))
+                    assert derived is not None
+                    assert row_data(derived) == data, (epoch, step)
+            _check_weights(known, epoch, side)
+
+
+def _check_weights(known: Agreed, epoch: int, side: Side) -> None:
+    found = side.rows(epoch)["weights"]
+    assert found is not None
+    rows = [*map(read_row, found.data)]
+    assert rows
+    for row in rows:
+        value, key = row[-1], row_key(row)
+        score = rederive.score(known, epoch, key, value["epoch"], value["round"])
+        rules = known.rules(str(key[1]), value["epoch"])
+        weight = rederive.weight(rows, str(key[1]), str(key[0]), rules)
+        assert value["score"] == (None if score is None else to_text(score))
+        assert value["weight"] == (None if weight is None else to_text(weight))
+
+
+def test_the_next_epoch_begins_with_something_else_where_rules_change(store: Path) -> None:
+    with opened_side(store) as side:
+        differ = {
+            epoch
+            for epoch in range(EPOCHS)
+            for step in ("reputations", "thresholds")
+            for data in side.rows(epoch)[step].data  # type: ignore[index, union-attr]  # is there
+            if (value := read_row(data)[-1])["after"] != value["next"]
+        }
+    assert differ == {ADOPTED - 1}
