@@ -292,3 +292,33 @@ def test_a_store_that_was_changed_is_told_from_a_sound_one(lived: Lived, tmp_pat
     verdict = disputed(changed, lived.store)[0].verdict
     assert (verdict.epoch, verdict.step, verdict.wrong) == (EPOCH, "reputations", "a")
     assert verdict.key == (hotkey, skill_type)
+
+
+@pytest.mark.parametrize("step", PLANTED)
+def test_rows_of_a_liar_end_in_an_error_or_a_verdict(
+    step: str, lived: Lived, tmp_path: Path
+) -> None:
+    """Whatever stands in the row that differs, with roots that fit it."""
+    for value in (None, 5, "x", [], {}, {"quality": 5, "delta": "1e999999999", "after": []}):
+        other = planted(
+            lived.evidence, tmp_path / "b.jsonl", EPOCH, step, at(0, lambda _, v=value: v)
+        )
+        try:
+            found, _ = disputed(lived.evidence, other, lived.has)
+            read_dispute(dispute_bytes(found), "d").check(installed_plugins())
+        except TallystickError:
+            continue
+        assert found.verdict.step == step
+        assert found.verdict.wrong in {"b", "undecided"}
+
+
+def test_cut_evidence_and_cut_disputes_are_refused(lived: Lived, tmp_path: Path) -> None:
+    other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, "deltas", PLANTED["deltas"])
+    data = dispute_bytes(disputed(lived.evidence, other)[0])
+    evidence, cut = lived.evidence.read_bytes(), tmp_path / "cut.jsonl"
+    for place in range(0, len(data), len(data) // 23):
+        assert not holds(data[:place])
+    for place in range(0, len(evidence), len(evidence) // 23):
+        cut.write_bytes(evidence[:place])
+        with pytest.raises(TallystickError), opened_side(cut):
+            pass

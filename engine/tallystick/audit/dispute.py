@@ -7,11 +7,13 @@ which side is wrong. The same judgement is made of what the sides have, and of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Protocol
 
 import attrs
+import msgspec
 
 from tallystick.audit import rederive
 from tallystick.audit.comparison import Place, first_difference
@@ -20,7 +22,7 @@ from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows, chosen
 from tallystick.audit.verdict import Verdict, wrong_of
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import RecordError, RuleSetError, TallystickError, TrustError
+from tallystick.errors import NumberError, RecordError, TrustError
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick.state.rules import StateRules
@@ -28,7 +30,10 @@ from tallystick.state.rules_in_force import load_rules
 from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_key
 from tallystick.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
 
-_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_MALFORMED = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(NumberError, msgspec.MsgspecError),
+)
 _OF_RECORDS = ("inputs", "facts", "results")
 LETTERS = ("a", "b")
 """The sides."""
@@ -295,13 +300,8 @@ class Dispute:
             raise bad_proof("the dispute", "leaves of other epochs", "the same epochs of each side")
         if any(leaves["a"][at] != leaves["b"][at] for at in leaves["a"] if at != epoch):
             raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
-        try:
+        with _rows_of_anybody():
             found = self._judged(leaves, epoch, plugins)
-        except (RuleSetError, TrustError):
-            raise
-        except (TallystickError, *_MALFORMED) as error:
-            # rows of a side that lies may hold anything
-            raise bad_proof("the dispute", f"rows that are none ({error})", "rows") from error
         if canonical_bytes(found.to_value()) != canonical_bytes(self.verdict.to_value()):
             raise bad_proof(
                 "the verdict",
@@ -384,7 +384,17 @@ def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None
         verdict = without_row(place, mine, theirs)
         proofs = {"a": _proof(a, {place.epoch}, ()), "b": _proof(b, {place.epoch}, ())}
         return Dispute(verdict, names, proofs)
-    return _Maker(a, b, place, plugins, records).dispute(names)
+    with _rows_of_anybody():
+        return _Maker(a, b, place, plugins, records).dispute(names)
+
+
+@contextmanager
+def _rows_of_anybody() -> Iterator[None]:
+    """Refuse rows that are none: those of a side that lies may hold anything."""
+    try:
+        yield
+    except _MALFORMED as error:
+        raise bad_proof("the rows", f"some that are none ({error})", "rows of a step") from error
 
 
 class _Maker:

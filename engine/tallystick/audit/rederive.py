@@ -7,6 +7,7 @@ with proofs that they are all there are, derives it as any state does.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -37,6 +38,8 @@ from tallystick.state.step_roots import (
 )
 from tallystick.state.weights import weights_of
 from tallystick.state.windows import longest_window, newest_tasks, window_score
+
+_FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
 class Known(Protocol):
@@ -91,7 +94,7 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
     sums: dict[str, list[Fraction]] = {}
     for row in known.rows(epoch, "deltas", key):
         if row[-1]["takes_part"]:
-            sums.setdefault(row[2], []).append(Fraction(row[-1]["delta"]))
+            sums.setdefault(row[2], []).append(_fraction(row[-1]["delta"]))
     every = [each for deltas in sums.values() for each in deltas]
     unit = math.lcm(*(each.denominator for each in every))
     totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
@@ -187,6 +190,13 @@ def record_row(step: Step, event: StateEvent) -> Row | None:
     if step == "results":
         return result_row(event)
     return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
+
+
+def _fraction(text: str) -> Fraction:
+    """The fraction that a row says; whoever lies might write one that takes for ever to read."""
+    if not _FRACTION.fullmatch(text):
+        raise ValueError(f"found {text[:60]!r}, expected a fraction")
+    return Fraction(text)
 
 
 def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> State:
