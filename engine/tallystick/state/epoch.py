@@ -119,7 +119,7 @@ def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]
     effects = {events: effect(closing.rules, events) for events in set(records.values())}
     delta = cache(lambda events, base: effects[events].delta(base))
     return {
-        key: (delta(events, bases[key[5], key[1], key[2]]), effects[events].takes_part)
+        key: (delta(events, bases[_base(key)]), effects[events].takes_part)
         for key, events in records.items()
     }
 
@@ -188,6 +188,12 @@ _Base = tuple[int, str, str]
 """What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
 
 
+def _base(key: RecordKey) -> _Base:
+    """What the reputation of a record's round is looked up by."""
+    _, hotkey, skill_type, _, _, epoch = key
+    return epoch, hotkey, skill_type
+
+
 def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
     """The events of each record; those that came alone join the record that they are about."""
     found: dict[RecordKey, _Events] = {}
@@ -222,7 +228,7 @@ def _changes(
 def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
     """The reputations that the rounds were pinned to, in nano."""
     pinned = closing.pinned
-    bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
+    bases = {_base(key) for key in records}
     epochs = sorted({epoch for epoch, _, _ in bases})
     for epoch in (epoch for epoch in epochs if epoch not in pinned):
         raise StateError(
