@@ -20,7 +20,6 @@ ENGINE = ROOT / "engine" / "tallystick"
 _RESULT = "a field of the result format, null where a rule set has no such factor"
 _FORMAT = "a key of the rule-set format, which a threshold or a factor is called after too"
 _RECORD = "an event of the record format: it lets a record be without a submission"
-_EVIDENCE = "the file of rows that validators exchange"
 _COMPARED = "the rule set that the others are compared with"
 EXEMPT = {
     ("scoring/result.py", "early_bonus"): _RESULT,
@@ -49,10 +48,6 @@ EXEMPT = {
     ("scoring/means.py", "10"): "the base of decimals",
     ("scoring/means.py", "30"): "bits",
     ("conformance/report.py", "evidence"): "a key of a finding",
-    ("audit/", "evidence"): _EVIDENCE,
-    ("cli/checkpoint.py", "evidence"): _EVIDENCE,
-    ("cli/dispute.py", "evidence"): _EVIDENCE,
-    ("trust/errors.py", "evidence"): _EVIDENCE,
 }
 """What the engine spells all the same, by module or package, with the reason."""
 STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
