@@ -8,6 +8,7 @@ import attrs
 import pytest
 from cli.command import run
 from state.chronicle import feed, history
+from state.databases import database, server, where
 from state.subnet import written
 from state.test_forged_logs import rechained
 from trust.council import signer
@@ -19,6 +20,8 @@ from tallystick.state.replay import verify
 from tallystick.state.transfer import export_state, import_state
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.proof import proof_bytes
+
+__all__ = ["database", "server", "where"]
 
 EPOCHS = 3
 ALICE = signer("alice")
@@ -184,3 +187,19 @@ def test_a_salt_comes_from_a_file_alone(tmp_path: Path, monkeypatch: pytest.Monk
         verify(ledger)
         with ledger.epoch_log() as log:
             assert log.leaves[0].salt == "ab" * 16
+
+
+def test_every_database_leads_to_the_same_checkpoint(where: str, tmp_path: Path) -> None:
+    def made(place: str) -> Checkpoint:
+        with Ledger.create(place, "skills@1.1.0") as ledger:
+            (epoch,) = history(5, epochs=1)
+            feed(ledger, epoch, tmp_path)
+            records = [line for line in epoch.lines if "event" not in line]
+            ledger.close_round(written(tmp_path / "again.jsonl", records))
+            ledger.close_epoch()
+            first = checkpoint(ledger)
+            assert checkpoint(ledger) == first
+            verify(ledger, first)
+            return first
+
+    assert made(where) == made(str(tmp_path / "other.db"))
