@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from state.chronicle import feed, history
 from state.subnet import written
+from state.test_workflow_state import task
 
 from tallystick.audit import rederive
 from tallystick.audit.dispute import Agreed
@@ -90,3 +91,29 @@ def test_the_next_epoch_begins_with_something_else_where_rules_change(store: Pat
             if (value := read_row(data)[-1])["after"] != value["next"]
         }
     assert differ == {ADOPTED - 1}
+
+
+def test_weights_over_a_window_follow_from_all_results_of_a_miner(tmp_path: Path) -> None:
+    store, number = tmp_path / "state.db", 0
+    with Ledger.create(str(store), "workflow@1.2.0") as ledger:
+        for uid in range(3):
+            ledger.register(f"hk-{uid}", uid, ["workflow"])
+        for epoch in range(2):
+            lines = []
+            for uid in range(3):
+                for _ in range(2 + uid):
+                    lines.append(task(number, f"hk-{uid}", 0.3 + 0.1 * uid + 0.01 * number))
+                    number += 1
+            ledger.import_events(written(tmp_path / "lines.jsonl", lines))
+            ledger.close_epoch()
+            with ledger.queries() as queries:
+                weights = queries.weights()
+            with opened_side(store) as side:
+                _check_weights(agreed(side), epoch, side)
+                rows = side.rows(epoch)["weights"]
+                assert rows is not None
+                values = {read_row(data)[-1]["uid"]: read_row(data)[-1] for data in rows.data}
+            assert weights.uids == tuple(sorted(values))
+            shown = [values[uid]["weight"] for uid in weights.uids]
+            assert shown == [to_text(nano) for nano in weights.weights]
+            assert {each["round"] for each in values.values()} == {None}
