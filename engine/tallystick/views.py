@@ -37,15 +37,23 @@ if TYPE_CHECKING:
     from tallystick.state.rules import StateRules
     from tallystick.state.rules_in_force import Adoption, RulesInForce
     from tallystick.state.transfer import Exported
+    from tallystick.trust.policy import TrustRoot
 
 View = dict[str, Any]
 """A JSON object."""
 
 
-def begun(rules: StateRules, hearing: Hearing) -> View:
+def begun(rules: StateRules, hearing: Hearing, root: TrustRoot | None = None) -> View:
     """A state that was begun."""
     view = {"rule_set": rules.rule_set.reference, "digest": rules.digest, "epoch": 0}
-    return {**view, **hearing.to_dict()}
+    return {**view, **hearing.to_dict(), **trusted(root)}
+
+
+def trusted(root: TrustRoot | None) -> View:
+    """The trust file in force, where there is one."""
+    if root is None:
+        return {}
+    return {"network": root.network, "trust_version": root.version, "trust_digest": root.digest}
 
 
 def miner(found: Miner) -> View:
@@ -78,8 +86,14 @@ def synced(found: Synced) -> View:
     }
 
 
-def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> View:
-    """A state at a glance; whom it hears and what waits only where there is any."""
+def info(
+    where: str,
+    rules: StateRules,
+    found: StateInfo,
+    hearing: Hearing,
+    root: TrustRoot | None = None,
+) -> View:
+    """A state at a glance; whom it hears, trusts and what waits only where there is any."""
     waiting = {"quarantine": found.quarantine} if found.quarantine else {}
     return {
         "state": where,
@@ -95,6 +109,7 @@ def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> V
         "entries": found.entries,
         "hash": found.hash,
         **hearing.to_dict(),
+        **trusted(root),
         **waiting,
     }
 

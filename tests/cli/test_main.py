@@ -91,6 +91,7 @@ COMMANDS = [
     ("sign", "trust"),
     ("sign", "withdrawal"),
     ("trust", "check"),
+    ("trust", "rotate"),
     ("verify",),
     ("weights",),
 ]

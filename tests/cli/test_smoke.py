@@ -94,6 +94,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     ),
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("trust", "check", "trust.toml"), 0),
+    (("trust", "rotate", "trust.toml", *NAMED), 0),
     (("verify", "signed.json"), 1),
     (("state", "checkpoint", "-o", "checkpoint.txt", *STATE), 0),
     (("state", "verify", "--checkpoint", "checkpoint.txt", *STATE), 0),

@@ -13,7 +13,14 @@ from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, opened, state_option
+from tallystick.cli.state_options import (
+    at_option,
+    authority_of,
+    authority_options,
+    number_type,
+    opened,
+    state_option,
+)
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -106,6 +113,7 @@ def _line(found: RoundInfo) -> str:
     type=click.Path(path_type=Path),
     help="Where facts are kept for `shadow report`.",
 )
+@authority_options
 @locked_options
 @as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -115,6 +123,8 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     at: datetime | None,
     shadow_reference: str | None,
     shadow_folder: Path | None,
+    signed: Path | None,
+    block: int | None,
     as_json: bool,
     held: Held,
 ) -> None:
@@ -128,8 +138,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     printed second, and the facts of its records go to --shadow-folder.
     """
     shadow = _shadow(shadow_reference, shadow_folder, records)
+    authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        rounds, ingested = ledger.close_round(records, number, at, progress=progress)
+        rounds, ingested = ledger.close_round(
+            records, number, at, authority=authority, progress=progress
+        )
         tried = {} if shadow is None else shadow.close(ledger, records, rounds)
     if as_json:
         print_json(views.rounds(rounds, ingested, tried))

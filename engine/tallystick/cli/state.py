@@ -23,7 +23,7 @@ from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
 from tallystick.cli.signer_options import public_key
-from tallystick.cli.state_options import as_option, at_option, state_option
+from tallystick.cli.state_options import as_option, at_option, state_option, trust_option
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -48,6 +48,8 @@ def state() -> None:
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine --trust trust.toml \\",
+        "    --state subnet.db",
     ),
 )
 @rules_option
@@ -63,6 +65,7 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
+@trust_option
 @locked_options
 @as_json
 def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -70,21 +73,29 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str,
     validator: str | None,
     hear: tuple[str, ...],
+    trust: Path | None,
     as_json: bool,
     held: Held,
 ) -> None:
-    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard."""
+    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
+
+    With a trust file, it says whom the state hears and whose signatures it asks for.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
+    if hear and trust is not None:
+        raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
     held.require_reference(reference)
-    with Ledger.create(where, reference, validator=validator, hear=hear) as ledger:
-        rules, shown, hearing = ledger.rules, ledger.store.shown, ledger.hearing
+    with Ledger.create(where, reference, validator=validator, hear=hear, trust=trust) as ledger:
+        rules, shown, root = ledger.rules, ledger.store.shown, ledger.in_force.root
+        hearing = ledger.in_force.trust.hearing(ledger.hearing)
     if as_json:
-        print_json(views.begun(rules, hearing))
+        print_json(views.begun(rules, hearing, root))
     else:
         under = f"{rules.rule_set.reference} {rules.digest}"
         own = "" if validator is None else f" of {visible(validator)}"
-        echo(f"{shown}: a state{own} under {under}; epoch 0 is open")
+        by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
+        echo(f"{shown}: a state{own} under {under}{by}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -96,7 +107,9 @@ def info_command(where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, rules = queries.info(), queries.rules.only()
-    view = views.info(ledger.store.shown, rules, found, ledger.hearing)
+        trust = queries.in_force.trust
+    hearing = trust.hearing(ledger.hearing)
+    view = views.info(ledger.store.shown, rules, found, hearing, trust.root)
     if as_json:
         print_json(view)
     else:
@@ -244,18 +257,23 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     "import",
     epilog=examples(
         "tallystick state import subnet.jsonl --state copy.db",
+        "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@trust_option
 @locked_options
 @as_json
-def import_command(file: Path, where: str, as_json: bool, held: Held) -> None:
-    """Begin a store with the state of FILE, replaying and checking every entry."""
+def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
+    """Begin a store with the state of FILE, replaying and checking every entry.
+
+    FILE brings its own trust file. With --trust it is refused unless it began with that one.
+    """
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
     with working("replaying the log"):
-        imported = import_state(file, where, accept=held.require)
+        imported = import_state(file, where, trust=trust, accept=held.require)
     if as_json:
         print_json(views.exported(imported))
     else:

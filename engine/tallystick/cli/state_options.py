@@ -67,7 +67,7 @@ _signed_option = click.option(
     "--signed",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The envelope that allows it; a state with a trust root asks for one.",
+    help="The envelope that allows it; a state with a trust file asks for one.",
 )
 _block_option = click.option(
     "--block",
@@ -93,6 +93,15 @@ def authority_of(signed: Path | None, block: int | None) -> Authority:
 
     data = read_file(signed, MOST_BYTES, "an envelope")
     return Authority(Envelope.of_json(data, str(signed)), block)
+
+
+trust_option = click.option(
+    "--trust",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The trust file that the state begins with.",
+)
+"""The option that names the first trust file of a state."""
 
 
 snapshots_option = click.option(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.state_options import authority_of, authority_options, opened, state_option
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def trust() -> None:
-    """Trust files: check."""
+    """Trust files: check, rotate."""
 
 
 @trust.command(
@@ -57,6 +59,36 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
     else:
         for path, root in zip(paths, roots, strict=True):
             echo(*_lines(str(path), root))
+
+
+@trust.command(
+    "rotate",
+    epilog=examples(
+        "tallystick trust rotate trust.toml --state subnet.db",
+        "tallystick trust rotate trust-2.toml --signed rotation.json --state subnet.db",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@authority_options
+@state_option
+@locked_options
+@as_json
+def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path, signed: Path | None, block: int | None, where: str, as_json: bool, held: Held
+) -> None:
+    """Put the trust file FILE in force in a state, at once; its stake snapshots stand beside it.
+
+    A first one is the operator's decision. From then on --signed is needed: the groups named root,
+    of the trust file in force and of FILE, have to reach their thresholds.
+    """
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger:
+        root = ledger.rotate_trust(path, authority=authority)
+        shown = ledger.store.shown
+    if as_json:
+        print_json(_view(root))
+    else:
+        echo(f"{shown}: holds now", *_lines(str(path), root))
 
 
 def _view(root: TrustRoot) -> dict[str, Any]:
