@@ -1,149 +1,65 @@
-"""In a state with a trust root, no function writes what must be signed and is not.
+"""In a state with a trust file, no function writes what must be signed and is not.
 
 The functions that write are found by inspection, so that a new one has to be listed here.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from state.signing import (
-    ALICE,
-    BOB,
-    CAROL,
-    DAVE,
-    VAL_1,
-    VAL_2,
-    Key,
-    Said,
-    batch,
-    digest,
-    envelope,
-    genesis,
-    record_digest,
-    root,
-    sealed,
-    written_root,
-)
+import rfc8785
 from state.databases import database, server, where
-from state.subnet import event, record, written
+from state.signing import ALICE, BOB, VAL_2, Key, batch, digest, record_digest, sealed, written_root
+from state.subnet import event, written
+from state.trusted import (
+    FIRST,
+    LATER,
+    NEWER,
+    PEER,
+    THEIRS,
+    adoption,
+    authority,
+    began,
+    of,
+    rows,
+    signed_adoption,
+    successor,
+    with_peer,
+)
 
-import tallystick
-from tallystick.errors import DamagedError, StateError, TallystickError, TrustError
+from tallystick import load
+from tallystick.errors import DamagedError, TallystickError, TrustError
 from tallystick.state.authority import OPERATOR, Authority
 from tallystick.state.chain import chained
 from tallystick.state.claims import Rank
 from tallystick.state.event import StateEvent
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import Ledger
-from tallystick.state.replay import TABLES, verify
-from tallystick.state.store.store import Store
+from tallystick.state.replay import verify
 from tallystick.state.store.transaction import Transaction
 from tallystick.state.transfer import export_state, import_state
+from tallystick.trust import trust_file
 from tallystick.trust.envelope import Envelope
 
 __all__ = ["database", "server", "where"]
 
-PYTHON = "executable_python"
-OLD, NEW = "skills@1.0.0", "skills@1.1.0"
-FIRST = root()
-OWN, PEER = "val-1", "val-2"
 Asked = Callable[[Ledger, Authority, Path], object]
+NEXT = successor(FIRST, events=[PEER])
 
 
-@attrs.frozen
-class Rules:
-    """The digests of two rule sets, one after the other."""
-
-    old: str
-    new: str
-
-    @property
-    def began(self) -> str:
-        """What a state is named by that begins under the first, with the root."""
-        return genesis({"skills": self.old}, FIRST)
+def public(of_class: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(of_class) if not name.startswith("_")}
 
 
-@pytest.fixture(scope="session")
-def of_rules() -> Rules:
-    return Rules(tallystick.load(OLD).digest, tallystick.load(NEW).digest)
-
-
-def adoption(rules: Rules, **changes: Any) -> Said:  # noqa: ANN401  # any keys of a predicate
-    """What a council signs that adopts the new rules from epoch 3 on."""
-    said: Said = {
-        "format": 1,
-        "action": "adopt",
-        "genesis": rules.began,
-        "network": FIRST["network"],
-        "line": "skills",
-        "previous": rules.old,
-        "rule_set": rules.new,
-        "epoch": 3,
-        "sequence": 1,
-        "major": False,
-    }
-    return said | changes
-
-
-def subject_of(rules: Rules) -> Said:
-    return {"name": NEW, "digest": {"sha256": rules.new.removeprefix("sha256:")}}
-
-
-def signed_adoption(rules: Rules, *signers: Key, **changes: Any) -> bytes:  # noqa: ANN401  # as above
-    return envelope("adoption", adoption(rules, **changes), *signers, subject=subject_of(rules))
-
-
-def rotation(after: Said, *signers: Key) -> bytes:
-    """What a council signs that rotates to a root."""
-    said = {"format": 1, "version": after["version"], "digest": digest(after)}
-    said |= {"previous": after["previous"]} if "previous" in after else {}
-    named = {"name": "trust.toml", "digest": {"sha256": digest(after).removeprefix("sha256:")}}
-    return envelope("trust", said, *signers, subject=named)
-
-
-def authority(signed: bytes | None, block: int | None = None) -> Authority:
-    return Authority(None if signed is None else Envelope.of_json(signed, "the test"), block)
-
-
-NEXT = root(2, previous=digest(FIRST), events=["val-2"])
-THEIRS = record("t2", validator=PEER)
-LATER = record("t3", validator=PEER)
-
-
-def begun(where: str, folder: Path, said: Said = FIRST) -> Ledger:
-    """A state with a root, a miner, a record of its own validator's and a signed one."""
-    ledger = Ledger.create(where, OLD, validator=OWN, trust=written_root(folder, said))
-    ledger.register("hk-1", 1, [PYTHON])
-    ledger.close_round([record("t1", validator=OWN)])
-    return ledger
-
-
-@contextmanager
-def with_peer(where: str, folder: Path, rules: Rules) -> Iterator[Ledger]:
-    """That state with a signed record of its peer, and an adoption that waits for its epoch."""
-    with begun(where, folder) as ledger:
-        listed = batch(rules.began, PEER, [record_digest(THEIRS)], VAL_2)
-        assert ledger.import_events([THEIRS], authority=authority(listed)).events == 1
-        ledger.adopt(NEW, 3, authority=authority(signed_adoption(rules, ALICE, BOB)))
-        yield ledger
-
-
-def rows(ledger: Ledger) -> list[tuple[Any, ...]]:
-    """Everything that the store holds."""
-    with ledger.store.reading() as transaction:
-        return [row for table in TABLES for row in transaction.rows(table)]
-
-
-# ---------------------------------------------------------------------------- from Python and disk
+# ------------------------------------------------------------------------------------- a ledger
 
 
 def _adopt(ledger: Ledger, given: Authority, _: Path) -> object:
-    return ledger.adopt("skills@1.2.0", 5, authority=given)
+    return ledger.adopt(NEWER, 5, authority=given)
 
 
 def _withdraw(ledger: Ledger, given: Authority, _: Path) -> object:
@@ -163,11 +79,9 @@ def _import_items(ledger: Ledger, given: Authority, _: Path) -> object:
 
 
 def _close_round(ledger: Ledger, given: Authority, _: Path) -> object:
-    _, found = ledger.close_round([LATER], authority=given)
-    if not found.events:
-        (told,) = found.told
-        raise TrustError(told.code, code=told.code)
-    return found
+    found = ledger.close_round([LATER], authority=given)[1]
+    (told,) = found.told
+    raise TrustError(str(told), code=told.code)
 
 
 SIGNED: Mapping[str, tuple[Asked, ...]] = {
@@ -182,45 +96,180 @@ OPERATORS = {"register", "sync_miners", "clear", "accept", "drop", "close_epoch"
 """Those that write what the operator alone decides, of the subnet or of what waits."""
 BEGINNING = {"create"}
 READING = {"open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"}
-READING |= {"hearing"}
-
-
-def public(of: type) -> set[str]:
-    return {name for name, _ in inspect.getmembers(of) if not name.startswith("_")}
+OF_LEAVES = {"checkpoint", "epoch_log"}
+"""Those that keep what follows from the log, which `verify` computes again."""
 
 
 def test_every_method_of_a_ledger_is_listed() -> None:
-    assert public(Ledger) - READING == {*SIGNED} | OPERATORS | BEGINNING
+    assert public(Ledger) - READING - OF_LEAVES == {*SIGNED} | OPERATORS | BEGINNING
     for name in SIGNED:
         assert "authority" in inspect.signature(getattr(Ledger, name)).parameters
 
 
-def forgeries(rules: Rules) -> dict[str, tuple[Authority, str]]:
-    """What somebody may come with who has no right to, and the code of the refusal."""
-    stranger = Key("mallory")
-    good = signed_adoption(rules, ALICE, BOB)
-    payload = Envelope.of_json(good, "the test").payload
+def forgeries() -> dict[str, tuple[Authority, str]]:
+    """What somebody may come with who has no right to, and what the code of the refusal has."""
+    payload = Envelope.of_json(signed_adoption(ALICE), "the test").payload
     return {
         "nothing": (OPERATOR, "unsigned"),
         "a block alone": (Authority(block=7), "unsigned"),
-        "a statement of something else": (authority(good), "other"),
-        "strangers": (authority(sealed(payload, stranger)), "other"),
-        "nobody": (
-            authority(sealed(payload, ALICE).replace(ALICE.keyid.encode(), b"0" * 64)),
-            "other",
+        "a statement of something else": (authority(signed_adoption(ALICE, BOB)), "other-"),
+        "strangers": (authority(sealed(payload, Key("mallory"))), "other-"),
+        "another payload": (authority(sealed(b"{}", ALICE, BOB)), "bad-statement"),
+        "another type": (
+            authority(sealed(payload, ALICE, BOB, payload_type="text/plain")),
+            "other-payload-type",
         ),
     }
 
 
-def test_what_must_be_signed_is_refused_unless_it_is(
-    where: str, tmp_path: Path, of_rules: Rules
-) -> None:
-    with with_peer(where, tmp_path, of_rules) as ledger:
+def test_what_must_be_signed_is_refused_unless_it_is(where: str, tmp_path: Path) -> None:
+    with with_peer(where, tmp_path) as ledger:
         before = rows(ledger)
         for asked in [each for several in SIGNED.values() for each in several]:
-            for name, (given, code) in forgeries(of_rules).items():
+            for name, (given, code) in forgeries().items():
                 with pytest.raises(TrustError) as caught:
                     asked(ledger, given, tmp_path)
                 assert code in caught.value.code, (asked, name)
                 assert rows(ledger) == before, (asked, name)
         assert verify(ledger).entries
+
+
+# --------------------------------------------------------------------------------- below a ledger
+
+OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record"}
+"""The methods of the log of a state that write what must be signed."""
+OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
+OPERATORS_OF_LOG |= {"close_epoch", "select_group", "finish"}
+NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch"}
+"""What reads, and what writes a batch that was found to hold."""
+
+
+def test_every_method_of_a_log_is_listed() -> None:
+    assert public(EventLog) == OF_LOG | OPERATORS_OF_LOG | NOT_WRITING
+
+
+def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
+    with with_peer(tmp_path / "state.db", tmp_path) as ledger:
+        before = rows(ledger)
+        with ledger.store.reading() as transaction:
+            theirs = next(e for e in transaction.events(0) if e.validator == PEER)
+        new = attrs.evolve(theirs, task_id="t9")
+        rules = ledger.in_force.lines["skills"].first
+        path = written_root(tmp_path, NEXT)
+        with ledger.store.writing() as transaction:
+            log = EventLog(transaction, ledger.in_force, ledger.hearing)
+            for rank in Rank:
+                with pytest.raises(TrustError, match="expected"):
+                    log.record([new], rank)
+            asked: list[Callable[[Authority], object]] = [
+                lambda given: log.adopt(rules, 9, major=True, authority=given),
+                lambda given: log.withdraw(authority=given),
+                lambda given: log.rotate(trust_file.read(path), given),
+                log.begin_batch,
+            ]
+            for ask in asked:
+                for given in (OPERATOR, authority(signed_adoption(ALICE))):
+                    with pytest.raises(TrustError):
+                        ask(given)
+            log.write_batch()
+            listed = batch(began(), PEER, [record_digest(THEIRS)], VAL_2)
+            assert log.begin_batch(authority(listed)).validator == PEER
+            with pytest.raises(TrustError) as caught:
+                log.record([attrs.evolve(new, record="sha256:" + "0" * 64)], Rank.SIGNED)
+            assert caught.value.code == "not-in-batch"
+            log.finish()
+        assert rows(ledger) == before
+
+
+RAW = {"append", "put_envelope", "put_events", "put_head", "put_round", "put_snapshot"}
+RAW |= {"put_epoch_leaf"}
+
+
+def test_every_way_to_write_a_store_itself_is_listed() -> None:
+    named = ("append", "put", "delete", "write", "set", "drop", "keep")
+    assert {name for name in public(Transaction) if name.startswith(named)} == RAW
+
+
+def _rules_entry(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any keys of a body
+    with_text = {"digest": of(NEWER), "reference": NEWER, "text": load(NEWER).loaded.text}
+    said = {"epoch": 5, "line": "skills", "previous": adoption()["rule_set"], "sequence": 2}
+    return said | {"rule_set": with_text} | changes
+
+
+def _claim(ledger: Ledger, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  # of an event
+    with ledger.store.reading() as transaction:
+        theirs = next(e for e in transaction.events(0) if e.validator == PEER)
+    found: dict[str, Any] = json.loads(attrs.evolve(theirs, **changes).to_line())
+    return found
+
+
+FORGED: dict[str, Callable[[Ledger], tuple[str, dict[str, Any]]]] = {
+    "an adoption": lambda _: ("rules", _rules_entry()),
+    "an adoption by a statement that is not there": lambda _: (
+        "rules",
+        _rules_entry(statement="sha256:" + "0" * 64),
+    ),
+    "a withdrawal": lambda _: (
+        "withdraw",
+        {"epoch": 3, "line": "skills", "rule_set": adoption()["rule_set"], "sequence": 2},
+    ),
+    "a trust file": lambda _: (
+        "trust",
+        {"digest": digest(NEXT), "stakes": {}, "text": _toml(NEXT), "version": 2},
+    ),
+    "a batch": lambda _: ("batch", {"events": 1, "validator": PEER}),
+    "an imported claim": lambda ledger: ("signal", _claim(ledger, task_id="t9")),
+    "a claim of no batch": lambda ledger: (
+        "signed",
+        _claim(ledger, task_id="t9", record="sha256:" + "1" * 64),
+    ),
+    "an own claim of another": lambda ledger: ("own", _claim(ledger, task_id="t9")),
+}
+OPENED = ("an adoption", "a withdrawal", "a trust file")
+
+
+def _toml(said: Mapping[str, Any]) -> str:
+    import tempfile  # noqa: PLC0415  # of one test
+
+    with tempfile.TemporaryDirectory() as folder:
+        return written_root(Path(folder), dict(said)).read_text()
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_store_that_was_written_itself_is_found(tmp_path: Path, case: str) -> None:
+    """Its log is chained anew, and its events are put where they belong."""
+    place = tmp_path / "state.db"
+    with with_peer(place, tmp_path) as ledger:
+        kind, body = FORGED[case](ledger)
+        with ledger.store.writing() as transaction:
+            head = transaction.head()
+            assert head is not None
+            text = rfc8785.dumps(body).decode()
+            entry = chained(head.hash, head.entries + 1, kind, text)
+            transaction.append([entry])
+            if "task_id" in body:
+                claim = StateEvent.from_line(text)
+                transaction.put_events([(entry.seq, claim, 0)], Rank.OWN)
+            transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
+        if case.startswith(OPENED):
+            with pytest.raises(DamagedError):
+                Ledger.open(place)
+            with pytest.raises(DamagedError):
+                ledger.open_epoch()
+        else:
+            with pytest.raises(TallystickError), Ledger.open(place) as forged:
+                verify(forged)
+        with pytest.raises(TallystickError):
+            _copy(_before(ledger), tmp_path)
+    with pytest.raises(TallystickError):
+        Ledger.open(tmp_path / "copy.db")
+
+
+def _copy(ledger: Ledger, folder: Path) -> None:
+    export_state(ledger, folder / "forged.jsonl")
+    import_state(folder / "forged.jsonl", folder / "copy.db")
+
+
+def _before(ledger: Ledger) -> Ledger:
+    """The ledger of who does not look."""
+    return Ledger(ledger.store, ledger._known, ledger.hearing)  # as a forger has it
