@@ -16,10 +16,9 @@ from tallystick.cli.checkpoint import checkpoint_option, read_checkpoint_file
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar, working
-from tallystick.cli.settings import Setting
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.signer_options import public_key
-from tallystick.cli.state_options import snapshots_option, with_snapshots
+from tallystick.cli.state_options import scoring, scoring_rules_option, snapshots_option
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 
@@ -51,14 +50,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     ),
 )
 @click.argument("source", metavar="RECORDS|EXPORT", type=click.Path(path_type=Path))
-@click.option(
-    "--rules",
-    "reference",
-    cls=Setting,
-    key="rules",
-    metavar="RULES",
-    help="name@version, a path or a digest; pin one with @sha256:…",
-)
+@scoring_rules_option
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
@@ -124,7 +116,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     of the --checkpoint, and its weights those of --weights. The exit status is 1 when something
     differs.
     """
-    if results is not None and reference is not None:
+    if results is not None and (reference is not None or where is not None):
         rest = (checkpoint, trust, weights_file)
         if any(each is not None for each in rest) or keys:
             raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
@@ -147,7 +139,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     records: Path,
-    reference: str,
+    reference: str | None,
     results: Path,
     mapping_file: Path | None,
     tolerance: Fraction,
@@ -159,13 +151,10 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     """What an audit of results comes to, for machines and for people."""
     from tallystick.audit.mapping import read  # noqa: PLC0415  # heavy
     from tallystick.audit.results_audit import audit_results  # noqa: PLC0415  # as above
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 
     mapping = None if mapping_file is None else read(mapping_file)
-    rules = load(reference)
-    held.require(rules)
     with (
-        with_snapshots(rules, where) as scorer,
+        scoring(reference, where, held) as scorer,
         _told(every, follow_links) as tell,
         progress_bar("auditing") as progress,
     ):

@@ -34,6 +34,8 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
         "    -o report",
         "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
         "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
+        "tallystick backtest facts.parquet --rules skills@1.0.0 --with-state \\",
+        "    --adopt skills@1.1.0@20 -o switch",
     ),
 )
 @click.argument("history", type=click.Path(path_type=Path))
@@ -53,6 +55,13 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     help="Candidates of the baseline with one number changed; several give every combination.",
 )
 @click.option("--with-state", is_flag=True, help="Replay epochs: reputations and thresholds.")
+@click.option(
+    "--adopt",
+    "adoptions",
+    multiple=True,
+    metavar="RULES@EPOCH",
+    help="One more candidate: the baseline that adopts RULES from EPOCH on; several follow.",
+)
 @click.option(
     "--best-by",
     type=click.Choice(_BEST_BY),
@@ -95,6 +104,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     references: tuple[str, ...],
     sweeps: tuple[str, ...],
     with_state: bool,
+    adoptions: tuple[str, ...],
     best_by: str,
     write_best: Path | None,
     draws: int,
@@ -114,7 +124,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
-    from tallystick.governance.backtest.candidates import candidates_of  # noqa: PLC0415  # heavy
+    from tallystick.governance.backtest.candidates import Switch, candidates_of  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
@@ -122,10 +132,15 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
+    if adoptions and not with_state:
+        raise click.UsageError("found --adopt without --with-state, expected both")
     held.require_reference(references[0])
     bootstrap = Bootstrap(draws, seed)
     candidates = candidates_of(
-        references, [parse_sweep(text) for text in sweeps], installed_plugins()
+        references,
+        [parse_sweep(text) for text in sweeps],
+        installed_plugins(),
+        [Switch.parse(text) for text in adoptions],
     )
     with line_count("reading") as progress:
         outcome, written = run(

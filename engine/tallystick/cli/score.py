@@ -13,8 +13,13 @@ from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
-from tallystick.cli.state_options import shadowed, snapshots_option, with_snapshots
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.state_options import (
+    scoring,
+    scoring_rules_option,
+    shadowed,
+    snapshots_option,
+)
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
@@ -28,12 +33,11 @@ if TYPE_CHECKING:
     epilog=examples(
         "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
         "zcat records.jsonl.gz | tallystick score - --rules skills@1.1.0 -o - | head",
-        "tallystick score records.jsonl --rules skills@1.1.0 --state subnet.db \\",
-        "    -o results.jsonl",
+        "tallystick score records.jsonl --state subnet.db -o results.jsonl",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@rules_option
+@scoring_rules_option
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where results go."
 )
@@ -62,7 +66,7 @@ if TYPE_CHECKING:
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
-    reference: str,
+    reference: str | None,
     output: Path,
     format_name: str | None,
     rejects: Path | None,
@@ -91,12 +95,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    rules = load(reference)
-    held.require(rules)
     shadow = None if shadow_reference is None else load(shadow_reference)
     if shadow is not None and (streams or is_stream(records)):
         raise click.UsageError("found --shadow with a stream, expected files: they are read twice")
-    with with_snapshots(rules, where) as scorer, progress_bar("scoring") as progress:
+    with scoring(reference, where, held) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
             output,
@@ -118,7 +120,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 follow_links=follow_links,
                 progress=progress,
                 executor=executor,
-                shadow_of=rules.digest,
+                shadow_of=receipt.rule_set_digest,
             )
         told = {**told, "shadow": second.to_dict()}
         lines += ["shadow, of rules that are not in force:", *_summary(second, beside, None)]

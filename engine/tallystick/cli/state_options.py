@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.settings import Setting
 
@@ -108,9 +109,20 @@ snapshots_option = click.option(
     "--state",
     "where",
     metavar="STATE",
-    help="Score by the thresholds of the epoch that each record names.",
+    help="Score each record by the rules and thresholds of the epoch that it names.",
 )
-"""The option that scores records by the snapshots of a state."""
+"""The option that scores records by the rules and the snapshots of a state."""
+
+
+scoring_rules_option = click.option(
+    "--rules",
+    "reference",
+    cls=Setting,
+    key="rules",
+    metavar="RULES",
+    help="name@version, a path or a digest; pin one with @sha256:…. By default those of --state.",
+)
+"""The option that names a rule set where a state may say which."""
 
 
 @contextmanager
@@ -129,20 +141,46 @@ def opened(where: str, held: Held) -> Iterator[Ledger]:
 
 
 @contextmanager
-def with_snapshots(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
-    """The scorer with the snapshots of a state, if one is given."""
+def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Scorer]:
+    """What scores by a rule set, or by the rules and the snapshots of a state if one is given.
+
+    A rule set that is named beside a state has to be one that the state follows; one that only the
+    settings name is for what is scored without a state.
+
+    Raises:
+        RuleSetError: a rule set does not load.
+        StateError: the state never follows the rule set.
+        TrustError: the lock has none of the rules.
+    """
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
     if where is None:
+        scorer = load(_named(reference))
+        held.require(scorer)
         yield scorer
         return
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    source = click.get_current_context().get_parameter_source("reference")
+    named = reference if source == ParameterSource.COMMANDLINE else None
+    with opened(where, held) as ledger:
+        given = None if named is None else load(named)
+        if given is not None:
+            held.require(given)
+        with ledger.scoring(given) as found:
+            yield found
 
-    with Ledger.open(where) as ledger, ledger.scoring(scorer) as found:
-        yield found
+
+def _named(reference: str | None) -> str:
+    """A rule set that has to be named."""
+    if reference is None:
+        context = click.get_current_context()
+        option = next(each for each in context.command.params if each.name == "reference")
+        raise click.MissingParameter(ctx=context, param=option)
+    return reference
 
 
 @contextmanager
 def shadowed(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
-    """As `with_snapshots`, of rules that are not those of the state."""
+    """As `scoring`, of rules that are not those of the state."""
     if where is None:
         yield scorer
         return

@@ -155,8 +155,15 @@ class ResultBatch:
         found = np.full(self.rows, -1, np.int64)
         for part in self.parts:
             if part.scores.level is not None:
-                found[part.rows] = part.scores.level
+                found[part.rows] = self._places(part.scores)
         return found
+
+    def _places(self, scores: ScoreColumns) -> Any:  # noqa: ANN401  # a column
+        """Where the tiers of some rows stand among those of all."""
+        own, level = scores.bound.tiers, scores.level
+        if own is None or own.levels == self.tiers:
+            return level
+        return np.array([self.tiers.index(name) for name in own.levels])[level]
 
     def _column(self, name: str, *, is_axis: bool) -> DecimalColumn:
         parts = (

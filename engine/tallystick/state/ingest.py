@@ -10,9 +10,7 @@ against waits in quarantine and is told, and the rest of the file is recorded.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +22,6 @@ from typing import Any
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -37,6 +34,7 @@ from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
@@ -56,6 +54,7 @@ from tallystick.state.event import StateEvent
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
+from tallystick.state.record_digest import record_digest
 from tallystick.state.reputation import consensus_event, events_of_record
 from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.rules_in_force import RulesInForce
@@ -85,15 +84,6 @@ LINE_CODES: Mapping[str, str] = MappingProxyType(
 """Why a state refuses a line alone, or something of it, and what it means."""
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
-
-_encode = msgspec.json.Encoder(order="sorted").encode
-_UNLIKE_RFC_8785 = re.compile(
-    rb"(?<=[:,\[])-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])"
-    rb'|(?<=[{,])"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":'
-)
-"""Where the encoder may write what RFC 8785 writes in another way: 1.0, exponents, whole numbers
-that a double may not hold, and the order of keys that are not ASCII."""
-_DOUBLE_EXACT, _DOUBLE_LIMIT = 1 << 53, (1 << 1024) - (1 << 970)
 
 
 @attrs.frozen
@@ -409,15 +399,36 @@ def events_of(source: Source, scorer: Scorer) -> Iterator[EventBatch]:
     return map(EventDecoder(scorer).events, source)
 
 
+@attrs.frozen
+class _Pinned:
+    """What the rules of an epoch say of the events of a skill type.
+
+    Attributes:
+        rules: of its line.
+        no_consensus: whether they keep the factor from the type: it is 1, which nobody agreed on.
+        keeps_facts: whether a state keeps the digest of the facts.
+    """
+
+    rules: StateRules
+    no_consensus: bool
+    keeps_facts: bool
+
+    @classmethod
+    def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
+        line = rules.line_of(skill_type)
+        no_consensus = CONSENSUS in line.types[skill_type].absent
+        return cls(state_rules_of(line), no_consensus, line.rule_set.claims.facts == "digest")
+
+
 class EventDecoder:
     """Makes state events of records and of late events."""
 
     def __init__(self, scorer: Scorer) -> None:
-        """Take the rule set, with the snapshots that epochs pin."""
-        schema, types = _event_schema(), scorer.types
-        self.scorer, self._rules = scorer, state_rules_of(scorer)
-        self._late = Decoder({name: _of_type(schema, name) for name in types})
-        self._no_consensus = {name for name, bound in types.items() if CONSENSUS in bound.absent}
+        """Take the rules, with the snapshots that epochs pin."""
+        schema = _event_schema()
+        self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
+        self._late = Decoder({name: _of_type(schema, name) for name in scorer.schemas})
+        self._keeps_facts = any(r.rule_set.claims.facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
         """The events of one chunk.
@@ -454,58 +465,38 @@ class EventDecoder:
     ) -> Iterator[Line]:
         """The events of scored records; what becomes of the others is added to the rejects."""
         quality, emission = _column(results, "quality"), _column(results, "emission")
-        consensus, facts = _column(results, CONSENSUS), self._facts(results)
+        consensus = _column(results, CONSENSUS)
+        facts = results.facts() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
                 record = record.record
             try:
-                events = self._events_of(record, consensus[row])
-                event = _event_of_record(record, events, quality[row], emission[row], facts[row])
+                pinned = self._pinned_of(record.skill_type, record.epoch)
+                events = _events_of(record, consensus[row], pinned)
+                kept = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], kept)
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                 rejects.append(Reject.of(internal_error(error), line, _identity(record)))
             else:
                 yield line, event
 
-    def _facts(self, results: ResultBatch) -> list[str | None]:
-        """The digests of facts, where the rule set has a state keep them."""
-        if self._rules.rule_set.claims.facts == "none":
-            return [None] * len(results)
-        return results.facts()
+    def _pinned_of(self, skill_type: str, epoch: int) -> _Pinned:
+        key = skill_type, self.scorer.begins(epoch)
+        if key not in self._pinned:
+            self._pinned[key] = _Pinned.of(self.scorer.rules_at(epoch), skill_type)
+        return self._pinned[key]
 
-    def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
-        # a factor that the rule set keeps from a type is 1, which nobody agreed on
-        if consensus is None or record.skill_type in self._no_consensus:
-            return events_of_record(record.events, None)
-        return events_of_record(record.events, consensus_event(self._rules, consensus))
+
+def _events_of(record: Record, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
+    if consensus is None or pinned.no_consensus:
+        return events_of_record(record.events, None)
+    return events_of_record(record.events, consensus_event(pinned.rules, consensus))
 
 
 def _identity(record: Record) -> Identity:
     miner = record.miner
     return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
-
-
-def record_digest(record: Record) -> str:
-    """``sha256:`` and the digest of a decoded record, the same for every spelling of it.
-
-    It is of the RFC 8785 form of the record, without what is left out, null or empty; numbers are
-    doubles, whole ones too.
-    """
-    text = _encode(record)
-    if _UNLIKE_RFC_8785.search(text):
-        text = canonical_bytes(_in_doubles(msgspec.json.decode(text)))
-    return PREFIX + hashlib.sha256(text).hexdigest()
-
-
-def _in_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, its whole numbers as doubles where RFC 8785 writes no others."""
-    if isinstance(value, dict):
-        return {key: _in_doubles(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_in_doubles(item) for item in value]
-    if not isinstance(value, int) or abs(value) < _DOUBLE_EXACT:
-        return value
-    return float(value) if abs(value) < _DOUBLE_LIMIT else str(value)
 
 
 def _event_of_record(

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick.plugins.registry import Registry
+    from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick.state.epoch_log import EpochLog
@@ -174,12 +173,14 @@ class Ledger:
 
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
         if self._scorer is None or self._scorer[0] != in_force.seq:
-            (timeline,) = in_force.lines.values()
-            bound = timeline.map(self._bound)
-            self._scorer = in_force.seq, attrs.evolve(bound.first, later=bound.later)
+            from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
+            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
+
+            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
+            self._scorer = in_force.seq, Scorer.of(bound_over(lines))
         return self._scorer[1]
 
-    def _bound(self, rules: StateRules) -> Scorer:
+    def _bound(self, rules: StateRules) -> BoundRules:
         """A rule set, bound once."""
         if rules.digest not in self._scorers:
             from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
@@ -488,20 +489,28 @@ class Ledger:
             yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
-    def scoring(self, scorer: Scorer) -> Iterator[Scorer]:
-        """A scorer that scores each record by the snapshot that it is pinned to.
+    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
+        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
+
+        Args:
+            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
+                other, this one is used. By default the rules in force are bound.
 
         Raises:
-            StateError: the scorer has another rule set than the state.
+            RuleSetError: rules of the state do not bind.
+            StateError: the scorer has a rule set that the state never follows.
         """
         with self.store.reading() as transaction:
-            known = self._in_force(transaction).rule_sets()
-            if scorer.digest not in known:
+            in_force = self._in_force(transaction)
+            known = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in known:
                 names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
                 raise StateError(
                     f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
                     f"that of the state, {names}"
                 )
+            if scorer is None or len(known) > 1:
+                scorer = self._scorer_of(in_force)
             yield scorer.with_snapshots(_StoredSnapshots(transaction))
 
     @contextmanager

@@ -142,6 +142,11 @@ class StateQueries:
         self._transaction, self.in_force = transaction, RulesInForce.of(rules)
         self._states: dict[int, State | None] = {}
 
+    @property
+    def transaction(self) -> Transaction:
+        """What is asked."""
+        return self._transaction
+
     @cached_property
     def head(self) -> LogHead:
         """The end of the log, with the live state."""
