@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
-    from tallystick.state.rules import StateRules
-    from tallystick.state.rules_in_force import Adoption, RulesInForce
+    from tallystick.state.rules_in_force import Adoption, EpochRules, RulesInForce
     from tallystick.state.transfer import Exported
     from tallystick.trust.policy import TrustRoot
 
@@ -43,10 +42,9 @@ View = dict[str, Any]
 """A JSON object."""
 
 
-def begun(rules: StateRules, hearing: Hearing, root: TrustRoot | None = None) -> View:
+def begun(rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None) -> View:
     """A state that was begun."""
-    view = {"rule_set": rules.rule_set.reference, "digest": rules.digest, "epoch": 0}
-    return {**view, **hearing.to_dict(), **trusted(root)}
+    return {**_under(rules), "epoch": 0, **hearing.to_dict(), **trusted(root)}
 
 
 def trusted(root: TrustRoot | None) -> View:
@@ -54,6 +52,15 @@ def trusted(root: TrustRoot | None) -> View:
     if root is None:
         return {}
     return {"network": root.network, "trust_version": root.version, "trust_digest": root.digest}
+
+
+def _under(rules: EpochRules) -> View:
+    """The rule set that a state follows, or that of each of its lines."""
+    found = {
+        each.line: {"rule_set": each.rule_set.reference, "digest": each.digest}
+        for each in rules.lines
+    }
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
 def miner(found: Miner) -> View:
@@ -88,7 +95,7 @@ def synced(found: Synced) -> View:
 
 def info(
     where: str,
-    rules: StateRules,
+    rules: EpochRules,
     found: StateInfo,
     hearing: Hearing,
     root: TrustRoot | None = None,
@@ -97,8 +104,7 @@ def info(
     waiting = {"quarantine": found.quarantine} if found.quarantine else {}
     return {
         "state": where,
-        "rule_set": rules.rule_set.reference,
-        "digest": rules.digest,
+        **_under(rules),
         "epoch": found.epoch,
         "snapshot": found.snapshot,
         "miners": found.miners,
@@ -165,8 +171,8 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
     return views
 
 
-def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> View:
-    """A round with records; with its scores, where they are given."""
+def round_info(found: RoundInfo, lines: Mapping[str, Mapping[str, int]] | None = None) -> View:
+    """A round with records; with its scores by line, where they are given."""
     view = {
         "round": found.round,
         "epoch": found.epoch,
@@ -175,7 +181,13 @@ def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> Vie
         "records": found.records,
         "miners": found.miners,
     }
-    return view if scores is None else {**view, "scores": decimals(scores)}
+    return view if lines is None else {**view, **_scores(lines)}
+
+
+def _scores(lines: Mapping[str, Mapping[str, int]]) -> View:
+    """The scores of the only line, or those of each."""
+    found = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
 def round_infos(found: Iterable[RoundInfo], reason: str = "") -> View:
@@ -316,7 +328,7 @@ def rounds(
 
 
 def _round(found: ClosedRound, tried: Mapping[str, int] | None) -> View:
-    said = {"round": found.round, "epoch": found.epoch, "scores": decimals(found.scores)}
+    said = {"round": found.round, "epoch": found.epoch, **_scores(found.lines)}
     return said if tried is None else {**said, "shadow": decimals(tried)}
 
 
@@ -331,8 +343,13 @@ def group(found: Group, reason: str = "") -> View:
     return explained(attrs.asdict(found), "primaries", reason)
 
 
-def weights(found: Weights) -> View:
-    """The weights that a validator sets."""
+def weights(lines: Mapping[str, Weights]) -> View:
+    """The weights that a validator sets, of the only line or of each."""
+    found = {line: _weights(each) for line, each in lines.items()}
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
+
+
+def _weights(found: Weights) -> View:
     shares = [to_text(nano) for nano in found.weights]
     view = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
     return explained(view, "uids", found.reason)

@@ -77,12 +77,22 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, scores = queries.round(number), queries.round_scores(number)
+        found, scores = queries.round(number), queries.scores_of_lines(number)
     if as_json:
         print_json(views.round_info(found, scores))
     else:
-        rows = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
+        rows = _rows(scores)
         echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]))
+
+
+def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The scores of the only line, or those of each that has any below its name."""
+    found = []
+    for name, scores in lines.items():
+        if len(lines) > 1 and scores:
+            found.append(f" {name}:")
+        found += _scores(scores)
+    return found
 
 
 def _line(found: RoundInfo) -> str:
@@ -170,7 +180,7 @@ def _shadow(reference: str | None, folder: Path | None, records: Path) -> Shadow
 
 
 def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
-    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_scores(closed.scores)]
+    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_rows(closed.lines)]
     if tried is not None:
         found += ["  shadow, of rules that are not in force:", *_scores(tried)]
     return found

@@ -61,8 +61,14 @@ class Setting(click.Option):
         # the command that runs asks for the file, after its help was asked for
         runs = ctx.parent is not None
         if runs and source == ParameterSource.DEFAULT and self.key in (found := of_file(ctx)):
-            return found[self.key], ParameterSource.DEFAULT_MAP
+            value, source = found[self.key], ParameterSource.DEFAULT_MAP
+            value = [value] if self.multiple else value
         return value, source
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
+        """The value that the environment gives: one, also where there may be several."""
+        value = self.resolve_envvar_value(ctx)
+        return [value] if self.multiple and value is not None else super().value_from_envvar(ctx)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """What an error calls the option: where its value is from."""

@@ -21,7 +21,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
+from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
 from tallystick.cli.signer_options import public_key
 from tallystick.cli.state_options import as_option, at_option, state_option, trust_option
 from tallystick.errors import DamagedError, RuleSetError, TrustError
@@ -29,7 +29,7 @@ from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
     from tallystick.state.queries import Profile
@@ -46,13 +46,14 @@ def state() -> None:
     epilog=examples(
         "tallystick state init --rules skills@1.1.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
+        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --trust trust.toml \\",
         "    --state subnet.db",
     ),
 )
-@rules_option
+@lines_option
 @state_option
 @click.option(
     "--validator",
@@ -69,7 +70,7 @@ def state() -> None:
 @locked_options
 @as_json
 def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    reference: str,
+    references: tuple[str, ...],
     where: str,
     validator: str | None,
     hear: tuple[str, ...],
@@ -79,20 +80,25 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
 
-    With a trust file, it says whom the state hears and whose signatures it asks for.
+    A state can have several lines, such as skills and workflow: one rule set of each. They share
+    the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
+    adoptions and weights. With a trust file, it says whom the state hears and whose signatures it
+    asks for.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
-    held.require_reference(reference)
-    with Ledger.create(where, reference, validator=validator, hear=hear, trust=trust) as ledger:
-        rules, shown, root = ledger.rules, ledger.store.shown, ledger.in_force.root
-        hearing = ledger.in_force.trust.hearing(ledger.hearing)
+    for reference in references:
+        held.require_reference(reference)
+    with Ledger.create(where, references, validator=validator, hear=hear, trust=trust) as ledger:
+        in_force, shown = ledger.in_force, ledger.store.shown
+        rules, root = in_force.at(0), in_force.root
+        hearing = in_force.trust.hearing(ledger.hearing)
     if as_json:
         print_json(views.begun(rules, hearing, root))
     else:
-        under = f"{rules.rule_set.reference} {rules.digest}"
+        under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
         own = "" if validator is None else f" of {visible(validator)}"
         by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
         echo(f"{shown}: a state{own} under {under}{by}; epoch 0 is open")
@@ -106,16 +112,25 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules = queries.info(), queries.rules.only()
+        found, rules = queries.info(), queries.rules
         trust = queries.in_force.trust
     hearing = trust.hearing(ledger.hearing)
     view = views.info(ledger.store.shown, rules, found, hearing, trust.root)
     if as_json:
         print_json(view)
     else:
-        width = max(map(len, view))
-        rows = ((name, _cell(value)) for name, value in view.items())
-        echo(*(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
+        rows = dict(_cells(view))
+        width = max(map(len, rows))
+        echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
+
+
+def _cells(view: views.View) -> Iterator[tuple[str, str]]:
+    for name, value in view.items():
+        if name == "lines":
+            for line, each in value.items():
+                yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+        else:
+            yield name.replace("_", " "), _cell(value)
 
 
 def _cell(value: object) -> str:
@@ -151,7 +166,7 @@ def show_command(
     if shown is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        seen = WHOLE if viewer is None else seen_by(viewer, shown, queries.rules.only())
+        seen = WHOLE if viewer is None else seen_by(viewer, shown, *queries.rules.lines)
         profile = queries.profile(shown, at)
     if as_json:
         print_json(views.profile(profile, seen))

@@ -40,6 +40,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "major-change": "the rules take away what others name, or are a new major version",
         "not-scheduled": "the line has no adoption that has not begun yet",
         "other-line": "the state has no line of that name",
+        "same-line": "a state has one rule set of each line",
         "same-rules": "the line has these rules by then",
         "schema-conflict": "records of a type would have two formats in one state",
         "types-overlap": "a skill type belongs to one line of a state for ever",

@@ -25,6 +25,7 @@ from tallystick.state.claims import (
     exceeded,
     has_limits,
     is_over,
+    united,
 )
 from tallystick.state.event import StateEvent, scope_of
 from tallystick.state.rules_in_force import RulesInForce
@@ -84,7 +85,7 @@ class ClaimRegister:
     def __init__(self, transaction: Transaction, in_force: RulesInForce) -> None:
         """Read nothing of the claims yet."""
         self._transaction, self._rows = transaction, transaction.claims
-        self._in_force = in_force
+        self._in_force, self._limits_of = in_force, dict[int, Limits]()
         limits = [rules.rule_set.claims for rules in in_force.rule_sets().values()]
         self._counting = any(map(has_limits, limits))
         self._waiting = any(each.event_task == "recorded" for each in limits)
@@ -315,7 +316,10 @@ class ClaimRegister:
     def _limits(self, scope: _Scope) -> Limits:
         """The limits on what a validator claims of an epoch: those of the rules of that epoch."""
         _, epoch = scope
-        return self._in_force.at(epoch).only().rule_set.claims
+        if epoch not in self._limits_of:
+            lines = self._in_force.at(epoch).lines
+            self._limits_of[epoch] = united([rules.rule_set.claims for rules in lines])
+        return self._limits_of[epoch]
 
     def _waits(self, event: StateEvent) -> bool:
         """Whether an event waits for its task, as the rules of its own epoch say."""

@@ -179,5 +179,28 @@ def has_limits(limits: Limits) -> bool:
     return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
 
 
+def united(limits: Sequence[Limits]) -> Limits:
+    """The limits of several lines in one state, as a claim is of a validator and names no line.
+
+    A validator may claim as much as the lines allow together, of as many rounds as one of them
+    does; where one sets no limit there is none.
+    """
+    first, *others = limits
+    if not others:
+        return first
+    rounds = [each.rounds_per_epoch for each in limits if each.rounds_per_epoch is not None]
+    return attrs.evolve(
+        first,
+        per_round=_together([each.per_round for each in limits]),
+        per_epoch=_together([each.per_epoch for each in limits]),
+        rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
+    )
+
+
+def _together(limits: Sequence[int | None]) -> int | None:
+    known = [each for each in limits if each is not None]
+    return sum(known) if len(known) == len(limits) else None
+
+
 def _above(found: int, limit: int | None) -> bool:
     return limit is not None and found > limit

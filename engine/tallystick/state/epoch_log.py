@@ -160,9 +160,10 @@ class EpochLog:
         }
         last = self.transaction.last_closed_round(self.closed[epoch].seq)
         events = [] if last is None else self._events_of_round(last, epoch)
-        pinned = round_epoch(events)
-        of_rules = epoch if pinned is None else pinned
-        for rules in self.in_force.at(of_rules).lines:
+        for line, timeline in self.in_force.lines.items():
+            pinned = round_epoch(self._own(line, events) or events)
+            of_rules = epoch if pinned is None else pinned
+            rules = timeline.at(of_rules)
             aggregation = rules.rule_set.aggregation
             if aggregation is not None and aggregation.window is not None:
                 number, scores = None, {each: self._window(each, rules, epoch) for each in slots}
@@ -179,7 +180,7 @@ class EpochLog:
 
     def _round_scores(self, events: Iterable[StateEvent], rules: StateRules) -> dict[str, int]:
         timeline = self.in_force.lines[rules.line]
-        own = [each for each in events if self.in_force.line_of(each.skill_type) == rules.line]
+        own = self._own(rules.line, events)
         states = {epoch: self._state(epoch) for epoch in {each.epoch for each in own}}
 
         def reputation_of(event: StateEvent) -> int:
@@ -188,8 +189,13 @@ class EpochLog:
 
         return round_scores(own, rules, reputation_of, own_rules=lambda e: timeline.at(e.epoch))
 
+    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
+        """The events of the skill types of a line."""
+        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+
     def _window(self, hotkey: str, rules: StateRules, epoch: int) -> int:
         events = self.transaction.scored(hotkey, counted_by=epoch)
+        # lazily: the window ends long before the events do
         own = (each for each in events if self.in_force.line_of(each.skill_type) == rules.line)
         return window_score(newest_tasks(own, longest_window(rules)), rules)
 

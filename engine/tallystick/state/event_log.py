@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the entries."""
+FORMAT_OF_LINES = 2
+"""The version of a first entry that holds the rule sets of several lines."""
 LATEST = "~"
 """Later than every time that is written."""
 RANKS: Mapping[str, Rank] = MappingProxyType(
@@ -111,10 +113,13 @@ class EventLog:
 
     def begin(self) -> None:
         """Write the first entry: rules, trust file, and who is heard; keep the first snapshot."""
-        rule_set = self.rules.only().to_dict()
+        rule_sets = [each.to_dict() for each in self.rules.lines]
+        begun: dict[str, Any] = {"format": FORMAT, "rule_set": rule_sets[0]}
+        if len(rule_sets) > 1:
+            begun = {"format": FORMAT_OF_LINES, "rule_sets": rule_sets}
         root = self.in_force.root
         more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
-        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **more})
+        self._write(GENESIS, begun | more)
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
     def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:

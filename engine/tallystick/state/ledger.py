@@ -7,7 +7,8 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
-from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
 from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
@@ -28,6 +28,7 @@ from tallystick.state.rules import StateRules, state_rules_of
 from tallystick.state.rules_in_force import (
     Adoption,
     RulesInForce,
+    begun,
     continued,
     genesis_hearing,
     read,
@@ -72,18 +73,18 @@ class Ledger:
     def create(  # noqa: PLR0913  # what a state begins with
         cls,
         where: PathLike,
-        reference: PathLike,
+        reference: PathLike | Sequence[PathLike],
         *,
         validator: str | None = None,
         hear: Iterable[str] = (),
         trust: PathLike | None = None,
         registry: Registry | None = None,
     ) -> Self:
-        """Begin a state under a rule set.
+        """Begin a state under a rule set, or under one of each of several lines.
 
         Args:
             where: a path, for SQLite, or a URL.
-            reference: the rule set.
+            reference: the rule set; or several, each of another line.
             validator: the hotkey of the validator whose state it is; what it says by closing a
                 round stands above what others say in its name.
             hear: the hotkeys of the validators that it hears beside its own; by default all.
@@ -93,7 +94,8 @@ class Ledger:
         Raises:
             InputError: the place is neither text nor a path, or the trust file cannot be read.
             RuleSetError: the rule set does not load.
-            StateError: a hotkey is not possible, or two things say whom it hears.
+            StateError: a hotkey is not possible, two things say whom it hears, or the rule sets do
+                not go together.
             StoreError: there is something at that place already, or it cannot be written.
             TrustError: the trust file is none.
         """
@@ -110,10 +112,10 @@ class Ledger:
                 "file says whom the state hears"
             )
         hearing = Hearing(validator, heard or None)
-        rules = state_rules_of(load(reference, registry=registry))
-        plugins = registry or installed_plugins()
+        references = [reference] if isinstance(reference, str | os.PathLike) else [*reference]
+        rules = [state_rules_of(load(each, registry=registry)) for each in references]
         root = None if trust is None else read_root(trust)
-        in_force = RulesInForce({rules.line: Timeline(rules)}, plugins).begun_with(root)
+        in_force = begun(rules, registry or installed_plugins()).begun_with(root)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, hearing)
             log.begin()
@@ -336,7 +338,7 @@ class Ledger:
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
-                ClosedRound(each, epoch, queries.round_scores(each))
+                ClosedRound(each, epoch, queries.scores_of_lines(each))
                 for each, epoch in sorted(pinned.epochs.items())
             )
         return rounds, recorded

@@ -16,12 +16,22 @@ class ClosedRound:
     Attributes:
         round: its number.
         epoch: the epoch that it is pinned to.
-        scores: by hotkey, in nano, of all that is recorded of the round so far.
+        lines: by line, the scores by hotkey, in nano, of all that is recorded so far.
     """
 
     round: int
     epoch: int
-    scores: dict[str, int]
+    lines: Mapping[str, Mapping[str, int]]
+
+    @property
+    def scores(self) -> Mapping[str, int]:
+        """The scores of a state of one line.
+
+        Raises:
+            ValueError: the state has several lines.
+        """
+        (found,) = self.lines.values()
+        return found
 
 
 @attrs.frozen

@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
+from tallystick.records.messages import shown
 from tallystick.state.claims import DROPPED, Claim
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
@@ -186,14 +187,27 @@ class StateQueries:
             self._states[epoch] = found.state if found is not None else None
         return self._states[epoch]
 
-    def round_scores(self, number: int) -> dict[str, int]:
-        """The scores of a round by hotkey, in nano, by the rules of the epoch it is pinned to."""
-        events = [*self._transaction.events_of_round(number)]
+    def round_scores(self, number: int, line: str | None = None) -> dict[str, int]:
+        """The scores of a round by hotkey, in nano, by the rules of the epoch it is pinned to.
+
+        Args:
+            number: of the round.
+            line: whose rules; by default those of the only line.
+
+        Raises:
+            StateError: the state has no such line, or several where none is named.
+        """
+        name = self._line(line)
+        events = self._own(name, self._transaction.events_of_round(number))
         epoch = round_epoch(events)
         if epoch is None:
             return {}
-        rules = self.in_force.at(epoch).only()
+        rules = self.in_force.lines[name].at(epoch)
         return round_scores(events, rules, self._reputation_of, own_rules=self._own_rules)
+
+    def scores_of_lines(self, number: int) -> dict[str, dict[str, int]]:
+        """By line, the scores of a round; see `round_scores`."""
+        return {line: self.round_scores(number, line) for line in self.in_force.lines}
 
     def snapshot_digest(self, epoch: int) -> str:
         """The digest of the snapshot of an epoch.
@@ -241,7 +255,7 @@ class StateQueries:
             reputation=dict(sorted(miner.reputation.items())),
             rank={name: self._rank(hotkey, name) for name in miner.types},
             rounds=rounds_dispatched(
-                self._transaction.dispatched(hotkey), self._times(), at, self.rules.only()
+                self._transaction.dispatched(hotkey), self._times(), at, self.rules.watching()
             ),
         )
 
@@ -253,7 +267,7 @@ class StateQueries:
         """
         return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
 
-    def weights(self, immune: Collection[str] = ()) -> Weights:
+    def weights(self, immune: Collection[str] = (), line: str | None = None) -> Weights:
         """The weights of the miners that have a slot.
 
         A rule set with a window gives them by the averages over it; another one by the scores of
@@ -261,19 +275,22 @@ class StateQueries:
 
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
+            line: whose rules give them; by default those of the only line.
 
         Raises:
-            StateError: one of them is no miner.
+            StateError: one of them is no miner; or the state has no such line, or several where
+                none is named.
         """
+        name = self._line(line)
         for hotkey in immune:
             miner_of(self.state, hotkey)
         slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-        rules = self.in_force.at(self._weights_epoch()).only()
+        rules = self.in_force.lines[name].at(self._weights_epoch(name))
         aggregation = rules.rule_set.aggregation
         if aggregation is not None and aggregation.window is not None:
             scores = {each: self._window_score(each, rules, each in immune) for each in slots}
         else:
-            scores = self._last_scores()
+            scores = self._last_scores(name)
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
         weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, rules).items()}
         uids, values = to_uint16(weights)
@@ -394,28 +411,44 @@ class StateQueries:
             return None
         return rank_of(self.state, hotkey, skill_type, rules)
 
-    def _weights_epoch(self) -> int:
-        """The epoch whose rules give the weights: that of the last closed round.
+    def _line(self, line: str | None) -> str:
+        """The name of a line, or of the only one."""
+        name = self.rules.only().line if line is None else line
+        if name not in self.in_force.lines:
+            lines = ", ".join(self.in_force.lines)
+            raise StateError(
+                f"found the line {shown(name)}, expected one of {lines}", code="other-line"
+            )
+        return name
+
+    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
+        """The events of the skill types of a line."""
+        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+
+    def _weights_epoch(self, line: str) -> int:
+        """The epoch whose rules give the weights of a line: that of the last closed round.
 
         Before a round is closed it is that of the last one with records, and before that the open
-        one.
+        one. A round without records of the line is pinned to the epoch of its other records.
         """
         if not self.in_force.changes:
             return 0
         last = self._last_round()
         if last is None:
             last = max((each[0] for each in self._transaction.recorded_rounds()), default=None)
-        events = () if last is None else self._transaction.events_of_round(last)
-        epoch = round_epoch(events)
+        events = [] if last is None else [*self._transaction.events_of_round(last)]
+        epoch = round_epoch(self._own(line, events) or events)
         return self.state.epoch if epoch is None else epoch
 
     def _window_score(self, hotkey: str, rules: StateRules, immune: bool) -> int:
-        tasks = newest_tasks(self._transaction.scored(hotkey), longest_window(rules))
+        scored = self._transaction.scored(hotkey)
+        own = (e for e in scored if self.in_force.line_of(e.skill_type) == rules.line)
+        tasks = newest_tasks(own, longest_window(rules))
         return window_score(tasks, rules, immune=immune)
 
-    def _last_scores(self) -> dict[str, int]:
+    def _last_scores(self, line: str) -> dict[str, int]:
         last = self._last_round()
-        return {} if last is None else self.round_scores(last)
+        return {} if last is None else self.round_scores(last, line)
 
     def _last_round(self) -> int | None:
         return max(self._transaction.rounds(), default=None)

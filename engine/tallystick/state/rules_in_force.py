@@ -92,6 +92,11 @@ class EpochRules:
             raise StateError(f"found a state of the lines {names}, expected one line: name it")
         return self.lines[0]
 
+    def watching(self) -> StateRules:
+        """The rules that say over which hours dispatches count: those of the first line that do."""
+        told = (each for each in self.lines if each.rule_set.reputation is not None)
+        return next((r for r in told if r.reputation.visibility is not None), self.lines[0])
+
     def of_type(self, skill_type: str) -> StateRules:
         """The rules of the line that has a skill type.
 
@@ -361,15 +366,63 @@ def read(
     loading = plugins or installed_plugins()
     said = first_body(genesis, where)
     try:
-        rules = load_rules(said["rule_set"], where, loading)
+        every = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+        rules = [load_rules(each, where, loading) for each in every]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         ) from None
     root = root_of(said["trust"], where) if "trust" in said else None
-    trust = TrustInForce.begun(root)
-    found = RulesInForce({rules.line: Timeline(rules)}, loading, trust=trust)
+    try:
+        found = begun(rules, loading).begun_with(root)
+    except StateError as error:
+        raise DamagedError(f"{where}: {error}: restore a copy") from None
     return continued(found, later, where, envelopes)
+
+
+def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
+    """The rules of a state that begins, one rule set for each of its lines.
+
+    Args:
+        rules: of the lines, in any order.
+        plugins: what later rule sets are loaded with.
+
+    Raises:
+        StateError: there is none, two are of one line, two lines have one skill type, or epochs of
+            two lengths.
+    """
+    lines: dict[str, Timeline[StateRules]] = {}
+    owners: dict[str, str] = {}
+    lengths: dict[int, str] = {}
+    for each in sorted(rules, key=lambda found: found.line):
+        reference, epochs = each.rule_set.reference, each.rule_set.epochs
+        if each.line in lines:
+            raise StateError(
+                f"found {lines[each.line].first.rule_set.reference} and {reference}, expected one "
+                f"rule set of the line {each.line}",
+                code="same-line",
+            )
+        for skill_type in each.rule_set.skill_types:
+            if skill_type in owners:
+                raise StateError(
+                    f"found the skill type {skill_type} in {owners[skill_type]} and in "
+                    f"{reference}, expected it in one line only",
+                    code="types-overlap",
+                )
+            owners[skill_type] = reference
+        if epochs is not None:
+            lengths.setdefault(epochs.blocks, reference)
+        lines[each.line] = Timeline(each)
+    if not lines:
+        raise StateError("found no rule set, expected one for each line of the state")
+    if len(lengths) > 1:
+        (one, first), (other, second), *_ = lengths.items()
+        raise StateError(
+            f"found epochs of {one} blocks in {first} and of {other} in {second}, expected epochs "
+            "of one length in every line of a state",
+            code="clock-differs",
+        )
+    return RulesInForce(lines, plugins)
 
 
 def continued(
