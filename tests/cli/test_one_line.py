@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from cli.command import run
-from cli.test_main import COMMANDS
 from state.subnet import Record, event, missed, record, written
 from state.test_workflow_state import task
 
@@ -158,15 +157,3 @@ def test_a_state_of_one_line_prints_what_it_did(
     if os.environ.get("TALLYSTICK_RECORD"):
         expected.write_text(found, encoding="utf-8")
     assert found == expected.read_text(encoding="utf-8")
-
-
-# what nothing was recorded of: commands that came with rules in force
-NEW = {("state", "adopt"), ("state", "rules"), ("state", "withdraw")}
-ON_A_STATE = ("epoch", "events", "groups", "miner", "quarantine", "round", "state", "weights")
-
-
-def test_no_command_on_a_state_is_left_out() -> None:
-    tried = {
-        step[: 1 if step[0] == "weights" else 2] for each in HISTORIES.values() for step in each
-    }
-    assert {each for each in COMMANDS if each[0] in ON_A_STATE} - NEW <= tried
