@@ -20,7 +20,7 @@ from tallystick.audit.comparison import Place, first_difference
 from tallystick.audit.records import RecordsOf
 from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows, chosen
-from tallystick.audit.verdict import Verdict, wrong_of
+from tallystick.audit.verdict import Kind, Verdict, wrong_of
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
 from tallystick.numbers.nano import to_text
@@ -241,7 +241,7 @@ def _registered(asked: Question) -> Verdict:
     )
 
 
-def _compared(asked: Question, kind: Any, derived: Row | None, whence: str) -> Verdict:  # noqa: ANN401  # a literal
+def _compared(asked: Question, kind: Kind, derived: Row | None, whence: str) -> Verdict:
     wrong = wrong_of({side: not _same(asked.row[side], derived) for side in LETTERS})
     return Verdict(kind, f"derived {whence}", wrong=wrong, derived=derived)
 

@@ -95,6 +95,11 @@ def write_evidence(
         if checkpoint is not None:
             check_leaves(log, checkpoint)
         wanted = sorted(set(epochs)) or range(len(log.closed))
+        if wanted and wanted[-1] >= len(log.closed):
+            raise StateError(
+                f"found the epoch {wanted[-1]}, expected one of the {len(log.closed)} that are "
+                "closed"
+            )
         rules = [each.to_dict() for each in log.in_force.rule_sets().values()]
         signed = {} if checkpoint is None else {"checkpoint": checkpoint.to_text()}
         header = {
@@ -115,11 +120,6 @@ def write_evidence(
                     for row in rows:
                         file.write(row + b"\n")
                     count += len(rows)
-        if wanted and wanted[-1] >= len(log.leaves):
-            raise StateError(
-                f"found the epoch {wanted[-1]}, expected one of the {len(log.leaves)} that are "
-                "closed"
-            )
     return count
 
 
