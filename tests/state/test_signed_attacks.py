@@ -419,18 +419,19 @@ def test_an_export_without_its_signatures_makes_no_state(tmp_path: Path, case: s
 def test_an_envelope_that_was_changed_in_a_store_is_found(tmp_path: Path) -> None:
     with with_peer(tmp_path / "state.db", tmp_path) as ledger:
         assert verify(ledger).entries
-    changes = (
-        "DELETE FROM tallystick_envelopes",
-        "UPDATE tallystick_envelopes SET envelope = replace(envelope, 'sig', 'sig_')",
-        "UPDATE tallystick_envelopes SET envelope = envelope || ' '",
-        "UPDATE tallystick_envelopes SET envelope = '{'",
+    put = "UPDATE tallystick_envelopes SET envelope ="
+    changes: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("DELETE FROM tallystick_envelopes", ()),
+        (f"{put} replace(envelope, ?, ?)", ('"sig":"', '"sig":"AAAA')),
+        (f"{put} envelope || ' '", ()),
+        (f"{put} '{{'", ()),
     )
-    for number, statement in enumerate(changes):
+    for number, (statement, values) in enumerate(changes):
         copy = tmp_path / f"{number}.db"
         with closing(sqlite3.connect(tmp_path / "state.db")) as connection:
             connection.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy)) as connection, connection:
-            connection.execute(statement)
+            connection.execute(statement, values)
         with pytest.raises(DamagedError):
             Ledger.open(copy)
         assert run("state", "verify", "--state", copy).status == 1
