@@ -144,7 +144,7 @@ def test_who_verifies_needs_something_to_verify_by() -> None:
     alice, mallory = (str(signer(name).public) for name in ("alice", "mallory"))
     found = verified()
     assert found.status == 1
-    assert "nothing was verified" in found.out
+    assert "no signature was verified" in found.out
     assert verified("--json").json()["checked"] is False
     assert verified("--key", alice).out.endswith(f"signed by {alice}\n")
     assert verified("--trust", "trust.toml").out.endswith("signed by alice\nsigned by bob\n")
