@@ -116,7 +116,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     of the --checkpoint, and its weights those of --weights. The exit status is 1 when something
     differs.
     """
-    if results is not None and (reference is not None or where is not None):
+    if results is not None and (reference, where) != (None, None):
         rest = (checkpoint, trust, weights_file)
         if any(each is not None for each in rest) or keys:
             raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
@@ -127,8 +127,8 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
         found, lines = _of_state(source, checkpoint, trust, keys, weights_file, held)
     else:
         raise click.UsageError(
-            "found neither --rules with --results, for records, nor --checkpoint or --weights, for "
-            "an export, expected one of both"
+            "found neither --results with --rules or --state, for records, nor --checkpoint or "
+            "--weights, for an export, expected one of both"
         )
     if as_json:
         print_json(found)
