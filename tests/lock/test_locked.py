@@ -38,6 +38,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("miner", "clear", "hk-1", *STATE),
     ("quarantine", "accept", "--round", "1", *STATE),
     ("quarantine", "drop", "--round", "1", *STATE),
+    ("trust", "rotate", "trust.toml", *STATE),
     ("state", "adopt", "skills@1.2.0", "--at-epoch", "2", *STATE),
     ("state", "withdraw", *STATE),
     ("state", "init", *RULES, "--state", "out.db"),
@@ -45,7 +46,7 @@ HELD: tuple[tuple[str, ...], ...] = (
 )
 ALONE = {"score", "audit", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
-NO_RULES = ("facts",)
+NO_RULES = ("facts", "trust")
 COMMANDS = {
     " ".join(path): command for path, command in walk(cli) if not isinstance(command, click.Group)
 }

@@ -173,18 +173,17 @@ def _unlike(queries: StateQueries, weights: Mapping[str, int | str]) -> Iterator
     for uid, weight in sorted(_slots(queries, weights).items()):
         share, whole = shares.get(uid, (None, None))
         if isinstance(weight, int):
-            derived, there = whole, Fraction(weight)
-            here = None if whole is None else Fraction(whole)
+            derived = None if whole is None else str(whole)
         else:
             derived = None if share is None else to_text(share)
-            there = Fraction(weight) if weight else None
-            here = None if derived is None else Fraction(derived)
+        there = None if weight == "" else Fraction(weight)
+        here = None if derived is None else Fraction(derived)
         # who has no weight weighs nothing
-        if (there or Fraction(0)) != (here or Fraction(0)) or (there is None and here is None):
+        if (there or Fraction(0)) != (here or Fraction(0)):
             apart = None if here is None or there is None else abs(there - here)
             yield WeightFinding(
                 uid,
                 None if there is None else str(weight),
-                None if derived is None else str(derived),
+                derived,
                 None if apart is None else decimal(apart),
             )

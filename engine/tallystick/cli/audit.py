@@ -45,8 +45,8 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
         "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.jsonl",
         "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.csv \\",
         "    --mapping theirs.toml --tolerance 0.000000001",
-        "tallystick audit export.jsonl --checkpoint checkpoint.txt --trust trust.toml \\",
-        "    --weights weights.json",
+        "tallystick audit export.jsonl --checkpoint checkpoint.txt \\",
+        "    --trust trust.toml --weights weights.json",
     ),
 )
 @click.argument("source", metavar="RECORDS|EXPORT", type=click.Path(path_type=Path))
