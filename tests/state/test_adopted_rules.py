@@ -441,17 +441,20 @@ def test_records_of_both_rules_are_scored_by_their_own(ledger: Ledger, tmp_path:
     """Late ones too: the score belongs to the epoch that a record names."""
     ledger.adopt(NEW, 1)
     ledger.close_epoch()
-    lines = [record(f"t{n}", epoch=n % 2, round=n, latency_ms=9000 * n) for n in range(1, 5)]
+    lines = [record(f"t{n}", epoch=n % 2, round=n) for n in range(1, 5)]
+    for line in lines:
+        line["submission"] |= {"verdict": "BLOCK", "risk_score": line["round"] / 10}
     ledger.import_events(written(tmp_path / "lines.jsonl", lines))
     with ledger.store.reading() as transaction:
         found = {each.task_id: each for each in transaction.events(1)}
     for line in lines:
-        own = tallystick.load(NEW if line["epoch"] else OLD)
+        own, other = (tallystick.load(name) for name in (OLD, NEW)[:: -1 if line["epoch"] else 1])
         with ledger.queries() as queries:
             pinned = queries.pinned(line["epoch"])
         assert pinned is not None
         scorer = own.with_thresholds(texts(pinned.thresholds))
         expected = scorer.score(line)
+        assert expected.quality != other.score(line).quality
         assert to_decimal(found[line["task_id"]].quality or 0) == expected.quality
         assert to_decimal(found[line["task_id"]].emission or 0) == expected.emission
 
