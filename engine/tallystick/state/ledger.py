@@ -112,7 +112,9 @@ class Ledger:
                 "file says whom the state hears"
             )
         hearing = Hearing(validator, heard or None)
-        references = [reference] if isinstance(reference, str | os.PathLike) else [*reference]
+        given: Any = reference
+        is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
+        references = [given] if is_one else [*given]
         rules = [state_rules_of(load(each, registry=registry)) for each in references]
         root = None if trust is None else read_root(trust)
         in_force = begun(rules, registry or installed_plugins()).begun_with(root)
