@@ -150,7 +150,7 @@ def test_an_unknown_option_is_named(command: tuple[str, ...]) -> None:
     ("arguments", "missing"),
     [
         (("score",), "RECORDS"),
-        (("score", "records.jsonl"), "--rules"),
+        (("score", "records.jsonl", "-o", "out.jsonl"), "--rules"),
         (("score", "records.jsonl", "--rules", "skills@1.0.0"), "--output"),
         (("explain",), "RECORDS"),
         (("explain", "records.jsonl"), "--rules"),
