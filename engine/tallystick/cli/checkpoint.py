@@ -53,7 +53,8 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
 @click.command(
     "checkpoint",
     epilog=examples(
-        "tallystick state checkpoint --key hotkey.pem -o checkpoint.txt --state subnet.db",
+        "tallystick state checkpoint --key hotkey.pem -o checkpoint.txt \\",
+        "    --state subnet.db",
         "tallystick state checkpoint --state subnet.db",
     ),
 )
@@ -146,7 +147,8 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @proof_group.command(
     "consistency",
     epilog=examples(
-        "tallystick state proof consistency old.txt new.txt -o proof.json --state subnet.db",
+        "tallystick state proof consistency old.txt new.txt -o proof.json \\",
+        "    --state subnet.db",
     ),
 )
 @click.argument("old", metavar="OLD", type=_FILE)
@@ -176,8 +178,8 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     "evidence",
     epilog=examples(
         "tallystick state evidence -o evidence.jsonl --state subnet.db",
-        "tallystick state evidence --epoch 41 --checkpoint checkpoint.txt -o evidence.jsonl \\",
-        "    --state subnet.db",
+        "tallystick state evidence --epoch 41 --checkpoint checkpoint.txt \\",
+        "    -o evidence.jsonl --state subnet.db",
     ),
 )
 @click.option(

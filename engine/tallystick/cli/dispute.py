@@ -18,7 +18,8 @@ _FILE = click.Path(path_type=Path)
     "dispute",
     epilog=examples(
         "tallystick dispute mine.db theirs.jsonl",
-        "tallystick dispute mine.jsonl theirs.jsonl --records records.jsonl -o dispute.json",
+        "tallystick dispute mine.jsonl theirs.jsonl --records records.jsonl \\",
+        "    -o dispute.json",
     ),
 )
 @click.argument("a", metavar="A")

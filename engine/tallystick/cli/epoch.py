@@ -86,7 +86,8 @@ def _line(found: EpochInfo) -> str:
     epilog=examples(
         "tallystick epoch close --state subnet.db",
         "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
-        "openssl rand -hex 32 > salt && tallystick epoch close --salt-file salt --state subnet.db",
+        "openssl rand -hex 32 | tee salt | tallystick epoch close --salt-file - \\",
+        "    --state subnet.db",
     ),
 )
 @state_option

@@ -113,7 +113,8 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @sign.command(
     "withdrawal",
     epilog=examples(
-        "tallystick sign withdrawal --state subnet.db --key alice.pem -o withdrawal.json",
+        "tallystick sign withdrawal --state subnet.db --key alice.pem \\",
+        "    -o withdrawal.json",
     ),
 )
 @click.option("--line", metavar="NAME", help="The line; needed where the state has several.")
@@ -192,7 +193,8 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 @sign.command(
     "receipt",
     epilog=examples(
-        "tallystick sign receipt results.parquet.receipt.json --key alice.pem -o signed.json",
+        "tallystick sign receipt results.parquet.receipt.json --key alice.pem \\",
+        "    -o signed.json",
     ),
 )
 @click.argument("path", metavar="FILE", type=_FILE)

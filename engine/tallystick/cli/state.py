@@ -46,11 +46,12 @@ def state() -> None:
     epilog=examples(
         "tallystick state init --rules skills@1.1.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
-        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 --state subnet.db",
+        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
+        "    --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
-        "tallystick state init --rules skills@1.2.0 --validator 5Mine --trust trust.toml \\",
-        "    --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
+        "    --trust trust.toml --state subnet.db",
     ),
 )
 @lines_option
@@ -299,7 +300,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
-        "tallystick state verify --checkpoint checkpoint.txt --key ed25519:d75a…511a \\",
+        "tallystick state verify --checkpoint checkpoint.txt --trust trust.toml \\",
         "    --state subnet.db",
     ),
 )

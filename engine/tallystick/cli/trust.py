@@ -31,7 +31,7 @@ def trust() -> None:
     ),
 )
 @click.argument(
-    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+    "paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
     "--stakes",
@@ -65,7 +65,8 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
     "rotate",
     epilog=examples(
         "tallystick trust rotate trust.toml --state subnet.db",
-        "tallystick trust rotate trust-2.toml --signed rotation.json --state subnet.db",
+        "tallystick trust rotate trust-2.toml --signed rotation.json \\",
+        "    --state subnet.db",
     ),
 )
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))

@@ -80,7 +80,8 @@ KINDS: tuple[Kind, ...] = (
     "verify",
     epilog=examples(
         "tallystick verify adoption.json --trust trust.toml --block 4711000",
-        "tallystick verify receipt.json --key ed25519:d75a…511a",
+        "tallystick verify receipt.json --key \\",
+        "    ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
         "tallystick verify dispute.json",
     ),
 )
