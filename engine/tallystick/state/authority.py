@@ -84,16 +84,18 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
         envelopes: those of the log.
 
     Raises:
-        TrustError: the envelope that it names is missing, or another one.
+        DamagedError: the envelope that it names is missing, or another one.
     """
     statement, block = body.get("statement"), body.get("block")
     if statement is None:
         return Authority(None, block)
     envelope = envelopes(statement)
     if envelope is None or envelope.statement_digest != statement:
-        found = "none" if envelope is None else f"that of {envelope.statement_digest}"
-        message = f"found no envelope of {statement:.80} but {found}, expected the one it names"
-        raise TrustError(message, code="unsigned")
+        found = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
+        raise DamagedError(
+            f"found {found}, expected the one of {statement:.80}, which an entry names: restore a "
+            "copy"
+        )
     return Authority(envelope, block)
 
 
