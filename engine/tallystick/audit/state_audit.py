@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tallystick.trust.checkpoint import Checkpoint
     from tallystick.trust.keys import PublicKey
 
-_HEADER = b'{"'
-_MARK = b'"tallystick_state":'
 LARGEST = 2**22
 """The largest file of weights, in bytes."""
 
@@ -71,15 +69,6 @@ class StateAudit:
     miners: int | None
     differ: int
     first: WeightFinding | None
-
-
-def is_export(path: Path) -> bool:
-    """Whether a file begins as an export of a state does."""
-    try:
-        start = start_of(path, 256)
-    except (OSError, ValueError):
-        return False
-    return start.startswith(_HEADER) and _MARK in start.partition(b"\n")[0]
 
 
 def audit_state(
