@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from state.chronicle import feed, history
 from state.subnet import written
+from state.test_lines import EPOCHS as EPOCHS_OF_LINES
+from state.test_lines import SKILLS, WORKFLOW
+from state.test_lines import lived as lived_in_lines
 from state.test_workflow_state import task
 
 from tallystick.audit import rederive
@@ -51,20 +54,41 @@ def test_every_row_follows_from_earlier_rows(store: Path) -> None:
             epoch + 1 == ADOPTED for epoch in range(EPOCHS)
         ]
         for epoch in range(EPOCHS):
-            steps = side.rows(epoch)
-            for step, derive in (
-                ("deltas", rederive.delta),
-                ("reputations", rederive.reputation),
-                ("thresholds", rederive.threshold),
-            ):
-                found = steps[step]  # type: ignore[index]  # one of the steps
-                assert found is not None
-                assert found.data, step
-                for data in found.data:
-                    derived = derive(known, epoch, row_key(read_row(data)))
-                    assert derived is not None
-                    assert row_data(derived) == data, (epoch, step)
-            _check_weights(known, epoch, side)
+            _check_rows(known, epoch, side)
+
+
+def test_every_row_of_several_lines_follows_from_those_of_its_own(tmp_path: Path) -> None:
+    """One of them adopts rules on the way, and the closed rounds are of both."""
+    store = tmp_path / "state.db"
+    with Ledger.create(str(store), [WORKFLOW, SKILLS]) as ledger:
+        lived_in_lines(ledger, tmp_path, "skills", "workflow")
+    with opened_side(store) as side:
+        known = agreed(side)
+        for epoch in range(EPOCHS_OF_LINES):
+            _check_rows(known, epoch, side)
+            weights = side.rows(epoch)["weights"]
+            assert weights is not None
+            lines = {row_key(read_row(data))[1] for data in weights.data}
+            assert lines == {"skills", "workflow"}
+        assert {*side.leaves[0].rules} == {"skills", "workflow"}
+        assert [{*leaf.adopted} for leaf in side.leaves] == [set(), {"skills"}, set(), set()]
+
+
+def _check_rows(known: Agreed, epoch: int, side: Side) -> None:
+    steps = side.rows(epoch)
+    for step, derive in (
+        ("deltas", rederive.delta),
+        ("reputations", rederive.reputation),
+        ("thresholds", rederive.threshold),
+    ):
+        found = steps[step]  # type: ignore[index]  # one of the steps
+        assert found is not None
+        assert found.data, step
+        for data in found.data:
+            derived = derive(known, epoch, row_key(read_row(data)))
+            assert derived is not None
+            assert row_data(derived) == data, (epoch, step)
+    _check_weights(known, epoch, side)
 
 
 def _check_weights(known: Agreed, epoch: int, side: Side) -> None:
