@@ -18,6 +18,7 @@
     │   └── LockError    what is installed differs from a lock; carries every difference
     └── StoreError       a store of a state that cannot be used
         └── DamagedError a store, or a file of one, that does not follow from its log
+            └── OtherSnapshotError a log that leads to another snapshot than it says
 
 A message says what was found, where, what was expected, and what to do; lower case, no full stop.
 """
@@ -125,6 +126,22 @@ class StoreError(TallystickError):
 
 class DamagedError(StoreError):
     """A store, or a file of one, whose content does not follow from its log."""
+
+
+class OtherSnapshotError(DamagedError):
+    """A log whose entries lead to another snapshot than it says.
+
+    ``epoch`` is the closed epoch that comes to it, ``found`` the digest that the log says, and
+    ``derived`` the one to which its entries lead.
+    """
+
+    def __init__(self, seq: int, epoch: int, found: str, derived: str) -> None:
+        self.epoch, self.found, self.derived = epoch, found, derived
+        super().__init__(
+            f"entry {seq} of the log (epoch): found the snapshot {found} after the epoch {epoch}, "
+            f"expected {derived}, which the entries before it lead to: the log was changed, or "
+            "another engine wrote it"
+        )
 
 
 MOST_TOLD = 50

@@ -272,7 +272,8 @@ class Dispute:
     Attributes:
         verdict: what differs, and who is wrong.
         names: of the sides.
-        proofs: of each side: the leaves that matter, and its own rows. Empty where they are equal.
+        proofs: of each side: the leaves that matter, and its own rows. Empty where they are equal,
+            or where the log of one contradicts itself, which its export alone shows.
         evidence: rows that both sides have.
         rules: the rule sets that matter.
         record: the record that it is about, if somebody has it.
@@ -314,9 +315,12 @@ class Dispute:
     ) -> Verdict:
         mine, theirs = (leaves[side][epoch] for side in LETTERS)
         step, key = self.verdict.step, self.verdict.key
+        differ = (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted)
         if step is None or key is None:
-            return without_row(Place(epoch, passed=_lacking(mine, theirs)), mine, theirs)
-        if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
+            # other rules may come to other rows, and are what differs first
+            passed = () if differ else _lacking(mine, theirs)
+            return without_row(Place(epoch, passed=passed), mine, theirs)
+        if differ:
             raise bad_proof("the dispute", "leaves of other rules", "the same rules of both sides")
         for each in self.evidence:
             roots = mine.steps[each.step], theirs.steps[each.step]  # type: ignore[index]  # checked
@@ -370,6 +374,8 @@ def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None
         TrustError: they began under other rules, or rows are missing.
     """
     names = {"a": a.name, "b": b.name}
+    if a.contradicted or b.contradicted:
+        return Dispute(_contradicted({"a": a, "b": b}), names, {})
     if a.leaves and b.leaves and a.leaves[0].genesis != b.leaves[0].genesis:
         raise TrustError(
             f"found {a.leaves[0].genesis} and {b.leaves[0].genesis}, expected two states that "
@@ -506,6 +512,23 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf) -> tuple[Step, ...]:
     if mine == theirs:
         raise bad_proof("the dispute", "the same leaf on both sides", "leaves that differ")
     return tuple(differ)
+
+
+def _contradicted(sides: Mapping[str, Side]) -> Verdict:
+    """The verdict where the log of a side leads to another snapshot than it says."""
+    found = {letter: side.contradicted for letter, side in sides.items() if side.contradicted}
+    told = "; ".join(
+        f"the log of side {letter} says the snapshot {each.found} after the epoch {each.epoch}, "
+        f"and leads to {each.derived}"
+        for letter, each in found.items()
+    )
+    return Verdict(
+        "arithmetic",
+        f"{told}: its export alone shows that; its evidence (tallystick state evidence) shows the "
+        "step, and the row",
+        min(each.epoch for each in found.values()),
+        wrong=wrong_of({letter: letter in found for letter in LETTERS}),
+    )
 
 
 def _equal(a: Side, b: Side) -> Verdict:

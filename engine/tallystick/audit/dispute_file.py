@@ -36,10 +36,13 @@ def dispute_value(found: Dispute) -> dict[str, Any]:
     """A dispute as a JSON value.
 
     Raises:
-        TrustError: the sides are equal: there is nothing to show.
+        TrustError: there are no rows to show.
     """
     if not found.proofs:
-        raise TrustError("found two sides that are equal, expected a dispute", code="bad-dispute")
+        raise TrustError(
+            f"found no row that two sides differ in, expected a dispute: {found.verdict.reason}",
+            code="bad-dispute",
+        )
     sides = {
         side: {"name": found.names[side], "proof": found.proofs[side].to_value()}
         for side in LETTERS
@@ -62,7 +65,7 @@ def dispute_bytes(found: Dispute) -> bytes:
     """The file of a dispute.
 
     Raises:
-        TrustError: the sides are equal.
+        TrustError: there are no rows to show.
     """
     return canonical_bytes(dispute_value(found)) + b"\n"
 

@@ -12,6 +12,7 @@ import attrs
 
 from tallystick.audit.evidence import Evidence, is_evidence, read_evidence
 from tallystick.audit.step_rows import StepRows
+from tallystick.errors import InputError, OtherSnapshotError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.epoch_log import EpochLog
@@ -44,13 +45,12 @@ class Side:
     Attributes:
         name: how it is called, as it was given.
         source: what it is read from.
-        computed: whether its rows are what its own engine computed; otherwise this one computes
-            them from what is stored.
+        contradicted: why its own log does not lead to what it says; nothing is read of it then.
     """
 
     name: str
     source: EpochLog | Evidence
-    computed: bool
+    contradicted: OtherSnapshotError | None = None
 
     @property
     def leaves(self) -> tuple[EpochLeaf, ...]:
@@ -99,10 +99,11 @@ class Side:
 def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
     """A side, by a file of evidence, an export, or the place of a store.
 
-    A store is read as it is; an export is replayed.
+    A store is read as it is; an export is replayed, and one that leads to other snapshots than it
+    says is a side that contradicts itself.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or is no whole export.
         StoreError: it is no store.
         TrustError: it is evidence whose rows are not those of its leaves.
     """
@@ -110,16 +111,33 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
     path = Path(place)
     if is_evidence(path):
         with read_evidence(path) as evidence:
-            yield Side(place, evidence, computed=True)
+            yield Side(place, evidence)
     elif is_export(path):
         with tempfile.TemporaryDirectory() as folder:
             store = str(Path(folder) / "imported")
-            import_state(path, store, registry=registry)
-            with (
-                Ledger.open(store, registry=registry) as ledger,
-                ledger.epoch_log(trust=False) as log,
-            ):
-                yield Side(place, log, computed=False)
+            contradicted = _imported(path, store, registry)
+            if contradicted is not None:
+                yield Side(place, Evidence(None, (), (), {}), contradicted)
+                return
+            with _stored(store, registry) as log:
+                yield Side(place, log)
     else:
-        with Ledger.open(place, registry=registry) as ledger, ledger.epoch_log(trust=False) as log:
-            yield Side(place, log, computed=False)
+        with _stored(place, registry) as log:
+            yield Side(place, log)
+
+
+@contextmanager
+def _stored(place: str, registry: Registry | None) -> Iterator[EpochLog]:
+    with Ledger.open(place, registry=registry) as ledger, ledger.epoch_log(trust=False) as log:
+        yield log
+
+
+def _imported(path: Path, store: str, registry: Registry | None) -> OtherSnapshotError | None:
+    """Import an export; why its log contradicts itself, if it does."""
+    try:
+        import_state(path, store, registry=registry)
+    except InputError as error:
+        if not isinstance(error.__cause__, OtherSnapshotError):
+            raise
+        return error.__cause__
+    return None

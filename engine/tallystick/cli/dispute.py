@@ -41,7 +41,8 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Find where A and B differ first, and say who is wrong.
 
     Each is a state, the export of one, or a file of `tallystick state evidence`, which alone shows
-    what its engine computed. Exit status 0 if they are equal, 1 if they differ.
+    what its engine computed. Exit status 0 if they are equal, 1 if they differ. Of sides that are
+    equal, and of an export whose own log contradicts it, nothing is written.
     """
     from tallystick.audit import dispute as disputes  # noqa: PLC0415  # heavy
     from tallystick.audit.dispute_file import dispute_bytes, told  # noqa: PLC0415  # heavy
@@ -53,7 +54,7 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     with working("comparing"), opened_side(a) as mine, opened_side(b) as theirs:
         found = disputes.dispute(mine, theirs, installed_plugins(), given)
     differ = found.verdict.kind != "equal"
-    if output is not None and differ:
+    if output is not None and found.proofs:
         from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # writes
 
         with atomic_files(output_path(output, follow_links=follow_links)) as (file,):

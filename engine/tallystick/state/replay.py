@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 import attrs
 import msgspec
 
-from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick.state.authority import (
     Authority,
@@ -175,7 +175,7 @@ def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_en
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
-            it says.
+            it says; `OtherSnapshotError` where that is the snapshot of an epoch.
         TrustError: an entry must be signed, and is not as it must.
     """
     for _, group in groupby(entries, key=_run):
@@ -188,11 +188,7 @@ def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_en
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
             raise DamagedError(f"{told}: {error}") from error
         if log.hash != chunk[-1].hash:
-            raise DamagedError(
-                f"entry {chunk[-1].seq} of the log ({chunk[-1].kind}): found "
-                f"{chunk[-1].body:.200}, expected what the entries before it lead to: "
-                "the log was changed"
-            )
+            raise _unlike(log, chunk[-1])
 
 
 def verify(
@@ -241,6 +237,19 @@ def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:
                 )
         if checkpoint is not None:
             check_leaves(log, checkpoint)
+
+
+def _unlike(log: EventLog, entry: Entry) -> DamagedError:
+    """What an entry says that the entries before it do not lead to."""
+    if entry.kind == "epoch":
+        found = str(msgspec.json.decode(entry.body).get("snapshot"))[:80]
+        derived = log.snapshot(log.state.epoch).digest
+        if found != derived:
+            return OtherSnapshotError(entry.seq, log.state.epoch - 1, found, derived)
+    return DamagedError(
+        f"entry {entry.seq} of the log ({entry.kind}): found {entry.body:.200}, expected what the "
+        "entries before it lead to: the log was changed"
+    )
 
 
 def _run(entry: Entry) -> tuple[str, int]:
