@@ -475,3 +475,28 @@ def test_a_round_goes_by_the_first_epoch_that_its_records_name(where: str) -> No
         with ledger.queries() as queries:
             assert [each.epoch for each in queries.rounds()] == [0, 0]
             assert queries.round_scores(1) == queries.round_scores(2) != {}
+
+
+def test_a_round_that_is_closed_later_tells_the_epoch_that_it_goes_by(where: str) -> None:
+    """The file names epoch 1; what was imported before names epoch 0."""
+    with Ledger.create(where, OLD) as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        ledger.close_epoch()
+        ledger.import_events([record("t0", round=1, epoch=0)])
+        ledger.import_events([record("t2", round=2, epoch=1)])
+        (closed,), _ = ledger.close_round([record("t1", round=1, epoch=1)])
+        with ledger.queries() as queries:
+            assert closed.epoch == queries.round(1).epoch == 0
+            assert closed.scores == queries.round_scores(1)
+            assert [each.round for each in queries.rounds(1)] == [2]
+            assert queries.rounds(3) == queries.rounds() == [queries.round(n) for n in (1, 2)]
+
+
+def test_a_round_of_which_nothing_is_recorded_has_the_epoch_of_its_file(where: str) -> None:
+    """Both say something else of one task, so that both wait."""
+    with Ledger.create(where, OLD) as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        ledger.close_epoch()
+        lines = [record("t", round=1, epoch=1, consensus=each) for each in (0.5, 1.0)]
+        (closed,), found = ledger.close_round(lines)
+    assert (closed.epoch, closed.scores, found.events) == (1, {}, 0)

@@ -55,7 +55,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     from tallystick.state.reasons import NO_ROUNDS  # noqa: PLC0415  # as above
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.rounds()[-(last or 0) :]
+        found = queries.rounds(last)
     if as_json:
         print_json(views.round_infos(found, NO_ROUNDS))
     else:

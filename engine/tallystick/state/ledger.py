@@ -340,8 +340,7 @@ class Ledger:
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
-                ClosedRound(each, epoch, queries.scores_of_lines(each))
-                for each, epoch in sorted(pinned.epochs.items())
+                _closed(queries, each, named) for each, named in sorted(pinned.epochs.items())
             )
         return rounds, recorded
 
@@ -543,6 +542,13 @@ class Ledger:
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress)
         return ingest(log, ItemSource(given), scorer, "records", rounds)
+
+
+def _closed(queries: StateQueries, number: int, named: int) -> ClosedRound:
+    """A round that a file has closed, in which its records name an epoch."""
+    epoch = queries.round_epoch(number)
+    scores = queries.scores_of_lines(number)
+    return ClosedRound(number, named if epoch is None else epoch, scores)
 
 
 def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:

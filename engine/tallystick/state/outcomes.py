@@ -15,7 +15,8 @@ class ClosedRound:
 
     Attributes:
         round: its number.
-        epoch: the epoch that it is pinned to.
+        epoch: the epoch that it is pinned to: the first that its recorded records name, those of
+            earlier files and of others too; where none is recorded, the one that the file names.
         lines: by line, the scores by hotkey, in nano, of all that is recorded so far.
     """
 

@@ -17,7 +17,7 @@ from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
 from tallystick.records.messages import shown
 from tallystick.state.claims import DROPPED, Claim
-from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Miner, Snapshot, State, unstructure
@@ -198,16 +198,12 @@ class StateQueries:
             StateError: the state has no such line, or several where none is named.
         """
         name = self._line(line)
-        events = self._own(name, self._transaction.events_of_round(number))
-        epoch = round_epoch(events)
-        if epoch is None:
-            return {}
-        rules = self.in_force.lines[name].at(epoch)
-        return round_scores(events, rules, self._reputation_of, own_rules=self._own_rules)
+        return self._round_scores(name, self._transaction.events_of_round(number))
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, int]]:
         """By line, the scores of a round; see `round_scores`."""
-        return {line: self.round_scores(number, line) for line in self.in_force.lines}
+        events = [*self._transaction.events_of_round(number)]
+        return {line: self._round_scores(line, events) for line in self.in_force.lines}
 
     def snapshot_digest(self, epoch: int) -> str:
         """The digest of the snapshot of an epoch.
@@ -323,14 +319,14 @@ class StateQueries:
 
     def info(self) -> StateInfo:
         """The state at a glance."""
-        head, recorded = self.head, self._transaction.recorded_rounds()
+        head, newest = self.head, self._transaction.newest_rounds(1)
         miners = head.state.miners.values()
         return StateInfo(
             epoch=head.epoch,
             snapshot=self._snapshot(head.epoch).digest,
             miners=len(miners),
             slots=sum(each.uid is not None for each in miners),
-            records_round=recorded[-1][0] if recorded else None,
+            records_round=newest[0] if newest else None,
             closed_rounds=len(self._transaction.rounds()),
             open_events=self._transaction.counted_events().get(head.epoch, 0),
             entries=head.entries,
@@ -347,20 +343,12 @@ class StateQueries:
         found = self.state.miners.values()
         return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
 
-    def rounds(self) -> list[RoundInfo]:
-        """The rounds with records, in their order."""
-        closed, epochs = self._transaction.rounds(), self._transaction.round_epochs()
-        return [
-            RoundInfo(
-                number,
-                epochs[number],
-                number in closed,
-                closed.get(number),
-                records,
-                miners,
-            )
-            for number, records, miners in self._transaction.recorded_rounds()
-        ]
+    def rounds(self, last: int | None = None) -> list[RoundInfo]:
+        """The rounds with records, in their order; given ``last``, only so many of the end."""
+        if last is None:
+            return self._rounds()
+        newest = self._transaction.newest_rounds(last)
+        return self._rounds(newest[-1]) if newest else []
 
     def round(self, number: int) -> RoundInfo:
         """One round.
@@ -368,12 +356,24 @@ class StateQueries:
         Raises:
             StateError: it has no records.
         """
-        found = self.rounds()
-        for each in found:
-            if each.round == number:
-                return each
-        known = f"some from {found[0].round} to {found[-1].round}" if found else "none has so far"
+        found = self._rounds(number, number)
+        if found:
+            return found[0]
+        every = self._rounds()
+        known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
         raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+
+    def round_epoch(self, number: int) -> int | None:
+        """The epoch that a round is pinned to, as `RoundInfo` has it; None without records."""
+        found = self._transaction.recorded_rounds(number, number)
+        return found[0][-1] if found else None
+
+    def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
+        closed = self._transaction.rounds()
+        return [
+            RoundInfo(number, epoch, number in closed, closed.get(number), records, miners)
+            for number, records, miners, epoch in self._transaction.recorded_rounds(first, last)
+        ]
 
     def epochs(self, last: int | None = None) -> list[EpochInfo]:
         """The epochs that have begun, in their order; given ``last``, only so many of the end."""
@@ -421,6 +421,14 @@ class StateQueries:
             )
         return name
 
+    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, int]:
+        own = self._own(line, events)
+        epoch = round_epoch(own)
+        if epoch is None:
+            return {}
+        rules = self.in_force.lines[line].at(epoch)
+        return round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
+
     def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
         """The events of the skill types of a line."""
         return [each for each in events if self.in_force.line_of(each.skill_type) == line]
@@ -435,7 +443,7 @@ class StateQueries:
             return 0
         last = self._last_round()
         if last is None:
-            last = max((each[0] for each in self._transaction.recorded_rounds()), default=None)
+            last = next(iter(self._transaction.newest_rounds(1)), None)
         events = [] if last is None else [*self._transaction.events_of_round(last)]
         epoch = round_epoch(self._own(line, events) or events)
         return self.state.epoch if epoch is None else epoch

@@ -211,25 +211,33 @@ class Transaction:
         rows = self.connection.rows(query, (before,))
         return max((json.loads(body)["round"] for (body,) in rows), default=None)
 
-    def recorded_rounds(self) -> list[tuple[int, int, int]]:
-        """Of every round with records: its number, how many, of how many miners; in their order."""
-        rows = self.connection.rows(
-            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey) FROM tallystick_signals "
-            "WHERE is_record = ? GROUP BY round ORDER BY round",
-            (True,),
-        )
-        return [(number, records, miners) for number, records, miners in rows]
-
-    def round_epochs(self) -> dict[int, int]:
-        """By round, the first epoch that its records name."""
-        of_body = "json_extract(body, '$.epoch')"
-        if not self.connection.is_sqlite:
-            of_body = "(body::json ->> 'epoch')::bigint"
+    def newest_rounds(self, limit: int) -> list[int]:
+        """The highest rounds with records, so many at most, the last first."""
         query = (
-            f"SELECT round, MIN({of_body}) FROM tallystick_signals JOIN tallystick_log "  # noqa: S608  # ours
-            "USING (seq) WHERE is_record = ? GROUP BY round"
+            "SELECT DISTINCT round FROM tallystick_signals WHERE is_record = ? "
+            "ORDER BY round DESC LIMIT ?"
         )
-        return dict(self.connection.rows(query, (True,)))
+        return [number for (number,) in self.connection.rows(query, (True, limit))]
+
+    def recorded_rounds(
+        self, first: int = 0, last: int = NUMBER_LIMIT
+    ) -> list[tuple[int, int, int, int]]:
+        """The rounds with records, in their order, from one number to another.
+
+        Returns:
+            Of each its number, how many records it has, of how many miners, and the first epoch
+            that they name.
+        """
+        named = "json_extract(body, '$.epoch')"
+        if not self.connection.is_sqlite:
+            named = "(body::json ->> 'epoch')::bigint"
+        query = (
+            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN({named}) "  # noqa: S608  # ours
+            "FROM tallystick_signals JOIN tallystick_log USING (seq) "
+            "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
+        )
+        rows = self.connection.rows(query, (True, first, last))
+        return [(number, records, miners, epoch) for number, records, miners, epoch in rows]
 
     def counted_events(self) -> dict[int, int]:
         """By epoch, how many events were recorded while it was open; others have none."""
