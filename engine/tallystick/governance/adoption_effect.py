@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 import attrs
 
@@ -74,12 +75,18 @@ class AdoptionEffect:
     tiers: tuple[TierMove, ...]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, slots=False)
 class _Side:
     """A state and the rules that it goes by."""
 
     state: State
     rules: StateRules
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, Mapping[str, int]]:
+        """By skill type with tiers, every threshold in nano."""
+        tracked = self.state.thresholds
+        return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
 
     def ejected(self) -> set[str]:
         if self.rules.rule_set.reputation is None:
@@ -89,20 +96,16 @@ class _Side:
 
     def pool(self, skill_type: str) -> set[str]:
         rules = self.rules.rule_set
-        if rules.groups is None or rules.reputation is None or skill_type not in rules.skill_types:
+        if rules.groups is None or rules.reputation is None:
             return set()
         miners = self.state.miners.values()
         return {each.hotkey for each in miners if is_selectable(self.rules, each, skill_type)}
-
-    def thresholds(self, skill_type: str) -> Mapping[str, int]:
-        tiers = self.rules.tiers.get(skill_type)
-        return {} if tiers is None else tiers.thresholds(self.state.thresholds[skill_type])
 
     def tier(self, skill_type: str, quality: int) -> str | None:
         tiers = self.rules.tiers.get(skill_type)
         if tiers is None:
             return None
-        return tiers.levels[tiers.level(quality, self.thresholds(skill_type))]
+        return tiers.levels[tiers.level(quality, self.thresholds[skill_type])]
 
 
 def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffect:
@@ -160,7 +163,7 @@ def _effect(
 
 
 def _changed(before: _Side, after: _Side, skill_type: str) -> Iterator[ThresholdChange]:
-    old, new = before.thresholds(skill_type), after.thresholds(skill_type)
+    old, new = (side.thresholds.get(skill_type, {}) for side in (before, after))
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield ThresholdChange(skill_type, name, old.get(name), new.get(name))
