@@ -184,9 +184,10 @@ class _Lines:
             closing: whether the file closes rounds, so that the state's own need no signature.
         """
         hearing, batch = self._log.hearing, self._log.batch
+        is_asked = self._log.in_force.root is not None
         for line, event in lines:
             own = closing and hearing.is_own(event)
-            if own or self._log.in_force.root is None or (batch and batch.holds(event)):
+            if own or not is_asked or (batch and batch.holds(event)):
                 yield line, event
                 continue
             code = UNSIGNED if batch is None else NOT_IN_BATCH
@@ -280,7 +281,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         InputError: the file cannot be read.
         RefusedError: a line is bad; the transaction has to be given up.
     """
-    refused, lines = list[Reject](), _Lines(log)
+    refused, lines, is_own = list[Reject](), _Lines(log), log.hearing.is_own
     for batch in events_of(source, scorer):
         if progress is not None:
             progress(source.bytes_read, source.size)
@@ -290,10 +291,10 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
         refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
-            own = [e for e in admitted if rounds is not None and log.hearing.is_own(e[1])]
+            own = [e for e in admitted if rounds is not None and is_own(e[1])]
             if own:
                 lines.record(own, Rank.OWN)
-                admitted = [each for each in admitted if not log.hearing.is_own(each[1])]
+                admitted = [each for each in admitted if not is_own(each[1])]
             lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))

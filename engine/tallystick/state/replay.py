@@ -261,17 +261,17 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     if chunk[0].kind not in RANKS:
         _apply_one(log, chunk[0], envelopes)
         return
-    events = [StateEvent.from_line(entry.body) for entry in chunk]
+    events, hearing = [StateEvent.from_line(entry.body) for entry in chunk], log.hearing
     for entry, event in zip(chunk, events, strict=True):
         refused = refusal(log.state, log.in_force, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
-        if not log.hearing.hears(event.validator):
+        if not hearing.hears(event.validator):
             raise StateError(
                 f"found a claim of {shown(event.validator)}, whom the state does not hear"
             )
     rank = RANKS[chunk[0].kind]
-    if rank is Rank.OWN and not all(map(log.hearing.is_own, events)):
+    if rank is Rank.OWN and not all(map(hearing.is_own, events)):
         raise StateError("found an own claim of another validator than the state's own")
     log.record(events, rank)
 
