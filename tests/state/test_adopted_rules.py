@@ -21,7 +21,7 @@ from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateErr
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
-from tallystick.state.adoption import CODES, check_adoption
+from tallystick.state.adoption import CODES, LAST_EPOCH, check_adoption
 from tallystick.state.authority import Authority
 from tallystick.state.epoch_clock import epoch_of, first_block
 from tallystick.state.event_log import EventLog
@@ -319,10 +319,12 @@ def test_rules_without_epochs_take_no_record_of_rules_to_come(tmp_path: Path) ->
     name, newer = "workflow@1.0.0", "workflow@1.1.0"
     with Ledger.create(str(tmp_path / "state.db"), name) as ledger:
         ledger.register("hk-1", 1, ["workflow"])
-        ledger.import_events([workflow(0, 5)])
-        with pytest.raises(StateError, match='claim of "val-1" that names the epoch 5') as refused:
-            ledger.adopt(newer, 5)
-        assert refused.value.code == "epoch-named"
+        ledger.import_events([workflow(0, 5), workflow(3, 4)])
+        for epoch in (3, 5):
+            told = 'claim of "val-1" that names the epoch 5.*choose one after 5'
+            with pytest.raises(StateError, match=told) as refused:
+                ledger.adopt(newer, epoch)
+            assert refused.value.code == "epoch-named"
         ledger.adopt(newer, 6)
         ledger.import_events([workflow(1, 5)])
         with pytest.raises(RefusedError) as found:
@@ -331,6 +333,9 @@ def test_rules_without_epochs_take_no_record_of_rules_to_come(tmp_path: Path) ->
         ledger.withdraw()
         ledger.import_events([workflow(2, 6)])
         verify(ledger)
+        ledger.import_events([workflow(4, LAST_EPOCH)])
+        with pytest.raises(StateError, match="no later one is left"):
+            ledger.adopt(newer, LAST_EPOCH)
 
 
 def workflow(number: int, epoch: int) -> Record:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from rfc8785 import CanonicalizationError
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
-from tallystick.state.adoption import adopt, check_adoption, check_withdrawal
+from tallystick.state.adoption import LAST_EPOCH, adopt, check_adoption, check_withdrawal
 from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
@@ -554,20 +555,22 @@ class EventLog:
         self.in_force, self._register = in_force, None
 
     def _check_unnamed(self, line: str, epoch: int) -> None:
-        """Refuse an epoch that records name already.
+        """Refuse an epoch that claims name already, or a later one.
 
         Rules without epochs take records of any epoch, and have scored them.
         """
         if self.in_force.lines[line].at(epoch).rule_set.epochs is not None:
             return
-        later = (e for e in self.transaction.claimed() if e.epoch >= epoch)
-        for event in later:
-            if self.in_force.line_of(event.skill_type) == line:
-                raise StateError(
-                    f"found a claim of {shown(event.validator)} that names the epoch "
-                    f"{event.epoch}, expected none of {epoch} or later: choose a later epoch",
-                    code="epoch-named",
-                )
+        own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
+        last = max(own, key=attrgetter("epoch"), default=None)
+        if last is not None and last.epoch >= epoch:
+            is_left = last.epoch < LAST_EPOCH
+            todo = f"choose one after {last.epoch}" if is_left else "no later one is left"
+            raise StateError(
+                f"found a claim of {shown(last.validator)} that names the epoch {last.epoch}, "
+                f"expected none of {epoch} or later, as the rules before have scored it: {todo}",
+                code="epoch-named",
+            )
 
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)
