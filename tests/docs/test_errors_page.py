@@ -102,3 +102,7 @@ def test_a_code_of_a_state_means_on_the_page_what_the_engine_says(code: str) -> 
 @pytest.mark.parametrize("code", OF_SIGNATURES)
 def test_a_code_of_a_signature_means_on_the_page_what_the_engine_says(code: str) -> None:
     assert f"| `{code}` | {OF_SIGNATURES[code]} | " in _PAGE.prose
+
+
+def test_the_page_of_states_has_every_code_that_refuses_a_file() -> None:
+    assert Page.of("docs/state.md").section("Late events").first_cells() == sorted(OF_FILES)
