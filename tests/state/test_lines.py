@@ -21,6 +21,7 @@ from tallystick.resources import folder
 from tallystick.rules.sections import Claims
 from tallystick.state.chain import chained
 from tallystick.state.claims import united
+from tallystick.state.groups import is_ejected
 from tallystick.state.ledger import Ledger
 from tallystick.state.outcomes import ClosedRound
 from tallystick.state.replay import verify
@@ -205,6 +206,34 @@ def test_lines_that_do_not_go_together_begin_no_state(
         Ledger.create(tmp_path / "state.db", [tmp_path / "one.toml", tmp_path / "two.toml"])
     assert caught.value.code == code
     assert not (tmp_path / "state.db").exists()
+
+
+def test_lines_that_ask_for_a_quorum_from_one_epoch_on_know_who_gave_the_flags(
+    tmp_path: Path,
+) -> None:
+    types = {"one": PYTHON, "two": "rag_knowledge"}
+    quorum = ("[reputation.collusion]", "[reputation.collusion]\nquorum = 2")
+    version = ('version = "1.0.0"', 'version = "1.1.0"')
+    for name, skill_type in types.items():
+        before = made_up(name, [skill_type])
+        (tmp_path / f"{name}.toml").write_text(before)
+        (tmp_path / f"{name}-2.toml").write_text(before.replace(*quorum).replace(*version))
+    with Ledger.create(
+        tmp_path / "state.db", [tmp_path / f"{name}.toml" for name in types]
+    ) as ours:
+        ours.register("hk-0", 0, [*types.values()])
+        ours.import_events(
+            event(f"e{n}", "collusion_flag", "t", "hk-0", validator=f"val-{n % 2}")
+            for n in range(3)
+        )
+        for name in types:
+            ours.adopt(tmp_path / f"{name}-2.toml", 1)
+        ours.close_epoch()
+        with ours.queries() as queries:
+            miner = queries.state.miners["hk-0"]
+            assert (miner.flags, dict(miner.flagged_by)) == (3, {"val-0": 2, "val-1": 1})
+            assert all(is_ejected(rules, miner) for rules in queries.rules.lines)
+        verify(ours)
 
 
 def test_no_line_begins_no_state(tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ def adopt(
         flagged_by: by hotkey, the collusion flags of each validator since the last clearing, as if
             a quorum had always been asked for. Old rules without a quorum do not keep them, so that
             new rules with one need them; by default there are none.
-        quorum_elsewhere: the greatest quorum of the other lines of the state.
+        quorum_elsewhere: the greatest quorum of the other lines of the state, of those that adopt
+            at the same epoch and come after this one as it was.
 
     Returns:
         The state with everything carried that both rules have a place for. Types of other lines are

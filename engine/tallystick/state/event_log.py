@@ -534,20 +534,21 @@ class EventLog:
     def _adopted(self, state: State) -> State:
         """The state of a new epoch under the rules that begin with it, line by line."""
         epoch = state.epoch
+        # of the lines that come later still those of the epoch before
+        held = {rules.line: rules for rules in self.in_force.at(epoch - 1).lines}
         for line, timeline in self.in_force.lines.items():
             new = timeline.begins(epoch)
             if new is not None:
-                others = self.in_force.at(epoch).lines
-                elsewhere = (rules.quorum for rules in others if rules.line != line)
-                old = timeline.at(epoch - 1)
+                old = held.pop(line)
                 raised = new.quorum > 1 and old.quorum == 1
                 state = adopt(
                     state,
                     old,
                     new,
                     flagged_by=self.transaction.claims.flags_by() if raised else None,
-                    quorum_elsewhere=max(elsewhere, default=1),
+                    quorum_elsewhere=max((each.quorum for each in held.values()), default=1),
                 )
+                held[line] = new
         return state
 
     def _follow(self, in_force: RulesInForce) -> None:
