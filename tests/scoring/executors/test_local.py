@@ -4,9 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import attrs
@@ -206,31 +207,49 @@ def test_an_error_of_a_worker_is_told_here(
         list(Local(1).map(Raising(error), [7]))
 
 
-LARGE = 30
+@contextmanager
+def begun(records: Path, output: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run of the command line with two workers that has written some results.
+
+    It reads from a pipe that nobody closes, so that it does not end by itself.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = Path(folder) / "records.jsonl"
+        os.mkfifo(pipe)
+        # for both ends, as opening one alone waits for the other
+        end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            with run_of(pipe, output) as process:
+                try:
+                    feed(end, records.read_bytes() + b"\n", process, output)
+                except AssertionError:
+                    process.kill()
+                    raise
+                yield process
+        finally:
+            os.close(end)
 
 
-@pytest.fixture(scope="module")
-def large(records: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("large") / "large.jsonl"
-    path.write_bytes((records.read_bytes() + b"\n") * LARGE)
-    return path
-
-
-def begun(large: Path, output: Path) -> subprocess.Popen[bytes]:
-    """A run of the command line with two workers that has written some results."""
-    command = [sys.executable, "-m", "tallystick", "score", large, "--rules", RULES]
-    process = subprocess.Popen(
+def run_of(source: Path, output: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tallystick", "score", source, "--rules", RULES]
+    return subprocess.Popen(
         [*command, "-o", output, "--workers", "2"],
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONFAULTHANDLER": "1"},
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
+
+
+def feed(end: int, text: bytes, process: subprocess.Popen[bytes], output: Path) -> None:
+    """Write a text to a run again and again, until it has written some results."""
+    deadline, at = time.monotonic() + 120, 0
     while not any(part.stat().st_size for part in output.parent.glob(f".{output.name}.*")):
         assert process.poll() is None
         assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return process
+        try:
+            at = (at + os.write(end, text[at : at + 65_536])) % len(text)
+        except BlockingIOError:
+            time.sleep(0.01)
 
 
 def lives(pid: int) -> bool:
@@ -251,10 +270,10 @@ def gone(pids: set[int]) -> bool:
 
 
 def test_a_run_that_is_killed_leaves_no_file_and_no_worker_and_can_run_again(
-    scorer: tallystick.Scorer, large: Path, records: Path, tmp_path: Path
+    scorer: tallystick.Scorer, records: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out.csv"
-    with begun(large, output) as process:
+    with begun(records, output) as process:
         pids = workers_of(process.pid)
         process.kill()
     assert len(pids) == 2
@@ -268,9 +287,9 @@ def test_a_run_that_is_killed_leaves_no_file_and_no_worker_and_can_run_again(
     ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["term", "int"]
 )
 def test_a_run_that_is_asked_to_end_ends_its_workers(
-    large: Path, tmp_path: Path, number: signal.Signals, status: int
+    records: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    with begun(large, tmp_path / "out.csv") as process:
+    with begun(records, tmp_path / "out.csv") as process:
         pids = workers_of(process.pid)
         os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
         assert process.stderr is not None
