@@ -10,12 +10,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
+from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick.state.epoch import Closing
 from tallystick.state.event import StateEvent
@@ -38,6 +39,9 @@ from tallystick.state.step_roots import (
 )
 from tallystick.state.weights import weights_of
 from tallystick.state.windows import longest_window, newest_tasks, window_score
+
+if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
 
 _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
@@ -165,11 +169,9 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
         RecordError: it cannot be scored.
     """
     from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
-    from tallystick.scoring.scorer import bind  # noqa: PLC0415  # proves formulas
     from tallystick.state.ingest import events_of  # noqa: PLC0415  # loads NumPy
 
-    rules = known.rules(known.line_of(skill_type, pinned), pinned)
-    scorer = bind(rules.loaded, rules.registry)
+    scorer = _scorer(known, known.line_of(skill_type, pinned), pinned)
     thresholds: dict[str, Thresholds] = {}
     if pinned:
         rows = known.rows(pinned - 1, "thresholds", (skill_type,))
@@ -183,6 +185,19 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
         raise RecordError(reject.code, reject.path, reject.value, reject.expected)
     ((_, event),) = batch.events
     return Scored(event, scorer.explain(record).to_dict())
+
+
+def _scorer(known: Known, line: str, pinned: int) -> Scorer:
+    """The rules of a line up to an epoch, bound: thresholds may be carried from earlier ones."""
+    from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # proves formulas
+    from tallystick.scoring.scorer import Scorer, bind  # noqa: PLC0415  # proves formulas
+
+    every = [known.rules(line, epoch) for epoch in range(pinned + 1)]
+    changes = [n for n in range(1, len(every)) if every[n].digest != every[n - 1].digest]
+    own = {rules.digest: rules for rules in every}
+    bound = {digest: bind(rules.loaded, rules.registry) for digest, rules in own.items()}
+    later = tuple((epoch, bound[every[epoch].digest]) for epoch in changes)
+    return Scorer.of(bound_over([Timeline(bound[every[0].digest], later)]))
 
 
 def record_row(step: Step, event: StateEvent) -> Row | None:
