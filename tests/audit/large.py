@@ -5,7 +5,7 @@ from pathlib import Path
 
 from state.subnet import Record, record
 
-from tallystick.audit.dispute import Agreed
+from tallystick.audit.judgement import Agreed
 from tallystick.audit.rederive import scored
 from tallystick.audit.side import RuleText
 from tallystick.audit.step_rows import StepRows

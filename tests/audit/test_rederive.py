@@ -12,7 +12,7 @@ from state.test_lines import lived as lived_in_lines
 from state.test_workflow_state import task
 
 from tallystick.audit import rederive
-from tallystick.audit.dispute import Agreed
+from tallystick.audit.judgement import Agreed
 from tallystick.audit.side import Side, opened_side
 from tallystick.audit.step_rows import read_row
 from tallystick.numbers.nano import to_text

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import msgspec
 
 from tallystick.audit import rederive
 from tallystick.audit.comparison import Place, first_difference
+from tallystick.audit.judgement import Agreed, Question, RowsOf, judge
 from tallystick.audit.records import RecordsOf
 from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows, chosen
-from tallystick.audit.verdict import Kind, Verdict, wrong_of
+from tallystick.audit.verdict import LETTERS, Verdict, wrong_of
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
-from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
-from tallystick.state.rules import StateRules
-from tallystick.state.rules_in_force import load_rules
-from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_key
+from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
+from tallystick.trust.envelope import Envelope
 from tallystick.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
 
 _MALFORMED = (
@@ -35,234 +33,6 @@ _MALFORMED = (
     *(NumberError, msgspec.MsgspecError),
 )
 _OF_RECORDS = ("inputs", "facts", "results")
-LETTERS = ("a", "b")
-"""The sides."""
-
-
-class RowsOf(Protocol):
-    """All rows of a step with a prefix, from wherever they are."""
-
-    def __call__(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
-        """The rows of a step of an epoch whose keys begin with the prefix."""
-
-
-@attrs.frozen(eq=False, slots=False)
-class Agreed:
-    """What both sides agree on: see `rederive.Known`.
-
-    Attributes:
-        leaves: of the epochs that are known, by their numbers.
-        texts: the rule sets, by digest.
-        plugins: what they are loaded with.
-        rows: all rows of a step with a prefix.
-    """
-
-    leaves: Mapping[int, EpochLeaf]
-    texts: Mapping[str, RuleText]
-    plugins: Plugins
-    rows: RowsOf
-
-    def rules(self, line: str, epoch: int) -> StateRules:
-        """The rules of a line in an epoch."""
-        return self._loaded(self._leaf(epoch).rules[line])
-
-    def adopted(self, line: str, epoch: int) -> StateRules | None:
-        """The rules of a line that begin with the epoch after this, if any do."""
-        digest = self._leaf(epoch).adopted.get(line)
-        return None if digest is None else self._loaded(digest)
-
-    def line_of(self, skill_type: str, epoch: int) -> str:
-        """The line that has a skill type, by the rules of an epoch and those before it."""
-        for at in sorted((each for each in self.leaves if each <= epoch), reverse=True):
-            for found in (self.leaves[at].adopted, self.leaves[at].rules):
-                for line, digest in found.items():
-                    if skill_type in self._loaded(digest).rule_set.skill_types:
-                        return line
-        raise bad_proof("the rules", f"none with the type {skill_type[:60]}", "some that have it")
-
-    def _leaf(self, epoch: int) -> EpochLeaf:
-        if epoch not in self.leaves:
-            raise bad_proof("the epochs", f"no leaf of {epoch}", "that of each that matters")
-        return self.leaves[epoch]
-
-    def _loaded(self, digest: str) -> StateRules:
-        if digest not in self._known:
-            if digest not in self.texts:
-                raise bad_proof("the rules", f"no text of {digest}", "that of each that matters")
-            said = attrs.asdict(self.texts[digest])
-            self._known[digest] = load_rules(said, "the dispute", self.plugins)
-        return self._known[digest]
-
-    @cached_property
-    def _known(self) -> dict[str, StateRules]:
-        return {}
-
-
-@attrs.frozen
-class Question:
-    """What is asked about the first difference.
-
-    Attributes:
-        epoch: of the first difference.
-        step: which.
-        key: of the row.
-        own: by side, the rows with that key, at most one; of weights all rows of the step.
-        agreed: what both sides agree on.
-        record: the record that the row is of, if somebody has it.
-    """
-
-    epoch: int
-    step: Step
-    key: Key
-    own: Mapping[str, Sequence[Row]]
-    agreed: Agreed
-    record: Mapping[str, Any] | None = None
-
-    @property
-    def row(self) -> dict[str, Row | None]:
-        """By side, the row with the key; None where it has none."""
-        return {
-            side: next((row for row in rows if row_key(row) == self.key), None)
-            for side, rows in self.own.items()
-        }
-
-
-def judge(asked: Question) -> Verdict:
-    """What differs, and who is wrong.
-
-    Raises:
-        RuleSetError: the rules do not load with the plugins at hand.
-        TrustError: rows or rules that it needs are missing.
-    """
-    found = _JUDGES[asked.step](asked)
-    return attrs.evolve(found, epoch=asked.epoch, step=asked.step, key=asked.key)
-
-
-def _inputs(asked: Question) -> Verdict:
-    row = asked.row
-    missing = [side for side in LETTERS if row[side] is None]
-    if missing:
-        return Verdict(
-            "membership",
-            f"side {missing[0]} has nothing with this key: a batch that its validator signed shows "
-            "who left it out, or put it in; arithmetic does not",
-        )
-    if asked.record is None:
-        return Verdict(
-            "input",
-            "they have other digests of what the validator said: the record itself decides "
-            "(--records), or a batch that the validator signed",
-        )
-    event = _scored(asked).event
-    return _compared(asked, "input", (*asked.key, event.claim_digest), "of the record")
-
-
-def _of_record(asked: Question) -> Verdict:
-    """Facts and results."""
-    row = next(iter(asked.agreed.rows(asked.epoch, "inputs", asked.key)), None)
-    if row is None or None in asked.row.values():
-        wrong = {side: (asked.row[side] is None) != (row is None) for side in LETTERS}
-        there = "has not" if row is None else "has"
-        reason = f"the step of inputs, which both have, {there} this key"
-        return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
-    if asked.record is None:
-        reason = "they score the same record differently: the record itself decides (--records)"
-        return Verdict("arithmetic", reason)
-    found = _scored(asked)
-    if found.event.claim_digest != row[-1]:
-        raise bad_proof("the record", found.event.claim_digest, f"{row[-1]}, which inputs say")
-    derived = rederive.record_row(asked.step, found.event)
-    verdict = _compared(asked, "arithmetic", derived, "of the record, scored again")
-    return attrs.evolve(verdict, explanation=found.explanation)
-
-
-def _deltas(asked: Question) -> Verdict:
-    derived = rederive.delta(asked.agreed, asked.epoch, asked.key)
-    return _compared(asked, "arithmetic", derived, "of its events and its pinned reputation")
-
-
-def _reputations(asked: Question) -> Verdict:
-    if None in asked.row.values():
-        return _registered(asked)
-    derived = rederive.reputation(asked.agreed, asked.epoch, asked.key)
-    return _compared(asked, "arithmetic", derived, "of all deltas of the miner in the type")
-
-
-def _thresholds(asked: Question) -> Verdict:
-    derived = rederive.threshold(asked.agreed, asked.epoch, asked.key)
-    return _compared(asked, "arithmetic", derived, "of all results of the epoch")
-
-
-def _weights(asked: Question) -> Verdict:
-    row = asked.row
-    mine, theirs = row["a"], row["b"]
-    if mine is None or theirs is None:
-        return _registered(asked)
-    for name in ("uid", "epoch", "round"):
-        if mine[-1][name] != theirs[-1][name]:
-            return Verdict(
-                "membership",
-                f"they differ in the {name}: which slots and which closed rounds a validator has "
-                "is no step, so compare their registrations and rounds",
-            )
-    value = mine[-1]
-    hotkey, line = map(str, asked.key)
-    score = rederive.score(asked.agreed, asked.epoch, asked.key, value["epoch"], value["round"])
-    text = None if score is None else to_text(score)
-    rules = asked.agreed.rules(line, value["epoch"])
-    wrong = {}
-    for side, found in (("a", mine), ("b", theirs)):
-        nano = rederive.weight(asked.own[side], line, hotkey, rules)
-        weight = None if nano is None else to_text(nano)
-        wrong[side] = (found[-1]["score"], found[-1]["weight"]) != (text, weight)
-    reason = f"derived of the results of the miner, the score is {text}"
-    if mine[-1]["score"] == theirs[-1]["score"]:
-        reason = "derived of the scores that each side has, the weight follows from one of them"
-    return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
-
-
-_JUDGES = {
-    "inputs": _inputs,
-    "facts": _of_record,
-    "results": _of_record,
-    "deltas": _deltas,
-    "reputations": _reputations,
-    "thresholds": _thresholds,
-    "weights": _weights,
-}
-
-
-def _registered(asked: Question) -> Verdict:
-    missing = next(side for side in LETTERS if asked.row[side] is None)
-    return Verdict(
-        "membership",
-        f"side {missing} has no such row: who is registered, and which rounds are closed, is no "
-        "step, so compare their registrations and rounds",
-    )
-
-
-def _compared(asked: Question, kind: Kind, derived: Row | None, whence: str) -> Verdict:
-    wrong = wrong_of({side: not _same(asked.row[side], derived) for side in LETTERS})
-    return Verdict(kind, f"derived {whence}", wrong=wrong, derived=derived)
-
-
-def _same(found: Row | None, derived: Row | None) -> bool:
-    return (found is None) == (derived is None) and _plain(found) == _plain(derived)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """A value without the difference between a list and a tuple."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value
-
-
-def _scored(asked: Question) -> rederive.Scored:
-    assert asked.record is not None  # noqa: S101  # for the type checker
-    skill_type, pinned = str(asked.key[1]), int(asked.key[5])
-    return rederive.scored(asked.agreed, asked.record, skill_type, pinned)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -277,6 +47,7 @@ class Dispute:
         evidence: rows that both sides have.
         rules: the rule sets that matter.
         record: the record that it is about, if somebody has it.
+        batches: by side, the signed batch that lists its row of inputs, if it has one.
     """
 
     verdict: Verdict
@@ -285,6 +56,7 @@ class Dispute:
     evidence: tuple[ProvenRows, ...] = ()
     rules: tuple[RuleText, ...] = ()
     record: Mapping[str, Any] | None = None
+    batches: Mapping[str, Envelope] = attrs.field(factory=dict)
 
     def check(self, plugins: Plugins) -> None:
         """Refuse it where a proof does not hold, or the verdict is another one.
@@ -315,6 +87,8 @@ class Dispute:
     ) -> Verdict:
         mine, theirs = (leaves[side][epoch] for side in LETTERS)
         step, key = self.verdict.step, self.verdict.key
+        if self.batches and step != "inputs":
+            raise bad_proof("the dispute", "signed batches", "none, as it is about no input")
         differ = (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted)
         if step is None or key is None:
             # other rules may come to other rows, and are what differs first
@@ -333,11 +107,11 @@ class Dispute:
             )
             for side in LETTERS
         }
-        if _plain(own["a"]) == _plain(own["b"]):
+        if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
             raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
         texts = {each.digest: each for each in self.rules}
         agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
-        return judge(Question(epoch, step, tuple(key), own, agreed, self.record))
+        return judge(Question(epoch, step, tuple(key), own, agreed, self.record, self.batches))
 
 
 def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
@@ -429,7 +203,8 @@ class _Maker:
         agreed = Agreed(leaves, a.rule_texts, self._plugins, self._rows)
         rows = {side: _those(own[side], prefix) for side in LETTERS}
         record = self._record(agreed, key, rows)
-        verdict = judge(Question(self._epoch, self._step, key, rows, agreed, record))
+        batches = self._batches(rows)
+        verdict = judge(Question(self._epoch, self._step, key, rows, agreed, record, batches))
         proofs = {
             side: _proof(found, leaves.keys(), filter(None, [own[side]]))
             for side, found in self._sides.items()
@@ -439,7 +214,7 @@ class _Maker:
             d for leaf in leaves.values() for d in (*leaf.rules.values(), *leaf.adopted.values())
         }
         texts = tuple(each for digest, each in sorted(a.rule_texts.items()) if digest in used)
-        return Dispute(verdict, names, proofs, evidence, texts, record)
+        return Dispute(verdict, names, proofs, evidence, texts, record, batches)
 
     def _steps(self, side: str) -> StepRows:
         found = self._sides[side].rows(self._epoch)[self._step]
@@ -466,6 +241,13 @@ class _Maker:
                 raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
             self._asked[epoch, step, prefix] = found.proven(epoch, step, prefix)
         return _those(self._asked[epoch, step, prefix], prefix)
+
+    def _batches(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Envelope]:
+        """By side, the signed batch that lists its row of inputs."""
+        if self._step != "inputs":
+            return {}
+        found = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
+        return {side: each for side, each in found.items() if each is not None}
 
     def _record(
         self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]

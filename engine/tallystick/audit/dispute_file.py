@@ -9,14 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tallystick.audit.dispute import LETTERS, Dispute
+from tallystick.audit.dispute import Dispute
 from tallystick.audit.side import RuleText
-from tallystick.audit.verdict import Verdict
+from tallystick.audit.verdict import LETTERS, Verdict
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.trust.encoding import json_value, read_file
+from tallystick.trust.envelope import Envelope
 from tallystick.trust.keys import PublicKey
+from tallystick.trust.policy import key_of_hotkey
 from tallystick.trust.proof import (
     check_canonical,
     proof_of_value,
@@ -48,9 +50,11 @@ def dispute_value(found: Dispute) -> dict[str, Any]:
         for side in LETTERS
     }
     record = {} if found.record is None else {"record": dict(found.record)}
+    batches = {side: each.to_value() for side, each in found.batches.items()}
     return {
         **sides,
         **record,
+        **({"batches": batches} if batches else {}),
         "evidence": [each.to_value() for each in found.evidence],
         "format": FORMAT,
         "rules": [
@@ -94,6 +98,10 @@ def read_dispute(data: bytes, where: str) -> Dispute:
         evidence=tuple(map(rows_of_value, value["evidence"])),
         rules=tuple(RuleText(**each) for each in value["rules"]),
         record=value.get("record"),
+        batches={
+            side: Envelope.of_value(each, f"{where}: the batch of side {side}")
+            for side, each in value.get("batches", {}).items()
+        },
     )
 
 
@@ -112,16 +120,21 @@ def verify_dispute(path: Path, against: Against) -> Verified:
     found = read_dispute(read_file(path, MOST_BYTES, "a dispute"), str(path))
     found.check(installed_plugins())
     signers = {side: _signers(found, side, against) for side in LETTERS}
+    batches = {side: _batch_signers(found, side, against) for side in sorted(found.batches)}
     verdict = found.verdict
     view = {
         "kind": "dispute",
         "verdict": verdict.to_value(),
         "sides": dict(found.names),
         "signed_by": {side: against.names(each) for side, each in signers.items()},
+        "batches_signed_by": {side: against.names(each) for side, each in batches.items()},
         "checked": True,
     }
     return Verified(
-        "dispute", checked=True, view=view, lines=(*told(found), *_told(found, signers, against))
+        "dispute",
+        checked=True,
+        view=view,
+        lines=(*told(found), *_told(found, signers, against), *_told_batches(batches, against)),
     )
 
 
@@ -144,8 +157,11 @@ def told(found: Dispute) -> tuple[str, ...]:
 
 
 def _signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
-    """Which known keys signed the checkpoint of a side; where keys are given, one must have."""
-    if against.is_empty:
+    """Which known keys signed the checkpoint of a side; where keys are given, one must have.
+
+    A side that brings a signed batch, as stores and exports do, may have no checkpoint.
+    """
+    if against.is_empty or (found.batches and found.proofs[side].checkpoint is None):
         return frozenset()
     signers = found.proofs[side].signers(against.known)
     if not signers:
@@ -154,6 +170,34 @@ def _signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey
             code="unsigned",
         )
     return signers
+
+
+def _batch_signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
+    """Which keys of its validator signed a batch; where some are known, one must have.
+
+    The key of a hotkey that is an address is known from it.
+    """
+    assert found.verdict.key is not None  # noqa: S101  # of the row of inputs that it lists
+    validator = str(found.verdict.key[2])
+    own, root = key_of_hotkey(validator), against.root
+    known = [*against.keys, *([own] if own else []), *(root.keys_for(validator) if root else ())]
+    signers = found.batches[side].signers(known)
+    if not signers and (known or root):
+        raise TrustError(
+            f"found no signature by a known key of {validator[:80]} on the batch of side {side}, "
+            "expected one: give the trust file that names its keys (--trust)",
+            code="unsigned",
+        )
+    return signers
+
+
+def _told_batches(batches: Mapping[str, frozenset[PublicKey]], against: Against) -> tuple[str, ...]:
+    unsigned = "signatures not verified: give --trust"
+    named = {side: ", ".join(against.names(each)) for side, each in batches.items()}
+    return tuple(
+        f"batch of {side}: {f'signed by {names}' if names else unsigned}"
+        for side, names in named.items()
+    )
 
 
 def _told(

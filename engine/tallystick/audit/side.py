@@ -15,11 +15,13 @@ from tallystick.audit.step_rows import StepRows
 from tallystick.errors import InputError, OtherSnapshotError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
+from tallystick.state.batches import batch_with
 from tallystick.state.epoch_log import EpochLog
 from tallystick.state.ledger import PLACE, Ledger
-from tallystick.state.step_roots import EpochLeaf, Step
+from tallystick.state.step_roots import EpochLeaf, Row, Step
 from tallystick.state.transfer import import_state, is_export
 from tallystick.trust.checkpoint import Checkpoint
+from tallystick.trust.envelope import Envelope
 from tallystick.trust.merkle import TileTree, leaf_hash
 
 
@@ -83,6 +85,12 @@ class Side:
     @cached_property
     def _rows(self) -> dict[int, Mapping[Step, StepRows | None]]:
         return {}
+
+    def batch(self, row: Row) -> Envelope | None:
+        """The batch in which the validator of a row of inputs has signed it; None of evidence."""
+        if isinstance(self.source, Evidence):
+            return None
+        return batch_with(self.source.transaction, row[2], row[-1], self.name)
 
     @cached_property
     def rule_texts(self) -> Mapping[str, RuleText]:

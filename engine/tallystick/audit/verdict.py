@@ -13,6 +13,8 @@ Kind = Literal["membership", "input", "rules", "arithmetic", "equal"]
 """What differs: which rows there are, what a record said, the rules, or how they were applied."""
 Wrong = Literal["a", "b", "both", "undecided"]
 """Which side is wrong, where that is known."""
+LETTERS = ("a", "b")
+"""The sides."""
 
 
 @attrs.frozen

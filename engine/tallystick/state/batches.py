@@ -6,10 +6,14 @@ its validator stands for.
 
 from __future__ import annotations
 
+import json
+
 import attrs
 
-from tallystick.state.authority import Authority
+from tallystick.state.authority import Authority, authority_of, stored_envelopes
 from tallystick.state.event import StateEvent
+from tallystick.state.store.transaction import Transaction
+from tallystick.trust.envelope import Envelope
 from tallystick.trust.policy import TrustRoot, authorise
 from tallystick.trust.statement import EVENTS, Statement, statement_of
 
@@ -49,3 +53,26 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
     authorise(root, "events", known, envelope, authority.block)
     said = statement_of(envelope, "the batch").predicate
     return Batch(said["validator"], frozenset(said["events"]), authority)
+
+
+def batch_with(
+    transaction: Transaction, validator: str, claim_digest: str, where: str
+) -> Envelope | None:
+    """The signed batch of a validator that lists an event, if a state has taken one.
+
+    Args:
+        transaction: of the state.
+        validator: its hotkey.
+        claim_digest: what stands for the event; see `StateEvent.claim_digest`.
+        where: the store, for errors.
+
+    Raises:
+        DamagedError: an envelope that the log names is missing, or was changed.
+    """
+    envelopes = stored_envelopes(transaction.envelope, where)
+    for body in map(json.loads, transaction.bodies_of_kind("batch")):
+        if body["validator"] == validator:
+            envelope = authority_of(body, envelopes).envelope
+            if envelope and claim_digest in statement_of(envelope, where).predicate["events"]:
+                return envelope
+    return None
