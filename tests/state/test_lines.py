@@ -1,5 +1,6 @@
 """A state of several lines is for each of them what a state of this line alone is."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -127,6 +128,25 @@ def test_each_line_is_what_it_is_alone(both: Ledger, tmp_path: Path) -> None:
     assert len({each for _, _, each in found.reputations["skills"]}) == 3
     assert found.thresholds["skills"]
     assert found.weights["skills"] != found.weights["workflow"]
+
+
+def test_a_round_of_one_line_leaves_the_weights_of_the_others(both: Ledger) -> None:
+    for uid, hotkey in enumerate(MINERS):
+        both.register(hotkey, uid, [PYTHON, "workflow"])
+    both.close_round(skills_of(0))
+    with both.queries() as queries:
+        before = queries.weights(line="skills")
+    both.close_round([task(0, MINERS[0], 0.9, round=1, epoch=0)])
+    both.close_epoch()
+    with both.queries() as queries:
+        assert queries.weights(line="skills") == before
+        assert queries.weights(line="workflow").uids == (0,)
+    with both.epoch_log() as log:
+        rows = [json.loads(row) for row in log.rows(0)["weights"] or ()]
+    assert {row[1] for row in rows} == {"skills", "workflow"}
+    shares = {row[0]: row[-1] for row in rows if row[1] == "skills"}
+    assert {each["round"] for each in shares.values()} == {0}
+    assert sorted(each["uid"] for each in shares.values()) == [*before.uids]
 
 
 def test_order_does_not_matter_and_the_log_leads_to_it(both: Ledger, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ for; where the transaction may write, they are kept beside the log.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -158,10 +158,13 @@ class EpochLog:
             for miner in self._state(epoch + 1).miners.values()
             if miner.uid is not None
         }
-        last = self.transaction.last_closed_round(self.closed[epoch].seq)
-        events = [] if last is None else self._events_of_round(last, epoch)
         for line, timeline in self.in_force.lines.items():
-            pinned = round_epoch(self._own(line, events) or events)
+            last = self.transaction.last_closed_round(
+                self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
+            )
+            found = () if last is None else self.transaction.events_of_round(last, epoch)
+            events = self._own(line, found)
+            pinned = round_epoch(events)
             of_rules = epoch if pinned is None else pinned
             rules = timeline.at(of_rules)
             aggregation = rules.rule_set.aggregation
@@ -175,19 +178,15 @@ class EpochLog:
                 share = Share(slots[hotkey], of_rules, number, score, weights.get(hotkey))
                 yield (hotkey, rules.line), share
 
-    def _events_of_round(self, number: int, epoch: int) -> list[StateEvent]:
-        return [*self.transaction.events_of_round(number, counted_by=epoch)]
-
-    def _round_scores(self, events: Iterable[StateEvent], rules: StateRules) -> dict[str, int]:
+    def _round_scores(self, events: Sequence[StateEvent], rules: StateRules) -> dict[str, int]:
         timeline = self.in_force.lines[rules.line]
-        own = self._own(rules.line, events)
-        states = {epoch: self._state(epoch) for epoch in {each.epoch for each in own}}
+        states = {epoch: self._state(epoch) for epoch in {each.epoch for each in events}}
 
         def reputation_of(event: StateEvent) -> int:
             rules = timeline.at(event.epoch)
             return pinned_reputation(states[event.epoch], rules, event.hotkey, event.skill_type)
 
-        return round_scores(own, rules, reputation_of, own_rules=lambda e: timeline.at(e.epoch))
+        return round_scores(events, rules, reputation_of, own_rules=lambda e: timeline.at(e.epoch))
 
     def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
         """The events of the skill types of a line."""

@@ -267,7 +267,7 @@ class StateQueries:
         """The weights of the miners that have a slot.
 
         A rule set with a window gives them by the averages over it; another one by the scores of
-        the last closed round.
+        the last closed round, of several lines the last that has records of the line.
 
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
@@ -290,7 +290,7 @@ class StateQueries:
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
         weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, rules).items()}
         uids, values = to_uint16(weights)
-        reason = "" if uids else no_weights(self.state, rules, self._last_round())
+        reason = "" if uids else no_weights(self.state, rules, self._last_round(name))
         return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
 
     def quarantine(
@@ -436,12 +436,12 @@ class StateQueries:
     def _weights_epoch(self, line: str) -> int:
         """The epoch whose rules give the weights of a line: that of the last closed round.
 
-        Before a round is closed it is that of the last one with records, and before that the open
-        one. A round without records of the line is pinned to the epoch of its other records.
+        Before a round is closed it is that of the last one with records, of whichever line, and
+        before that the open one.
         """
         if not self.in_force.changes:
             return 0
-        last = self._last_round()
+        last = self._last_round(line)
         if last is None:
             last = next(iter(self._transaction.newest_rounds(1)), None)
         events = [] if last is None else [*self._transaction.events_of_round(last)]
@@ -455,11 +455,13 @@ class StateQueries:
         return window_score(tasks, rules, immune=immune)
 
     def _last_scores(self, line: str) -> dict[str, int]:
-        last = self._last_round()
+        last = self._last_round(line)
         return {} if last is None else self.round_scores(last, line)
 
-    def _last_round(self) -> int | None:
-        return max(self._transaction.rounds(), default=None)
+    def _last_round(self, line: str) -> int | None:
+        """The last closed round; where there are several lines, the last with records of one."""
+        types = self.in_force.types_apart(line)
+        return self._transaction.last_closed_round(types=types)
 
     def _reputation_of(self, event: StateEvent) -> int:
         pinned, rules = self.pinned(event.epoch), self._own_rules(event)

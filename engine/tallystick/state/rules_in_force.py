@@ -8,7 +8,7 @@ the log alone says which rules an epoch has.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -191,6 +191,12 @@ class RulesInForce:
     def line_of(self, skill_type: str) -> str | None:
         """The line that has a skill type in some epoch; None where none ever has."""
         return self._line_of.get(skill_type)
+
+    def types_apart(self, line: str) -> Sequence[str] | None:
+        """The skill types that a line has in some epoch; None where all are of the only line."""
+        if len(self.lines) == 1:
+            return None
+        return [name for name, owner in self._line_of.items() if owner == line]
 
     def rule_sets(self) -> Mapping[str, StateRules]:
         """Every rule set that is ever in force, by digest, each once, by line and epoch."""

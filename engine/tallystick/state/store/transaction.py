@@ -7,7 +7,7 @@ read as they were written; nothing is checked against the chain.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -205,11 +205,38 @@ class Transaction:
         """The time of every round, None where it is not known, in the order of rounds."""
         return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
 
-    def last_closed_round(self, before: int) -> int | None:
-        """The highest round that an entry before one with a number closed; None without any."""
+    def last_closed_round(
+        self,
+        before: int | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        counted_by: int = NUMBER_LIMIT,
+    ) -> int | None:
+        """The highest round that is closed; None without any.
+
+        Args:
+            before: only those that an entry before the one with this number closed; by default all.
+            types: only those with records of one of these skill types; by default all.
+            counted_by: of the records, only those that were recorded by the end of this epoch.
+        """
+        closed = sorted(self._closed_before(before) if before is not None else self.rounds())
+        of_types = (
+            number
+            for number in reversed(closed)
+            if types is None or self._has_records(number, types, counted_by)
+        )
+        return next(of_types, None)
+
+    def _closed_before(self, seq: int) -> set[int]:
         query = f"SELECT body FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"  # noqa: S608  # ours
-        rows = self.connection.rows(query, (before,))
-        return max((json.loads(body)["round"] for (body,) in rows), default=None)
+        return {json.loads(body)["round"] for (body,) in self.connection.rows(query, (seq,))}
+
+    def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
+        query = (
+            "SELECT 1 FROM tallystick_signals WHERE round = ? AND is_record = ? "  # noqa: S608  # ours
+            f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
+        )
+        return bool(self.connection.rows(query, (number, True, counted_by, *types)))
 
     def newest_rounds(self, limit: int) -> list[int]:
         """The highest rounds with records, so many at most, the last first."""
