@@ -13,12 +13,16 @@ from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import authority_of, authority_options, opened, state_option
+from tallystick.cli.state_options import (
+    adopted_epoch_type,
+    authority_of,
+    authority_options,
+    opened,
+    state_option,
+)
 
 if TYPE_CHECKING:
     from tallystick.state.rules_in_force import RulesInForce
-
-_LAST_EPOCH = 2**31 - 1
 
 
 @click.command(
@@ -34,7 +38,7 @@ _LAST_EPOCH = 2**31 - 1
 @click.option(
     "--at-epoch",
     "epoch",
-    type=click.IntRange(1, _LAST_EPOCH),
+    type=adopted_epoch_type,
     required=True,
     metavar="N",
     help="The first epoch under RULES; it must not have begun.",

@@ -33,8 +33,11 @@ state_option = click.option(
 """The option that names a store."""
 
 
-number_type = click.IntRange(0, 2**31 - 1)
+_LAST_NUMBER = 2**31 - 1
+number_type = click.IntRange(0, _LAST_NUMBER)
 """The number of a round or an epoch, as in a record."""
+adopted_epoch_type = click.IntRange(1, _LAST_NUMBER)
+"""The number of an epoch that rules can begin with."""
 
 
 def _time(value: str) -> datetime:
