@@ -28,6 +28,7 @@ from tallystick.errors import TallystickError, TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
 from tallystick.state.ledger import Ledger
+from tallystick.state.step_roots import step_tree
 from tallystick.state.transfer import export_state
 
 EPOCHS, EPOCH = 3, 2
@@ -299,7 +300,10 @@ def test_rows_of_a_liar_end_in_an_error_or_a_verdict(
     step: str, lived: Lived, tmp_path: Path
 ) -> None:
     """Whatever stands in the row that differs, with roots that fit it."""
-    for value in (None, 5, "x", [], {}, {"quality": 5, "delta": "1e999999999", "after": []}):
+    deep: object = []
+    for _ in range(300):
+        deep = [deep]
+    for value in (None, 5, "x", [], {}, {"quality": 5, "delta": "1e999999999", "after": []}, deep):
         other = planted(
             lived.evidence, tmp_path / "b.jsonl", EPOCH, step, at(0, lambda _, v=value: v)
         )
@@ -322,3 +326,29 @@ def test_cut_evidence_and_cut_disputes_are_refused(lived: Lived, tmp_path: Path)
         cut.write_bytes(evidence[:place])
         with pytest.raises(TallystickError), opened_side(cut):
             pass
+
+
+def test_rows_that_are_nested_without_end_are_refused(lived: Lived, tmp_path: Path) -> None:
+    """They are hashed as they are, and read where they differ."""
+    whole, changed = lived.evidence.read_bytes().splitlines(True), tmp_path / "b.jsonl"
+    epoch, step = json.loads(whole[1]), json.loads(whole[2])
+    whole[3] = b"[" * 100_000 + b"]" * 100_000 + b"\n"
+    made = step_tree(row[:-1] for row in whole[3 : 3 + step["rows"]])
+    epoch["leaf"]["steps"][step["step"]]["root"] = made.root().hex()
+    whole[1] = canonical_bytes(epoch) + b"\n"
+    changed.write_bytes(b"".join(whole))
+    with pytest.raises(TrustError, match="some that are none"):
+        disputed(lived.evidence, changed)
+
+
+def test_evidence_that_names_more_rows_than_it_has_takes_no_memory_for_them(
+    lived: Lived, tmp_path: Path
+) -> None:
+    whole, changed = lived.evidence.read_bytes().splitlines(True), tmp_path / "b.jsonl"
+    epoch, step = json.loads(whole[1]), json.loads(whole[2])
+    epoch["leaf"]["steps"][step["step"]]["size"] = step["rows"] = 2**52
+    whole[1:3] = (canonical_bytes(each) + b"\n" for each in (epoch, step))
+    changed.write_bytes(b"".join(whole))
+    with pytest.raises(TrustError) as caught, opened_side(changed):
+        pass
+    assert caught.value.code == "bad-evidence"

@@ -94,6 +94,19 @@ def test_what_is_no_envelope(text: str) -> None:
     assert error.value.code == "bad-envelope"
 
 
+@pytest.mark.parametrize("deep", [200, 300, 900])
+def test_what_is_nested_deeper_than_the_format(deep: int, tmp_path: Path) -> None:
+    """The parsers follow it further than the schemas do."""
+    nested, path = "[" * deep + "]" * deep, tmp_path / "trust.toml"
+    with pytest.raises(TrustError) as caught:
+        Envelope.of_json(f'{{"payload":{nested}}}'.encode(), "deep.json")
+    assert caught.value.code == "bad-envelope"
+    path.write_text(toml(tables()) + f"\n[keys.deep{'.a' * deep}]\n")
+    with pytest.raises(TrustError) as caught:
+        trust_file.read(path)
+    assert caught.value.code == "bad-trust-file"
+
+
 def test_duplicate_keys() -> None:
     text = SOUND["envelope"].decode()
     for twice in (

@@ -29,7 +29,7 @@ from tallystick.trust.envelope import Envelope
 from tallystick.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
 
 _MALFORMED = (
-    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
     *(NumberError, msgspec.MsgspecError),
 )
 _OF_RECORDS = ("inputs", "facts", "results")

@@ -96,9 +96,15 @@ def _check_fields(found: ColumnMapping, path: Path) -> None:
 def _validate(document: Mapping[str, Any], path: Path) -> None:
     import jsonschema_rs  # noqa: PLC0415  # heavy
 
-    problems = sorted(
-        _validator().iter_errors(document), key=lambda each: [*map(str, each.instance_path)]
-    )
+    try:
+        problems = sorted(
+            _validator().iter_errors(document), key=lambda each: [*map(str, each.instance_path)]
+        )
+    except ValueError as error:
+        # the library follows no table as deep as the parser does
+        raise InputError(
+            f"{path}: the mapping cannot be checked ({str(error).lower()}): see docs/audit.md"
+        ) from None
     if problems:
         first: jsonschema_rs.ValidationError = problems[0]
         place = ".".join(map(str, first.instance_path)) or "the document"

@@ -30,9 +30,14 @@ def check(name: str, value: object, where: str, code: str) -> None:
         TrustError: it does not fit; the first thing that is wrong is told.
     """
     validator = _validator(name)
-    if validator.is_valid(value):
-        return
-    error = next(validator.iter_errors(value))
+    try:
+        if validator.is_valid(value):
+            return
+        error = next(validator.iter_errors(value))
+    except ValueError as unusual:
+        # the library follows no value as deep as the parser does
+        message = f"{where}: found a value that cannot be checked ({str(unusual).lower()})"
+        raise TrustError(f"{message}, expected what the format has", code=code) from None
     raise TrustError(f"{where}: {_told(error, _schema(name))}", code=code)
 
 
