@@ -12,7 +12,7 @@ import attrs
 import pytest
 from state.chronicle import digest_of
 from state.databases import database, server, where
-from state.subnet import Record, event, record, under, written
+from state.subnet import Record, event, missed, record, under, written
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
 
@@ -235,6 +235,20 @@ def test_an_event_that_the_rules_no_longer_have_is_left_out_late_and_refused_new
             # 0.9 · 0.5 + 0.1 · mean(0, 0.7 · 0.5 − 0.5) of the two records
             assert queries.state.miners["hk-1"].reputation[PYTHON] == 442_500_000
         verify(ledger)
+
+
+def test_a_missed_deadline_is_recorded_whatever_the_rules_make_of_it(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    def without_event(document: Any) -> None:  # noqa: ANN401  # a table of any keys
+        document["reputation"]["events"].remove("missed_deadline")
+
+    ledger.adopt(variant(tmp_path, OLD, "1.0.7", without_event), 1, major=True)
+    ledger.close_epoch()
+    found = ledger.import_events([missed("t", epoch=1), missed("late", epoch=0)])
+    # of the late record alone: the rules of the other never had it
+    assert (found.events, found.left_out) == (2, {"missed_deadline": 1})
+    verify(ledger)
 
 
 def test_an_event_that_no_rules_ever_had_is_none_of_the_business_of_an_adoption(

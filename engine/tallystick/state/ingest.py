@@ -235,8 +235,11 @@ class _Lines:
     def _leave_out(self, line: int, event: StateEvent) -> None:
         """Tell which events of a late line do nothing, as the rules that count it drop them."""
         epoch = self._log.state.epoch
-        dropped = self._log.in_force.dropped_events(event.skill_type, epoch)
-        left_out = dropped.intersection(event.events)
+        now, then = (
+            self._log.in_force.dropped_events(event.skill_type, each)
+            for each in (epoch, event.epoch)
+        )
+        left_out = (now - then).intersection(event.events)
         self._left_out.update(left_out)
         for name in sorted(left_out)[: MOST_TOLD - len(self._told)]:
             wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
@@ -331,10 +334,14 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
 
 
 def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
-    """The events of a record that the rules of its own epoch no longer have."""
+    """The events of a record that the rules of its own epoch no longer have.
+
+    A missed deadline is none of them: by it a record says that there is no submission.
+    """
     if not in_force.changes:
         return frozenset()
-    return in_force.dropped_events(event.skill_type, event.epoch).intersection(event.events)
+    dropped = in_force.dropped_events(event.skill_type, event.epoch)
+    return dropped.intersection(event.events) - {MISSED}
 
 
 def _takes_any_epoch(
