@@ -86,6 +86,7 @@ COMMANDS = [
     ("sign", "adoption"),
     ("sign", "checkpoint"),
     ("sign", "events"),
+    ("sign", "join"),
     ("sign", "receipt"),
     ("sign", "rule-set"),
     ("sign", "trust"),

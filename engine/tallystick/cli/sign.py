@@ -26,12 +26,17 @@ _expiry_option = click.option(
 )
 
 
-def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command that signs: who, and where the envelope goes."""
+def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command here: where the envelope goes."""
     output = click.option(
         "-o", "--output", required=True, type=_FILE, help="The envelope to write."
     )
-    return signer_options(output(follow_links_option(as_json(command))))
+    return output(follow_links_option(as_json(command)))
+
+
+def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that signs: who, and where the envelope goes."""
+    return signer_options(_writing(command))
 
 
 @click.group(cls=CommandGroup)
@@ -235,13 +240,37 @@ def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  #
 def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Add a signature to ENVELOPE, whose statement must be sound; read what it says."""
     by = signer_needed(signer)
+    _write(_read(path).signed(by), **options)
+
+
+@sign.command(
+    "join",
+    epilog=examples(
+        "tallystick sign join alice.json bob.json carol.json -o adoption.json",
+    ),
+)
+@click.argument("paths", metavar="ENVELOPE...", type=_FILE, nargs=-1, required=True)
+@_writing
+def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Join envelopes of one statement that several have signed, each for themselves.
+
+    Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
+    """
+    first, *others = map(_read, paths)
+    for each in others:
+        first = first.joined(each)
+    _write(first, **options)
+
+
+def _read(path: Path) -> Envelope:
+    """The envelope in a file, whose statement is sound."""
     from tallystick.trust.encoding import read_file  # noqa: PLC0415  # loads what signs
     from tallystick.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
     from tallystick.trust.statement import statement_of  # noqa: PLC0415  # as above
 
     envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
-    _write(envelope.signed(by), **options)
+    return envelope
 
 
 def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) -> None:

@@ -30,9 +30,7 @@ def trust() -> None:
         "tallystick trust check trust-1.toml trust-2.toml --stakes snapshots",
     ),
 )
-@click.argument(
-    "paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--stakes",
     type=click.Path(path_type=Path),
