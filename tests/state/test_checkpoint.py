@@ -130,6 +130,9 @@ def test_a_log_only_grows(kept: Kept) -> None:
         other = attrs.evolve(kept.old, root=bytes(32))
         with pytest.raises(TrustError):
             growth(ledger, other, kept.new)
+        with pytest.raises(TrustError) as caught:
+            growth(ledger, attrs.evolve(kept.old, origin="another"), kept.new)
+        assert caught.value.code == "other-origin"
 
 
 def test_every_row_can_be_proven(kept: Kept) -> None:

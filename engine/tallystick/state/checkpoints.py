@@ -86,7 +86,7 @@ def growth(ledger: Ledger, old: Checkpoint, new: Checkpoint) -> Growth:
 
     Raises:
         StateError: the older one covers nothing, or more than the newer one.
-        TrustError: the state is not what one of them says.
+        TrustError: the state is not what one of them says, or they are of logs of two names.
     """
     if not 0 < old.size <= new.size:
         raise StateError(
@@ -96,7 +96,9 @@ def growth(ledger: Ledger, old: Checkpoint, new: Checkpoint) -> Growth:
     with ledger.epoch_log(keep=True) as log:
         for each in (old, new):
             check_leaves(log, each)
-        return Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
+        found = Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
+    found.check()
+    return found
 
 
 def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
