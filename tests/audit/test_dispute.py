@@ -18,6 +18,7 @@ from state.chronicle import feed, history
 from state.subnet import Record, written
 from trust.council import signer
 
+from tallystick.audit.comparison import Place
 from tallystick.audit.dispute import Dispute, dispute
 from tallystick.audit.dispute_file import dispute_bytes, read_dispute
 from tallystick.audit.evidence import write_evidence
@@ -352,3 +353,34 @@ def test_evidence_that_names_more_rows_than_it_has_takes_no_memory_for_them(
     with pytest.raises(TrustError) as caught, opened_side(changed):
         pass
     assert caught.value.code == "bad-evidence"
+
+
+def test_a_file_about_a_later_difference_does_not_hold(
+    lived: Lived, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or what only one side says would be taken for what both do."""
+    emptied = planted(lived.evidence, tmp_path / "a.jsonl", EPOCH, "deltas", list.clear)
+    other = planted(emptied, tmp_path / "b.jsonl", EPOCH, "reputations", PLANTED["reputations"])
+    assert disputed(other, lived.evidence)[0].verdict.step == "deltas"
+    later = Place(EPOCH, "reputations", 1)
+    monkeypatch.setattr("tallystick.audit.dispute.first_difference", lambda *_: later)
+    found, _ = disputed(other, lived.evidence)
+    assert found.verdict.step == "reputations"
+    with pytest.raises(TrustError, match="the first row in which they do"):
+        read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())
+
+
+def test_a_step_that_one_side_lacks_is_passed_over_and_told(lived: Lived, tmp_path: Path) -> None:
+    other = planted(lived.evidence, tmp_path / "b.jsonl", EPOCH, "deltas", PLANTED["deltas"])
+    lines, lacking = other.read_bytes().splitlines(keepends=True), tmp_path / "c.jsonl"
+    first = [n for n, line in enumerate(lines) if line.startswith(b'{"leaf"')][EPOCH]
+    epoch = json.loads(lines[first])
+    rows = epoch["leaf"]["steps"]["facts"]["size"]
+    epoch["leaf"]["steps"]["facts"] = None
+    step = lines.index(b'{"rows":%d,"step":"facts"}\n' % rows, first)
+    lines[first] = canonical_bytes(epoch) + b"\n"
+    lacking.write_bytes(b"".join([*lines[:step], *lines[step + 1 + rows :]]))
+    found, _ = disputed(lived.evidence, lacking)
+    assert (found.verdict.step, found.verdict.wrong) == ("deltas", "b")
+    assert found.verdict.reason.endswith("; only one of them has facts")
+    read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())

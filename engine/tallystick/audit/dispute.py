@@ -91,9 +91,12 @@ class Dispute:
             raise bad_proof("the dispute", "signed batches", "none, as it is about no input")
         differ = (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted)
         if step is None or key is None:
+            if mine == theirs:
+                raise bad_proof("the dispute", "the same leaf on both sides", "leaves that differ")
             # other rules may come to other rows, and are what differs first
-            passed = () if differ else _lacking(mine, theirs)
+            passed = () if differ else _lacking(mine, theirs, STEPS)
             return without_row(Place(epoch, passed=passed), mine, theirs)
+        passed = _lacking(mine, theirs, STEPS[: STEPS.index(step)])
         if differ:
             raise bad_proof("the dispute", "leaves of other rules", "the same rules of both sides")
         for each in self.evidence:
@@ -111,7 +114,8 @@ class Dispute:
             raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
         texts = {each.digest: each for each in self.rules}
         agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
-        return judge(Question(epoch, step, tuple(key), own, agreed, self.record, self.batches))
+        asked = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
+        return _noted(judge(asked), passed)
 
 
 def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
@@ -204,7 +208,8 @@ class _Maker:
         rows = {side: _those(own[side], prefix) for side in LETTERS}
         record = self._record(agreed, key, rows)
         batches = self._batches(rows)
-        verdict = judge(Question(self._epoch, self._step, key, rows, agreed, record, batches))
+        asked = Question(self._epoch, self._step, key, rows, agreed, record, batches)
+        verdict = _noted(judge(asked), self._place.passed)
         proofs = {
             side: _proof(found, leaves.keys(), filter(None, [own[side]]))
             for side, found in self._sides.items()
@@ -286,14 +291,20 @@ def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
     return Verdict("membership", reason, place.epoch)
 
 
-def _lacking(mine: EpochLeaf, theirs: EpochLeaf) -> tuple[Step, ...]:
-    """The steps that one of two leaves lacks; those that differ otherwise are refused."""
-    differ = [step for step in STEPS if mine.steps[step] != theirs.steps[step]]
+def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Of some steps those that one of two leaves lacks; that others differ is refused."""
+    differ = [step for step in steps if mine.steps[step] != theirs.steps[step]]
     if any(None not in (mine.steps[step], theirs.steps[step]) for step in differ):
-        raise bad_proof("the dispute", "steps that differ", "the row in which they do")
-    if mine == theirs:
-        raise bad_proof("the dispute", "the same leaf on both sides", "leaves that differ")
+        raise bad_proof("the dispute", "steps that differ", "the first row in which they do")
     return tuple(differ)
+
+
+def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
+    """A verdict that tells of the steps which only one side has, so that they were passed over."""
+    if not passed:
+        return verdict
+    told = f"{verdict.reason}; only one of them has {', '.join(passed)}"
+    return attrs.evolve(verdict, reason=told)
 
 
 def _contradicted(sides: Mapping[str, Side]) -> Verdict:
