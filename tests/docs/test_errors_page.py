@@ -87,6 +87,13 @@ def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())
 
 
+def test_every_code_that_is_raised_is_documented() -> None:
+    sources = (path.read_text("utf-8") for path in _ENGINE.rglob("*.py"))
+    raised = {code for source in sources for code in re.findall(r'code="([a-z-]+)"', source)}
+    assert len(raised) > 20
+    assert raised <= set(_PAGE.spans())
+
+
 def test_every_code_of_a_shipped_requirement_is_documented() -> None:
     registry = installed()
     own = [r for kind in registry.skill_types.values() for r in kind.requirements]

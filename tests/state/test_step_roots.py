@@ -116,3 +116,16 @@ def test_a_short_salt_is_refused_and_nothing_is_closed(salt: str, tmp_path: Path
             ledger.close_epoch(salt=salt)
         assert caught.value.code == "short-salt"
         assert ledger.open_epoch() == 0
+
+
+@pytest.mark.parametrize("first", [SALT, None])
+def test_a_closed_epoch_takes_no_other_salt(first: str | None, tmp_path: Path) -> None:
+    """Who believed it to be in the leaf would publish it, and nobody could open the leaf."""
+    with Ledger.create(str(tmp_path / "state.db"), "skills@1.1.0") as ledger:
+        ledger.close_epoch(0, salt=first)
+        assert ledger.close_epoch(0, salt=first).already
+        assert ledger.close_epoch(0).already
+        with pytest.raises(StateError) as caught:
+            ledger.close_epoch(0, salt=SALT[::-1])
+        assert caught.value.code == "other-salt"
+        assert SALT not in str(caught.value)

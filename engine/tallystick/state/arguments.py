@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from typing import Any
 from tallystick.errors import StateError
 from tallystick.io.paths import path_of
 from tallystick.state.event import NUMBER_LIMIT
+
+_SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 
 
 def path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN401  # as given
@@ -77,3 +80,18 @@ def timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
         raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
     said = at.astimezone(UTC).isoformat(timespec="microseconds")
     return said.replace("+00:00", "Z")
+
+
+def checked_salt(salt: str) -> str:
+    """A salt, if it is one: 16 to 64 bytes as lower-case hexadecimal digits.
+
+    Raises:
+        StateError: it is not.
+    """
+    if not _SALT.fullmatch(salt):
+        raise StateError(
+            f"found a salt of {len(salt)} characters, expected 16 to 64 bytes as lower-case "
+            "hexadecimal digits: openssl rand -hex 32 gives some",
+            code="short-salt",
+        )
+    return salt

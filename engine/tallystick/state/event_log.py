@@ -12,7 +12,7 @@ Invariants:
 
 from __future__ import annotations
 
-import re
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -26,6 +26,7 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick.state.adoption import LAST_EPOCH, adopt, check_adoption, check_withdrawal
+from tallystick.state.arguments import checked_salt
 from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
@@ -65,7 +66,6 @@ RANKS: Mapping[str, Rank] = MappingProxyType(
 The first is the word that every log has for them, which hashes cover.
 """
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
-_SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 RECORDED = "recorded"
 """What a claim is that is not in quarantine."""
 
@@ -295,6 +295,22 @@ class EventLog:
         said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
         self._write("epoch", {**said, **salted})
         return snapshot
+
+    def check_closed_with(self, epoch: int, salt: str) -> None:
+        """Refuse a salt that a closed epoch does not have: its leaf stays as it is.
+
+        Raises:
+            StateError: the epoch was closed with another salt, or without one.
+        """
+        entries = map(json.loads, self.transaction.bodies_of_kind("epoch"))
+        known = next(said.get("salt") for said in entries if said["epoch"] == epoch)
+        if salt != known:
+            how = "without one" if known is None else "with another, which an export has"
+            raise StateError(
+                f"found a salt for the epoch {epoch}, which was closed {how}, expected none: leave "
+                "the salt out",
+                code="other-salt",
+            )
 
     def adopt(
         self,
@@ -576,21 +592,6 @@ class EventLog:
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)
         return auditor_streak(roles)
-
-
-def checked_salt(salt: str) -> str:
-    """A salt, if it is one: 16 to 64 bytes as lower-case hexadecimal digits.
-
-    Raises:
-        StateError: it is not.
-    """
-    if not _SALT.fullmatch(salt):
-        raise StateError(
-            f"found a salt of {len(salt)} characters, expected 16 to 64 bytes as lower-case "
-            "hexadecimal digits: openssl rand -hex 32 gives some",
-            code="short-salt",
-        )
-    return salt
 
 
 def _status(claim: Claim | None) -> str:

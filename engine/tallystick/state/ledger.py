@@ -388,7 +388,8 @@ class Ledger:
             salt: 16 to 64 bytes in hexadecimal digits, which go into the leaf of the epoch.
 
         Raises:
-            StateError: the epoch has not begun, or an argument is of another kind.
+            StateError: the epoch has not begun, an argument is of another kind, or the epoch was
+                closed without this salt.
         """
         wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
         with self._writing() as log:
@@ -399,6 +400,8 @@ class Ledger:
                     "one: close the epochs before it first"
                 )
             at_time = timestamp(at)
+            if already and salt is not None:
+                log.check_closed_with(wanted, salt)
             snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(at_time, salt)
         return ClosedEpoch(wanted, already, snapshot)
 
