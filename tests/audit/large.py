@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import attrs
 from state.subnet import Record, record
 
+from tallystick.audit.evidence import Evidence
 from tallystick.audit.judgement import Agreed
 from tallystick.audit.rederive import scored
-from tallystick.audit.side import RuleText
+from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows
 from tallystick.canonical import canonical_bytes
 from tallystick.numbers.nano import NANO
@@ -26,16 +29,69 @@ from tallystick.state.step_roots import (
     Share,
     Step,
     StepRoot,
+    row_data,
     step_rows,
     step_tree,
 )
 from tallystick.state.weights import weights_of
+from tallystick.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree, leaf_hash
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
 MINERS = 250
 DIGEST = "sha256:" + 64 * "0"
 _HALF = NANO // 2
-Rows = Mapping[Step, list[bytes] | None]
+_OF_EVENTS = ("inputs", "facts", "results", "deltas")
+_TASK = b'"t-'
+Rows = Mapping[Step, Sequence[bytes] | None]
+
+
+@attrs.frozen
+class Repeated(Sequence[bytes]):
+    """Rows of records, each with others behind it that are the same but for the task.
+
+    What is counted are means and medians, which repeating changes nothing of.
+    """
+
+    rows: Sequence[bytes]
+    times: int
+
+    def __len__(self) -> int:
+        return len(self.rows) * self.times
+
+    def __getitem__(self, index: int) -> bytes:  # type: ignore[override]  # of no slices
+        row, time = divmod(index, self.times)
+        return self._repeated(self.rows[row])[time]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for row in self.rows:
+            yield from self._repeated(row)
+
+    def _repeated(self, row: bytes) -> list[bytes]:
+        before, _, after = row.partition(_TASK)
+        task, _, after = after.partition(b'"')
+        start = before + _TASK + task
+        return [row, *(b'%s-%03d"%s' % (start, time, after) for time in range(1, self.times))]
+
+
+@attrs.frozen
+class Replaced(Sequence[bytes]):
+    """Rows of which one is another."""
+
+    rows: Sequence[bytes]
+    place: int
+    row: bytes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int | slice) -> Any:  # noqa: ANN401  # as of a sequence
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        return self.row if index == self.place else self.rows[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for place, row in enumerate(self.rows):
+            yield self.row if place == self.place else row
 
 
 def real_record() -> Record:
@@ -43,8 +99,31 @@ def real_record() -> Record:
     return record("t-real", "hk-007", "mcp_server", validator="val-1", round=1, epoch=1)
 
 
-def write_large(path: Path, count: int) -> Path:
-    """Write evidence of two epochs, the second with so many records in its one round."""
+def with_row(side: Side, epoch: int, step: Step, place: int, row: Row) -> Side:
+    """The side of evidence that has another row at a place, with every root above it made anew."""
+    evidence, data = side.source, row_data(row)
+    assert isinstance(evidence, Evidence)
+    rows = evidence.steps[epoch][step]
+    assert rows is not None
+    tiles = (rows.tree.tile(0, tile) for tile in range(-(-len(rows.data) // TILE_WIDTH)))
+    hashes = bytearray().join(tiles)
+    hashes[place * HASH_SIZE : (place + 1) * HASH_SIZE] = leaf_hash(data)
+    other = StepRows(Replaced(rows.data, place, data), TileTree([bytes(hashes)]))
+    leaves = list(evidence.leaves)
+    root = StepRoot(other.tree.root(), other.tree.size)
+    leaves[epoch] = attrs.evolve(leaves[epoch], steps={**leaves[epoch].steps, step: root})
+    steps = {**evidence.steps, epoch: {**evidence.steps[epoch], step: other}}
+    return Side("b", attrs.evolve(evidence, leaves=tuple(leaves), steps=steps))
+
+
+def write_large(path: Path, count: int, times: int = 1) -> Path:
+    """Write evidence of two epochs, the second with so many records in its one round.
+
+    Args:
+        path: the file.
+        count: how many records are counted.
+        times: how often each of them stands in it.
+    """
     plugins = installed_plugins()
     loaded = load("skills@1.2.0", plugins)
     rules = StateRules(loaded, loaded.registry)
@@ -66,7 +145,10 @@ def write_large(path: Path, count: int) -> Path:
         (hotkey, rules.line): Share(miners[hotkey].uid or 0, 1, 1, score, weights.get(hotkey))
         for hotkey, score in scores.items()
     }
-    second = step_rows(_counted(rules, events, begun, after, shares))
+    second: Rows = {
+        step: rows if rows is None or step not in _OF_EVENTS else Repeated(rows, times)
+        for step, rows in step_rows(_counted(rules, events, begun, after, shares)).items()
+    }
     leaves.append(_leaf(rules, 1, second))
     header = {
         "epochs": 2,

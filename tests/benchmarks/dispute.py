@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.remove(str(Path(__file__).resolve().parent))
 
 from audit.large import write_large
-from audit.planted import planted
-from audit.test_dispute_scale import PLANTED, of_the_record
+from audit.planted import at, planted
+from audit.test_dispute_scale import PLANTED, place_of
 
 from tallystick.audit.comparison import first_difference
 from tallystick.audit.side import Side, opened_side
@@ -61,8 +61,11 @@ def main(count: int) -> None:
     print(f"{'step':<12} {'loading a side':>14} {'locating':>10} {'all rows':>10} {'tiles':>6}")
     with tempfile.TemporaryDirectory() as folder:
         source = write_large(Path(folder) / "a.jsonl", count)
-        for step in PLANTED:
-            other = planted(source, Path(folder) / "b.jsonl", 1, step, of_the_record(step))
+        with opened_side(source) as side:
+            places = {step: place_of(step, rows) for step, rows in side.rows(1).items() if rows}
+        for step, place_in in places.items():
+            change = at(place_in, PLANTED[step])
+            other = planted(source, Path(folder) / "b.jsonl", 1, step, change)
             with loaded(source) as (mine, reading), loaded(other) as (theirs, _):
                 locating = min(
                     seconds(lambda: first_difference(mine, theirs)) for _ in range(REPEATS)
