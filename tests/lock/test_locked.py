@@ -2,8 +2,8 @@
 
 import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from tallystick import resources
 from tallystick.cli.main import cli
 from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import write
+from tallystick.state.ledger import Ledger
+from tallystick.state.transfer import export_state
 
 D = "sha256:" + "0" * 64
 RULES = ("--rules", "skills@1.1.0")
@@ -52,15 +54,13 @@ COMMANDS = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a state, an export of it and a list of miners."""
-    monkeypatch.chdir(tmp_path)
-    assert run("state", "init", *RULES, *STATE).status == 0
-    assert (
-        run("miner", "register", "hk-1", "--uid", "1", "--types", "mcp_server", *STATE).status == 0
-    )
-    assert run("state", "export", "state.jsonl", *STATE).status == 0
+    at = tmp_path_factory.mktemp("made")
+    with Ledger.create(at / STATE[1], RULES[1]) as ledger:
+        ledger.register("hk-1", 1, ["mcp_server"])
+        export_state(ledger, at / "state.jsonl")
     texts = {
         name: {"reference": name, "digest": D, "text": rules_path(name).read_text("utf-8")}
         for name in ("skills@1.1.0", "skills@1.2.0")
@@ -68,10 +68,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     in_force, shadow = texts.values()
     first = {"epoch": 0, "reference": in_force["reference"], "digest": D}
     told = {"format": 1, "in_force": in_force, "rules": [first], "shadow": shadow}
-    Path("tried").mkdir()
-    Path("tried/shadow.json").write_text(json.dumps(told))
-    Path("weights.json").write_text("{}")
-    Path("miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
+    (at / "tried").mkdir()
+    (at / "tried" / "shadow.json").write_text(json.dumps(told))
+    (at / "weights.json").write_text("{}")
+    (at / "miners.csv").write_text("uid,hotkey,types\n2,hk-2,mcp_server\n")
+    return at
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, in which the test runs."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
