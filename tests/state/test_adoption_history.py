@@ -172,6 +172,7 @@ def by_halves(ledger: Ledger, epoch: Epoch, at: Path) -> None:
     clear(ledger, epoch)
 
 
+@pytest.mark.slow
 def test_on_postgresql_in_halves_with_adoptions_withdrawn_it_is_the_same(
     expected: Expected, database: str, tmp_path: Path
 ) -> None:
