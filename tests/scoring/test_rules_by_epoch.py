@@ -129,7 +129,7 @@ def test_files_are_the_same_by_workers_and_of_facts(
     source.write_bytes(b"\n".join(good))
     extract_file(source, facts, scorers[OLD].registry)
     scorer, written = changing(scorers), list[bytes]()
-    for given, executor in ((source, None), (source, Local(2)), (facts, None)):
+    for given, executor in ((source, None), (source, Local(1)), (facts, None)):
         output = tmp_path / f"{len(written)}-{name}"
         receipt = scorer.score_file(given, output, executor=executor)
         written.append(output.read_bytes())
