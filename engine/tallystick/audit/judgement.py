@@ -140,10 +140,10 @@ def _inputs(asked: Question) -> Verdict:
             "one is the digest of another task, which the two records show",
         )
     if asked.record is None:
-        told = [*listed, "the record itself decides (--records)"]
-        told += [] if listed else ["or a batch that the validator signed"]
+        deciding = [*listed, "the record itself decides (--records)"]
+        deciding += [] if listed else ["or a batch that the validator signed"]
         return Verdict(
-            "input", f"they have other digests of what the validator said: {', '.join(told)}"
+            "input", f"they have other digests of what the validator said: {', '.join(deciding)}"
         )
     event = _scored(asked).event
     whence = "; ".join(["of the record", *listed])
