@@ -277,8 +277,8 @@ def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
     assert {path.name for path in tmp_path.glob("[!.]*")} == {"pipe.jsonl"}
     source = tmp_path / "records.jsonl"
     source.write_bytes(block)
-    assert start("facts", source, "-o", output, "--workers", workers).status == 0
-    assert start("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
+    assert run("facts", source, "-o", output).status == 0
+    assert run("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
 
 
 #: As in the tests of the command: a process tells its own peak.
