@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 import pytest
-from cli.command import Finished, run
+from cli.command import Finished, message_of, run
 from state.subnet import record
+from state.test_lines import SKILLS, WORKFLOW, lived
 from trust.council import signer
 
 from tallystick.audit.state_audit import audit_state, read_weights
@@ -186,7 +187,28 @@ def test_what_goes_together_is_told(kept: Kept) -> None:
         ("--results", "x.jsonl"),
         ("--weights", "x.json", "--rules", "skills@1.1.0", "--results", "x.jsonl"),
         ("--weights", "x.json", "--trust", "x.toml"),
+        ("--checkpoint", "x.txt", "--line", "skills"),
     ):
         found = run("audit", kept.export, *wrong)
         assert (found.status, found.out) == (2, ""), wrong
         assert "Usage:" in found.err
+
+
+def test_weights_of_a_state_of_two_lines_are_those_of_the_line_that_is_named(
+    tmp_path: Path,
+) -> None:
+    store, export = tmp_path / "state.db", tmp_path / "export.jsonl"
+    with Ledger.create(str(store), [WORKFLOW, SKILLS]) as ledger:
+        lived(ledger, tmp_path, "skills", "workflow")
+        export_state(ledger, export)
+    files = {}
+    for line in ("skills", "workflow"):
+        shown = run("weights", "--line", line, "--state", store, "--json")
+        files[line] = tmp_path / f"{line}.json"
+        files[line].write_text(shown.out)
+        own = run("audit", export, "--weights", files[line], "--line", line, "--json")
+        assert (own.status, own.json()["verdict"]) == (0, "equal")
+    other = run("audit", export, "--weights", files["skills"], "--line", "workflow", "--json")
+    assert (other.status, other.json()["verdict"]) == (1, "differs")
+    unnamed = run("audit", export, "--weights", files["skills"])
+    assert "found a state of the lines skills, workflow" in message_of(unnamed)

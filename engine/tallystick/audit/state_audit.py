@@ -20,7 +20,7 @@ from tallystick.errors import InputError
 from tallystick.io.inputs import start_of
 from tallystick.numbers.nano import to_text
 from tallystick.state.ledger import Ledger
-from tallystick.state.queries import StateQueries
+from tallystick.state.queries import StateQueries, Weights
 from tallystick.state.replay import Verified, verify
 from tallystick.state.rules import StateRules
 from tallystick.state.transfer import import_state
@@ -71,12 +71,13 @@ class StateAudit:
     first: WeightFinding | None
 
 
-def audit_state(
+def audit_state(  # noqa: PLR0913  # what an audit needs
     export: Path,
     checkpoint: Checkpoint | None = None,
     keys: Collection[PublicKey] = (),
     *,
     weights: Mapping[str, int | str] | None = None,
+    line: str | None = None,
     accept: Callable[[StateRules], None] = lambda _: None,
 ) -> StateAudit:
     """Replay an export, hold it to a checkpoint and compare what its miners weigh.
@@ -86,12 +87,14 @@ def audit_state(
         checkpoint: what its log of epochs must be.
         keys: one of which must have signed the checkpoint; without any nobody is asked.
         weights: what was published, from `read_weights`.
+        line: of which line; needed where the state has several.
         accept: as of `import_state`.
 
     Raises:
         InputError: the export cannot be read, or does not follow from its own log.
         TrustError: the log is not that of the checkpoint, or nobody who may signed it.
         DamagedError: as `state verify`.
+        StateError: the state has several lines and none is named, or another one.
     """
     with TemporaryDirectory() as folder:
         where = str(Path(folder) / "state.db")
@@ -99,8 +102,11 @@ def audit_state(
         with Ledger.open(where) as ledger:
             verified = verify(ledger, checkpoint, keys)
             with ledger.queries() as queries:
-                found = [] if weights is None else list(_unlike(queries, weights))
-                miners = None if weights is None else len(_slots(queries, weights))
+                found, miners = list[WeightFinding](), None
+                if weights is not None:
+                    own = queries.weights(line=line)
+                    slots = _slots(queries, own, weights)
+                    found, miners = list(_unlike(own, slots)), len(slots)
                 epoch = queries.state.epoch
     verdict = "differs" if found else "equal"
     return StateAudit(verdict, verified, epoch, miners, len(found), found[0] if found else None)
@@ -143,7 +149,9 @@ def _is_weight(value: object) -> bool:
     return type(value) is int and 0 <= value <= 2**16 - 1
 
 
-def _slots(queries: StateQueries, weights: Mapping[str, int | str]) -> dict[int, int | str]:
+def _slots(
+    queries: StateQueries, own: Weights, weights: Mapping[str, int | str]
+) -> dict[int, int | str]:
     """What was published, by slot, and nothing for slots that have a weight here alone."""
     uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
     found = dict[int, int | str]()
@@ -153,13 +161,12 @@ def _slots(queries: StateQueries, weights: Mapping[str, int | str]) -> dict[int,
             told = "a miner twice" if uid in found else f"{name!r}, who has no slot"
             raise InputError(f"found {told}, expected weights by slot or by hotkey, each once")
         found[uid] = weight
-    return dict.fromkeys(queries.weights().uids, "") | found
+    return dict.fromkeys(own.uids, "") | found
 
 
-def _unlike(queries: StateQueries, weights: Mapping[str, int | str]) -> Iterator[WeightFinding]:
-    own = queries.weights()
+def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:
     shares = dict(zip(own.uids, zip(own.weights, own.uint16, strict=True), strict=True))
-    for uid, weight in sorted(_slots(queries, weights).items()):
+    for uid, weight in sorted(slots.items()):
         share, whole = shares.get(uid, (None, None))
         if isinstance(weight, int):
             derived = None if whole is None else str(whole)

@@ -88,6 +88,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     metavar="FILE",
     help="Weights that were published of the state of EXPORT.",
 )
+@click.option("--line", metavar="LINE", help="Of a state of several lines, whose weights.")
 @follow_links_option
 @snapshots_option
 @locked_options
@@ -103,6 +104,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     weights_file: Path | None,
+    line: str | None,
     follow_links: bool,
     where: str | None,
     as_json: bool,
@@ -116,6 +118,8 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     of the --checkpoint, and its weights those of --weights. The exit status is 1 when something
     differs.
     """
+    if line is not None and weights_file is None:
+        raise click.UsageError("--line goes with --weights")
     if results is not None and (reference, where) != (None, None):
         rest = (checkpoint, trust, weights_file)
         if any(each is not None for each in rest) or keys:
@@ -124,7 +128,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
             source, reference, results, mapping_file, tolerance, every, follow_links, where, held
         )
     elif checkpoint is not None or weights_file is not None:
-        found, lines = _of_state(source, checkpoint, trust, keys, weights_file, held)
+        found, lines = _of_state(source, checkpoint, trust, keys, weights_file, line, held)
     else:
         raise click.UsageError(
             "found neither --results with --rules or --state, for records, nor --checkpoint or "
@@ -176,6 +180,7 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
     trust: Path | None,
     keys: tuple[PublicKey, ...],
     weights_file: Path | None,
+    line: str | None,
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of a state comes to, for machines and for people."""
@@ -192,6 +197,7 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
             None if checkpoint is None else read_checkpoint_file(checkpoint),
             against.known,
             weights=None if weights_file is None else read_weights(weights_file),
+            line=line,
             accept=held.require,
         )
     signers = against.names(found.verified.signers)
