@@ -202,3 +202,13 @@ def test_an_export_that_was_cut_or_forged_elsewhere_is_no_side(mine: Lived, tmp_
     cut.write_bytes(mine.export.read_bytes()[:-1])
     for path in (other, cut):
         assert run("dispute", mine.store, path).status == 2
+
+
+def test_a_side_that_nobody_may_read_is_told(mine: Lived, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("tallystick.io.inputs._opened", refused)
+    for path in (mine.export, mine.evidence):
+        with pytest.raises(InputError, match="ermission"), opened_side(path):
+            pass

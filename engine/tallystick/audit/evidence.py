@@ -20,7 +20,7 @@ from tallystick.audit.step_rows import FileRows, StepRows
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path
-from tallystick.io.inputs import opened, start_of
+from tallystick.io.inputs import opened
 from tallystick.io.paths import PathLike, path_of
 from tallystick.state.checkpoints import check_leaves
 from tallystick.state.ledger import Ledger
@@ -124,10 +124,15 @@ def write_evidence(
 
 
 def is_evidence(path: Path) -> bool:
-    """Whether a file begins as one of evidence; not of what is no file."""
+    """Whether a file begins as one of evidence; not of what is no file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     if not path.is_file():
         return False
-    return _START.match(start_of(path, MOST_BYTES)) is not None
+    with opened(path) as file:
+        return _START.match(file.read(MOST_BYTES)) is not None
 
 
 @contextmanager

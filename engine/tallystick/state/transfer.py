@@ -17,7 +17,7 @@ import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
-from tallystick.io.inputs import opened, start_of
+from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
@@ -180,8 +180,15 @@ def _imported(
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as `export_state` begins one; not of what is no file."""
-    return path.is_file() and start_of(path, len(_START)) == _START
+    """Whether a file begins as `export_state` begins one; not of what is no file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with opened(path) as file:
+        return file.read(len(_START)) == _START
 
 
 def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> None:
