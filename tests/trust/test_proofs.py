@@ -40,7 +40,8 @@ def tree(epoch: int) -> TileTree:
 
 def leaf(epoch: int) -> dict[str, Any]:
     made = tree(epoch)
-    steps: dict[str, Any] = dict.fromkeys(STEPS)
+    empty = {"root": TileTree(()).root().hex(), "size": 0}
+    steps: dict[str, Any] = {**dict.fromkeys(STEPS, empty), "facts": None}
     steps["reputations"] = {"root": made.root().hex(), "size": made.size}
     salt = {"salt": "0f" * 16} if epoch == 3 else {}
     return {
