@@ -582,10 +582,10 @@ class EventLog:
         last = max(own, key=attrgetter("epoch"), default=None)
         if last is not None and last.epoch >= epoch:
             is_left = last.epoch < LAST_EPOCH
-            todo = f"choose one after {last.epoch}" if is_left else "no later one is left"
+            advice = f"choose one after {last.epoch}" if is_left else "no later one is left"
             raise StateError(
                 f"found a claim of {shown(last.validator)} that names the epoch {last.epoch}, "
-                f"expected none of {epoch} or later, as the rules before have scored it: {todo}",
+                f"expected none of {epoch} or later, as the rules before have scored it: {advice}",
                 code="epoch-named",
             )
 
