@@ -21,11 +21,16 @@ from pathlib import Path
 
 import pytest
 
+import tallystick
+from tallystick.lock.write import lock_of, write
 from tallystick.plugins.code import engine_digest, plugin_digest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("engine", "plugins", "rules", "schemas", "LICENSE", "README.md", "pyproject.toml")
-OF_THE_SDIST = (*SOURCES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
+VECTORS = "tests/vectors/rows.json"
+FOLDERS = ("engine", "plugins", "rules", "schemas")
+FILES = ("LICENSE", "README.md", "pyproject.toml")
+SOURCES = (*FOLDERS, *FILES, VECTORS)
+OF_THE_SDIST = (*FOLDERS, *FILES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
 
 WHERE = """
 import json
@@ -57,7 +62,7 @@ def copy_of_the_checkout(folder: Path, names: tuple[str, ...] = SOURCES) -> Path
             ignored = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         else:
-            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     return folder
 
@@ -132,6 +137,9 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
     [
         pytest.param(carried("rules", "*.toml", "tallystick/_data/rules/"), id="rule sets"),
         pytest.param(carried("schemas", "*.json", "tallystick/_data/schemas/"), id="schemas"),
+        pytest.param(
+            carried("tests/vectors", "rows.json", "tallystick/_data/vectors/"), id="vectors"
+        ),
         pytest.param(carried("plugins", "*.schema.json", ""), id="schemas of plugins"),
         pytest.param(carried("plugins", "examples.jsonl", ""), id="examples"),
         pytest.param(carried("plugins", "released.json", ""), id="released formulas"),
@@ -188,6 +196,15 @@ def test_an_installed_wheel_finds_everything_inside_itself(installed: Environmen
     assert where["engine"] == engine_digest()
     own = {name: plugin_digest(f"tallystick_{name}.plugin") for name in ("skills", "workflow")}
     assert where["code"] == own
+
+
+def test_an_installed_wheel_tests_itself_and_has_the_lock_of_the_checkout(
+    installed: Environment, tmp_path: Path
+) -> None:
+    rules = ("--rules", "skills@1.1.0", "--rules", "workflow@1.1.0")
+    installed.run("-m", "tallystick", "lock", *rules, "--self-test", "-o", str(tmp_path / "lock"))
+    write(lock_of(map(tallystick.load, rules[1::2]), tmp_path), tmp_path / "own")
+    assert (tmp_path / "lock").read_bytes() == (tmp_path / "own").read_bytes()
 
 
 def test_an_installed_wheel_runs_the_demo(installed: Environment) -> None:

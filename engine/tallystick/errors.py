@@ -14,8 +14,11 @@
     ├── EngineError      worker processes or a cluster that cannot be used
     ├── StateError       a transition that the state does not allow
     │   └── RefusedError a batch of signals that is refused whole; carries every reason
+    ├── TrustError       a key, a signature, a trust file, a lock or a proof that does not hold
+    │   └── LockError    what is installed differs from a lock; carries every difference
     └── StoreError       a store of a state that cannot be used
         └── DamagedError a store, or a file of one, that does not follow from its log
+            └── OtherSnapshotError a log that leads to another snapshot than it says
 
 A message says what was found, where, what was expected, and what to do; lower case, no full stop.
 """
@@ -63,7 +66,58 @@ class EngineError(TallystickError):
 
 
 class StateError(TallystickError):
-    """A transition that the state, or its rule set, does not allow; nothing has changed."""
+    """A transition that the state, or its rule set, does not allow; nothing has changed.
+
+    ``code`` is the stable name of the reason, empty where it has none.
+    """
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class TrustError(TallystickError):
+    """A key, a signature, a trust file, a lock or a proof that does not hold.
+
+    ``code`` is the stable name of the reason.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class Difference(Protocol):
+    """One thing that is not as it is locked."""
+
+    @property
+    def what(self) -> str:
+        """Its name."""
+
+    @property
+    def found(self) -> str:
+        """Its digest or version here."""
+
+    @property
+    def locked(self) -> str:
+        """The same in the lock."""
+
+
+class LockError(TrustError):
+    """What is installed differs from a lock.
+
+    ``differences`` holds all of it, ``meaning`` says what differing files come to.
+    """
+
+    def __init__(
+        self, where: str, differences: Sequence[Difference], meaning: Sequence[str]
+    ) -> None:
+        self.differences, self.meaning = tuple(differences), tuple(meaning)
+        told = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
+        head = f"{where}: found other things than are locked: install what is, or lock anew"
+        lines = listed(map(on_one_line, [head, *told]), len(differences) - len(told))
+        message = "\n".join([lines, *map(on_one_line, meaning)])
+        super().__init__(message, code="lock-differs")
 
 
 class StoreError(TallystickError):
@@ -72,6 +126,22 @@ class StoreError(TallystickError):
 
 class DamagedError(StoreError):
     """A store, or a file of one, whose content does not follow from its log."""
+
+
+class OtherSnapshotError(DamagedError):
+    """A log whose entries lead to another snapshot than it says.
+
+    ``epoch`` is the closed epoch that comes to it, ``found`` the digest that the log says, and
+    ``derived`` the one to which its entries lead.
+    """
+
+    def __init__(self, seq: int, epoch: int, found: str, derived: str) -> None:
+        self.epoch, self.found, self.derived = epoch, found, derived
+        super().__init__(
+            f"entry {seq} of the log (epoch): found the snapshot {found} after the epoch {epoch}, "
+            f"expected {derived}, which the entries before it lead to: the log was changed, or "
+            "another engine wrote it"
+        )
 
 
 MOST_TOLD = 50

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.errors import RecordError, RefusedError, RuleSetError, TallystickError
+from tallystick.errors import (
+    LockError,
+    RecordError,
+    RefusedError,
+    RuleSetError,
+    StateError,
+    TallystickError,
+    TrustError,
+)
 from tallystick.io.text import masked
 from tallystick.numbers.nano import to_text
 
@@ -17,25 +25,42 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from tallystick.diagnostics import Diagnostic
+    from tallystick.errors import Difference
     from tallystick.state.claims import Claim, Hearing
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
-    from tallystick.state.ledger import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.model import Miner
+    from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
-    from tallystick.state.rules import StateRules
+    from tallystick.state.rules_in_force import Adoption, EpochRules, RulesInForce
     from tallystick.state.transfer import Exported
+    from tallystick.trust.policy import TrustRoot
 
 View = dict[str, Any]
 """A JSON object."""
 
 
-def begun(rules: StateRules, hearing: Hearing) -> View:
+def begun(rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None) -> View:
     """A state that was begun."""
-    view = {"rule_set": rules.rule_set.reference, "digest": rules.digest, "epoch": 0}
-    return {**view, **hearing.to_dict()}
+    return {**_under(rules), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+
+
+def trusted(root: TrustRoot | None) -> View:
+    """The trust file in force, where there is one."""
+    if root is None:
+        return {}
+    return {"network": root.network, "trust_version": root.version, "trust_digest": root.digest}
+
+
+def _under(rules: EpochRules) -> View:
+    """The rule set that a state follows, or that of each of its lines."""
+    found = {
+        each.line: {"rule_set": each.rule_set.reference, "digest": each.digest}
+        for each in rules.lines
+    }
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
 def miner(found: Miner) -> View:
@@ -68,13 +93,18 @@ def synced(found: Synced) -> View:
     }
 
 
-def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> View:
-    """A state at a glance; whom it hears and what waits only where there is any."""
+def info(
+    where: str,
+    rules: EpochRules,
+    found: StateInfo,
+    hearing: Hearing,
+    root: TrustRoot | None = None,
+) -> View:
+    """A state at a glance; whom it hears, trusts and what waits only where there is any."""
     waiting = {"quarantine": found.quarantine} if found.quarantine else {}
     return {
         "state": where,
-        "rule_set": rules.rule_set.reference,
-        "digest": rules.digest,
+        **_under(rules),
         "epoch": found.epoch,
         "snapshot": found.snapshot,
         "miners": found.miners,
@@ -85,12 +115,64 @@ def info(where: str, rules: StateRules, found: StateInfo, hearing: Hearing) -> V
         "entries": found.entries,
         "hash": found.hash,
         **hearing.to_dict(),
+        **trusted(root),
         **waiting,
     }
 
 
-def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> View:
-    """A round with records; with its scores, where they are given."""
+def adoption(found: Adoption, in_force: RulesInForce) -> View:
+    """Rules that a line adopts, or was to adopt, with the block that they begin with."""
+    from tallystick.state.epoch_clock import first_block  # noqa: PLC0415  # where it is asked for
+
+    return {
+        "line": found.line,
+        "epoch": found.epoch,
+        "block": first_block(found.epoch, in_force.lines[found.line]),
+        "reference": found.rules.rule_set.reference,
+        "digest": found.rules.digest,
+        "previous": found.previous,
+        "sequence": found.sequence,
+        "major": found.major,
+        "statement": found.statement,
+        "signed_by": list(found.signed_by),
+    }
+
+
+def rules_in_force(found: RulesInForce, epoch: int) -> View:
+    """The rules of each line from epoch to epoch, as seen in an epoch."""
+    return {
+        "epoch": epoch,
+        "lines": [{"line": name, "rules": _spans(found, name, epoch)} for name in found.lines],
+    }
+
+
+def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
+    from tallystick.state.epoch_clock import first_block  # noqa: PLC0415  # as above
+
+    timeline = found.lines[line]
+    adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}
+    views = []
+    for start, end, rules in timeline.spans():
+        adopted = adoptions.get(start)
+        held = end is not None and end <= epoch
+        views.append(
+            {
+                "status": "held" if held else "holds" if start <= epoch else "will hold",
+                "epoch": start,
+                "until": None if end is None else end - 1,
+                "block": first_block(start, timeline),
+                "reference": rules.rule_set.reference,
+                "digest": rules.digest,
+                "sequence": None if adopted is None else adopted.sequence,
+                "statement": None if adopted is None else adopted.statement,
+                "signed_by": [] if adopted is None else list(adopted.signed_by),
+            }
+        )
+    return views
+
+
+def round_info(found: RoundInfo, lines: Mapping[str, Mapping[str, int]] | None = None) -> View:
+    """A round with records; with its scores by line, where they are given."""
     view = {
         "round": found.round,
         "epoch": found.epoch,
@@ -99,7 +181,13 @@ def round_info(found: RoundInfo, scores: Mapping[str, int] | None = None) -> Vie
         "records": found.records,
         "miners": found.miners,
     }
-    return view if scores is None else {**view, "scores": decimals(scores)}
+    return view if lines is None else {**view, **_scores(lines)}
+
+
+def _scores(lines: Mapping[str, Mapping[str, int]]) -> View:
+    """The scores of the only line, or those of each."""
+    found = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
 def round_infos(found: Iterable[RoundInfo], reason: str = "") -> View:
@@ -174,7 +262,10 @@ def exported(found: Exported) -> View:
 
 def verified(found: Verified) -> View:
     """A state that is what its log leads to."""
-    return {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    view: View = {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    if found.epochs is not None:
+        view |= {"epochs": found.epochs, "signed_by": sorted(map(str, found.signers))}
+    return view
 
 
 def ingested(found: Ingested) -> View:
@@ -184,6 +275,7 @@ def ingested(found: Ingested) -> View:
         "refused": dict(found.refused),
         "displaced": found.displaced,
         "released": found.released,
+        "left_out": dict(found.left_out),
         "told": [each.to_dict() for each in found.told],
     }
     told = {name: value for name, value in several.items() if value}
@@ -223,13 +315,21 @@ def dropped(claims: Iterable[int], released: int) -> View:
     return {"dropped": sorted(claims), "released": released}
 
 
-def rounds(closed: Iterable[ClosedRound], found: Ingested) -> View:
-    """Rounds that were closed, and what became of their file."""
-    return {"rounds": [_round(each) for each in closed], **ingested(found)}
+def rounds(
+    closed: Iterable[ClosedRound],
+    found: Ingested,
+    tried: Mapping[int, Mapping[str, int]] | None = None,
+) -> View:
+    """Rounds that were closed, what became of their file, and what a shadow makes of each."""
+    return {
+        "rounds": [_round(each, (tried or {}).get(each.round)) for each in closed],
+        **ingested(found),
+    }
 
 
-def _round(found: ClosedRound) -> View:
-    return {"round": found.round, "epoch": found.epoch, "scores": decimals(found.scores)}
+def _round(found: ClosedRound, tried: Mapping[str, int] | None) -> View:
+    said = {"round": found.round, "epoch": found.epoch, **_scores(found.lines)}
+    return said if tried is None else {**said, "shadow": decimals(tried)}
 
 
 def epoch(found: ClosedEpoch) -> View:
@@ -243,8 +343,13 @@ def group(found: Group, reason: str = "") -> View:
     return explained(attrs.asdict(found), "primaries", reason)
 
 
-def weights(found: Weights) -> View:
-    """The weights that a validator sets."""
+def weights(lines: Mapping[str, Weights]) -> View:
+    """The weights that a validator sets, of the only line or of each."""
+    found = {line: _weights(each) for line, each in lines.items()}
+    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
+
+
+def _weights(found: Weights) -> View:
     shares = [to_text(nano) for nano in found.weights]
     view = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
     return explained(view, "uids", found.reason)
@@ -259,6 +364,11 @@ def error(found: TallystickError) -> View:
     if isinstance(found, RecordError):
         view |= _told(found)
         view["problems"] = [_told(each) for each in found.problems]
+    if isinstance(found, StateError | TrustError) and found.code:
+        view["code"] = found.code
+    if isinstance(found, LockError):
+        view["differences"] = [_difference(each) for each in found.differences]
+        view["meaning"] = [*found.meaning]
     if isinstance(found, RefusedError):
         view["refusals"] = [each.to_dict() for each in found.refusals]
     return view
@@ -266,6 +376,10 @@ def error(found: TallystickError) -> View:
 
 def _told(found: RecordError) -> View:
     return {name: getattr(found, name) for name in ("code", "path", "value", "expected")}
+
+
+def _difference(found: Difference) -> View:
+    return {name: getattr(found, name) for name in ("what", "found", "locked")}
 
 
 def _problem(found: Diagnostic) -> View:

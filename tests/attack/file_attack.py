@@ -6,9 +6,13 @@ A file is read or refused with an error of the engine, never with another one. B
 - a compressed file that is read gives what its lines give, and one that is whole is read;
 - a rule set that loads scores, and its digest is the same when it is loaded again;
 - a state takes all of a file of events or nothing, and its log leads to what it holds;
-- an export or a store that is accepted is the one that was written.
+- an export or a store that is accepted is the one that was written;
+- whatever an envelope says that somebody has signed is what was signed; every group of a trust file
+  is reached by all of its keys and by nobody's; a wallet signs by the key of its address;
+- what `proof_attack` says of notes, proofs, evidence, disputes, mappings and locks.
 """
 
+import json
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -17,12 +21,13 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
-from attack import hostile_files
+from attack import hostile_files, proof_attack
 from attack.hostile_lines import MINERS, mixed
 from attrs import field, frozen
 from cli.command import ROOT
 from pool import counting_pool
 from state.chronicle import feed, history
+from trust import council
 
 import tallystick
 from tallystick.errors import InputError, RefusedError, TallystickError
@@ -34,6 +39,11 @@ from tallystick.state.replay import verify
 from tallystick.state.rules import state_rules_of
 from tallystick.state.store.store import Store
 from tallystick.state.transfer import export_state, import_state
+from tallystick.trust.envelope import Envelope
+from tallystick.trust.key_files import read_wallet
+from tallystick.trust.policy import reached
+from tallystick.trust.statement import statement_of
+from tallystick.trust.trust_file import read as read_trust_file
 
 RULES = "skills@1.2.0"
 RULE_SETS = ("skills@1.1.0", "skills@1.2.0", "workflow@1.2.0")
@@ -234,6 +244,53 @@ def _store(folder: Path, random: Random) -> str:
     return "the same"
 
 
+def _signed(folder: Path, random: Random) -> str:
+    good = council.signed(council.to_adopt(), ["alice", "bob"])
+    data = hostile_files.of_bytes(random, good.to_json())
+    envelope = Envelope.of_json(data, str(folder))
+    statement_of(envelope, str(folder))
+    signers = envelope.signers(council.signer(name).public for name in ("alice", "bob"))
+    assert not signers or envelope.pae == good.pae
+    return "signed" if signers else "read"
+
+
+def _trust_file(folder: Path, random: Random) -> str:
+    stake = council.stake_text(
+        {council.hotkey(name): n for n, name in enumerate(("alice", "bob"), 1)}
+    )
+    keys = {name: council.key(name, hotkey=council.hotkey(name)) for name in ("alice", "bob")}
+    groups = {
+        "council": {"keys": ["alice", "bob"], "threshold": 2},
+        "stake": {"keys": ["alice", "bob"], "share": "2/3", "stake": "now"},
+    }
+    good = council.root({"now": stake}, keys=keys, groups=groups)
+    texts = {"trust.toml": good.text.encode(), "now.json": stake.encode()}
+    chosen = random.choice(tuple(texts))
+    texts[chosen] = hostile_files.of_bytes(random, texts[chosen])
+    for name, data in texts.items():
+        (folder / name).write_bytes(data)
+    found = read_trust_file(folder / "trust.toml")
+    everyone = [each.public for each in found.keys.values()]
+    for name in found.groups:
+        assert reached(found, name, everyone)
+        assert not reached(found, name, ())
+    return "the same" if found.digest == good.digest else "another"
+
+
+def _wallet(folder: Path, random: Random) -> str:
+    path, alice = folder / "hotkey", council.signer("alice", "sr25519")
+    said = {
+        "secretSeed": f"0x{b'alice'.ljust(32, b'.').hex()}",
+        "ss58Address": council.hotkey("alice"),
+    }
+    # what is not read may be anything
+    said["secretPhrase"] = "word " * 99
+    path.write_bytes(hostile_files.of_bytes(random, json.dumps(said).encode()))
+    found = read_wallet(path)
+    assert found.public.verifies(b"message", found.sign(b"message"))
+    return "the same" if found.public == alice.public else "another"
+
+
 KINDS: dict[str, Callable[[Path, Random], str]] = {
     "table": _table,
     "compressed": _compressed,
@@ -242,4 +299,8 @@ KINDS: dict[str, Callable[[Path, Random], str]] = {
     "events": _events,
     "export": _export,
     "store": _store,
+    "envelope": _signed,
+    "trust file": _trust_file,
+    "wallet": _wallet,
+    **proof_attack.KINDS,
 }

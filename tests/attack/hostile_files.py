@@ -316,11 +316,11 @@ def _edit(random: Random, pairs: list[tuple[str, str]]) -> None:
             case 2:
                 pairs[place] = random.choice(pairs)[0], body
             case _:
-                pairs[place] = kind, _other_body(random, body)
+                pairs[place] = kind, other_json(random, body)
 
 
-def _other_body(random: Random, body: str) -> str:
-    """Another value somewhere in the JSON of an entry; still JSON, so that it can be chained."""
+def other_json(random: Random, body: str) -> str:
+    """Another value somewhere in a canonical JSON text, which stays one as far as it can."""
     value = json.loads(body)
     holders = list[tuple[Any, Any]]()
     waiting = [value]

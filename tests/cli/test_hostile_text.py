@@ -16,8 +16,12 @@ from cli.command import Finished, run
 from cli.stores import PYTHON, RAG
 from cli.test_main import COMMANDS
 from state.subnet import event, record, written
+from trust.council import tables, toml
 
 from tallystick.io.text import json_text, masked, printable, visible
+from tallystick.state.ledger import Ledger
+from tallystick.trust.envelope import Envelope, Signature
+from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
 
 FORGED = "FORGED"
 HOSTILE = f"a\x1b[2J\x1b]0;t\x07\x9b\x7f\u202e\u2066\u200b\ufeff\x85\r\n{FORGED}"
@@ -26,10 +30,18 @@ HOTKEYS = (HOSTILE, f"b{HOSTILE}")
 RULES = "hostile.toml"
 BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
+THEIRS = f"theirs{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
+KEY = f"key{HOSTILE}.pem"
+TRUST = f"trust{HOSTILE}.toml"
+STATEMENT = f"statement{HOSTILE}"
+SIGNED = f"signed{HOSTILE}.json"
+TRUSTING = f"trusting{HOSTILE}.db"
+SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
 GIVEN = ("records", "state", "round", "late", "miners")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
+ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -52,6 +64,11 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "prove", RULES, "--property", "composite-monotone"), 0),
     (("rules", "prove", RULES, "--property", "composite-monotone", "--markdown"), 0),
     (("rules", "prove", RULES, "--property", HOSTILE), 2),
+    (("lock", "--rules", RULES, "-o", f"lock{HOSTILE}"), 0),
+    (("lock", "--check", f"lock{HOSTILE}"), 0),
+    (("lock", "--check", BROKEN), 2),
+    (("lock", "--rules", RULES, "--self-test"), 1),
+    (("shadow", "report", f"tried{HOSTILE}", "-o", "tried-report"), 2),
     (("plugins", "list"), 0),
     (("plugins", "new", "acme", "-o", f"acme{HOSTILE}"), 0),
     (("plugins", "new", HOSTILE), 2),
@@ -59,6 +76,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("records", "generate", "--seed", "1", "--count", "2", "-o", f"made{HOSTILE}"), 0),
     (("records", "generate", "--seed", "1", "--types", HOSTILE, "-o", "x.jsonl"), 2),
     (("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"r{HOSTILE}.jsonl"), 1),
+    (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", THEIRS), 1),
+    (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", BROKEN), 2),
     (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
     (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
     (("facts", RECORDS, "-o", FACTS), 1),
@@ -89,6 +108,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "show", f"{HOSTILE}?", *STATE), 2),
     (("state", "board", PYTHON, *STATE), 0),
     (("state", "digest", *STATE), 0),
+    (("state", "adopt", "skills@1.2.0", "--at-epoch", "9", *STATE), 0),
+    (("state", "rules", *STATE), 0),
+    (("state", "withdraw", "--line", HOSTILE, *STATE), 2),
+    (("state", "withdraw", *STATE), 0),
     (("state", "export", f"state{HOSTILE}.jsonl", *STATE), 0),
     (("state", "import", f"state{HOSTILE}.jsonl", "--state", f"other{HOSTILE}.db"), 0),
     (("state", "verify", *STATE), 0),
@@ -108,6 +131,54 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("quarantine", "accept", "--round", "0", *NAMED), 0),
     (("quarantine", "drop", "--validator", HOSTILE, *NAMED), 0),
     (("state", "info", *NAMED), 0),
+    (("keys", "new", KEY, "--no-password"), 0),
+    (("keys", "new", KEY, "--no-password"), 2),
+    (("keys", "show", KEY), 0),
+    (("keys", "show", HOSTILE), 2),
+    (("sign", "rule-set", RULES, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "receipt", f"r{HOSTILE}.jsonl.receipt.json", "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "trust", TRUST, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
+    (("sign", "add", TRUST, "--key", KEY, "-o", SIGNED), 1),
+    (("sign", "join", STATEMENT, TRUST, "-o", SIGNED), 1),
+    (("sign", "join", STATEMENT, STATEMENT, "-o", SIGNED), 0),
+    (("sign", "checkpoint", STATEMENT, "--key", KEY, "-o", SIGNED), 1),
+    (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
+    (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
+    (("sign", "withdrawal", *SIGNING), 2),
+    (("sign", "withdrawal", "--line", HOSTILE, *SIGNING), 2),
+    (("sign", "events", f"late{HOSTILE}", "--validator", HOSTILE, *SIGNING), 0),
+    (("sign", "events", f"late{HOSTILE}", "--validator", "other", *SIGNING), 1),
+    (("sign", "events", RECORDS, "--validator", HOSTILE, *SIGNING), 1),
+    (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
+    (("trust", "check", TRUST), 0),
+    (("trust", "check", TRUST, TRUST), 1),
+    (("trust", "check", STATEMENT), 1),
+    (("trust", "rotate", TRUST, *NAMED), 0),
+    (("trust", "rotate", TRUST, "--signed", SIGNED, *NAMED), 1),
+    (("events", "import", f"late{HOSTILE}", "--signed", SIGNED, *NAMED), 1),
+    (("events", "import", f"late{HOSTILE}", "--signed", HOSTILE, *NAMED), 2),
+    (("state", "info", *NAMED), 0),
+    (("verify", SIGNED), 1),
+    (("verify", SIGNED, "--trust", TRUST), 1),
+    (("verify", SIGNED, "--key", HOSTILE), 2),
+    (("verify", TRUST), 2),
+    (("state", "checkpoint", "--origin", HOSTILE, *STATE), 1),
+    (("state", "checkpoint", "-o", f"checkpoint{HOSTILE}", *STATE), 0),
+    (("state", "verify", "--checkpoint", f"checkpoint{HOSTILE}", *STATE), 0),
+    (("state", "verify", "--checkpoint", TRUST, *STATE), 1),
+    (("state", "proof", "row", *ROW, "-o", f"proof{HOSTILE}", *STATE), 0),
+    (("state", "proof", "row", *ROW[:-1], HOSTILE, "-o", f"proof{HOSTILE}", *STATE), 2),
+    (("verify", f"proof{HOSTILE}"), 1),
+    (
+        ("state", "proof", "consistency", *2 * (f"checkpoint{HOSTILE}",), "-o", "grown", *STATE),
+        0,
+    ),
+    (("state", "evidence", "-o", f"evidence{HOSTILE}", *STATE), 0),
+    (("epoch", "close", *NAMED), 0),
+    (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
+    (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
+    (("dispute", HOSTILE, STATE[1]), 2),
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
     (("weights", HOSTILE, *STATE), 2),
@@ -150,8 +221,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(f"round{HOSTILE}"), good)
     late = [event(f"{n}{HOSTILE}", "rerun_fail", HOSTILE, HOSTILE, round=n) for n in range(2)]
     written(Path(f"late{HOSTILE}"), [each | {"validator": HOSTILE} for each in late])
+    scores = {
+        "skill_type": HOSTILE,
+        "tier": HOSTILE,
+        "quality": HOSTILE,
+        "axes": {HOSTILE: HOSTILE},
+    }
+    written(Path(THEIRS), [{"record": 1, "task_id": HOSTILE, **scores}])
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
+    Path(TRUST).write_text(toml(tables(events=[HOSTILE])))
+    Ledger.create(TRUSTING, "skills@1.1.0", trust=TRUST).close()
+    foreign = Statement(HOSTILE, {HOSTILE: HOSTILE}, (Subject(HOSTILE, {HOSTILE: HOSTILE}),))
+    signature = Signature(HOSTILE, b"\0" * 64)
+    envelope = Envelope(foreign.payload, PAYLOAD_TYPE, (signature,))
+    Path(STATEMENT).write_bytes(envelope.to_json())
     return tmp_path
 
 
@@ -205,7 +289,7 @@ def test_results_on_a_terminal_do_not_act(form: str, part: str, folder: Path) ->
 
 
 def test_every_command_is_tried() -> None:
-    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    tried = {next(step[:n] for n in (1, 2, 3) if step[:n] in COMMANDS) for step, _ in STEPS}
     assert tried == set(COMMANDS)
 
 

@@ -7,6 +7,9 @@ import pytest
 from cli.command import SKILLS, run
 from cli.test_main import COMMANDS
 from state.subnet import event, written
+from trust.council import key_file, tables, toml
+
+from tallystick.state.ledger import Ledger
 
 pytestmark = pytest.mark.smoke
 
@@ -14,7 +17,11 @@ HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
 TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"
 RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
+SHADOW = ("--shadow", "skills@1.1.0", "--shadow-folder", "tried")
 NAMED = ("--state", "named.db")
+TRUSTING = ("--state", "trusting.db")
+ROW = ("--epoch", "0", "--step", "reputations", "--row-key", f'["{HOTKEYS[0]}","mcp_server"]')
+BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -25,11 +32,14 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "lint", "workflow@1.1.0"), 0),
     (("rules", "set", "workflow@1.1.0", "axes.cost.gate=0.6", "-o", "new.toml"), 0),
     (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
+    (("lock", *RULES, "--self-test"), 0),
+    (("lock", "--check"), 0),
     (("plugins", "list"), 0),
     (("plugins", "new", "acme-translation"), 0),
     (("plugins", "check", "workflow"), 0),
     (("records", "generate", "--seed", "1", "--count", "60", "-o", "records.jsonl"), 0),
     (("score", str(SKILLS), *RULES, "-o", "results.parquet"), 0),
+    (("audit", str(SKILLS), *RULES, "--results", "results.parquet"), 0),
     (("explain", str(SKILLS), *RULES, "--line", "3"), 0),
     (("facts", "records.jsonl", "-o", "facts.parquet"), 0),
     (("backtest", "facts.parquet", *RULES, "--rules", "skills@1.1.0", "-o", "report"), 0),
@@ -39,8 +49,11 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         for uid, hotkey in enumerate(HOTKEYS)
     ),
     (("state", "export", "genesis.jsonl", *STATE), 0),
+    (("audit", "genesis.jsonl", "--weights", "no-weights.json"), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
+    (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
+    (("shadow", "report", "tried", "-o", "tried-report"), 0),
     (("events", "import", "round.jsonl", *STATE), 0),
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),
@@ -57,12 +70,40 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "digest", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (("weights", *STATE), 0),
+    (("state", "adopt", "skills@1.1.0", "--at-epoch", "9", *STATE), 0),
+    (("state", "rules", *STATE), 0),
+    (("state", "withdraw", *STATE), 0),
     (("state", "init", "--rules", "skills@1.2.0", *NAMED, "--validator", "5Me"), 0),
     (("miner", "register", HOTKEYS[0], "--uid", "0", "--types", TYPES, *NAMED), 0),
     (("events", "import", "late.jsonl", *NAMED), 0),
     (("quarantine", "list", *NAMED), 0),
     (("quarantine", "accept", "--round", "1", *NAMED), 0),
     (("quarantine", "drop", "--validator", "5Peer", *NAMED), 0),
+    (("keys", "new", "new.pem", "--no-password"), 0),
+    (("keys", "show", "alice.pem"), 0),
+    (("sign", "rule-set", "skills@1.1.0", *BY_ALICE), 0),
+    (("sign", "receipt", "results.parquet.receipt.json", *BY_ALICE), 0),
+    (("sign", "trust", "trust.toml", *BY_ALICE), 0),
+    (("sign", "checkpoint", "checkpoint", *BY_ALICE), 0),
+    (("sign", "events", "late.jsonl", "--validator", "5Peer", *BY_ALICE, *TRUSTING), 0),
+    (("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *BY_ALICE, *TRUSTING), 0),
+    (("sign", "add", "signed.json", *BY_ALICE), 0),
+    (("sign", "join", "signed.json", "signed.json", "-o", "signed.json"), 0),
+    (
+        ("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--signed", "signed.json", *TRUSTING),
+        0,
+    ),
+    (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
+    (("trust", "check", "trust.toml"), 0),
+    (("trust", "rotate", "trust.toml", *NAMED), 0),
+    (("verify", "signed.json"), 1),
+    (("state", "checkpoint", "-o", "checkpoint.txt", *STATE), 0),
+    (("state", "verify", "--checkpoint", "checkpoint.txt", *STATE), 0),
+    (("state", "proof", "row", *ROW, "-o", "proof.json", *STATE), 0),
+    (("state", "proof", "consistency", *2 * ("checkpoint.txt",), "-o", "grown.json", *STATE), 0),
+    (("verify", "proof.json"), 1),
+    (("state", "evidence", "-o", "evidence.jsonl", *STATE), 0),
+    (("dispute", "subnet.db", "evidence.jsonl"), 0),
 )
 
 
@@ -72,7 +113,13 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
+    Path("no-weights.json").write_text("{}")
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
+    council = {"council": {"keys": ["alice"], "threshold": 1}}
+    Path("trust.toml").write_text(toml(tables(groups=council)))
+    Path("alice.pem").write_bytes(key_file("alice"))
+    Path("checkpoint").write_text(f"tallystick/a/b\n0\n{'A' * 43}=\n")
+    Ledger.create(TRUSTING[1], "skills@1.0.0", trust="trust.toml").close()
     for step, expected in STEPS:
         found = run(*step)
         assert found.status == expected, (step, found)
@@ -80,5 +127,5 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_command_is_left_out() -> None:
-    tried = {step[: 1 if step[:1] in COMMANDS else 2] for step, _ in STEPS}
+    tried = {next(step[:n] for n in (1, 2, 3) if step[:n] in COMMANDS) for step, _ in STEPS}
     assert tried == set(COMMANDS)

@@ -9,9 +9,11 @@ from manual.page import Page, pages
 from manual.reader import SLOW, Reader, forget, prepare
 
 _WITH_BLOCKS = {
+    "docs/adoption.md",
     "docs/canonical.md",
     "docs/conformance.md",
     "docs/errata.md",
+    "docs/evidence.md",
     "docs/formulas.md",
     "docs/governance.md",
     "docs/numbers.md",
@@ -22,6 +24,7 @@ _WITH_BLOCKS = {
     "docs/quick-start-validator.md",
     "docs/records.md",
     "docs/rule-sets.md",
+    "docs/trust.md",
     "docs/tutorial.md",
     "docs/versioning.md",
 }

@@ -10,12 +10,15 @@ from manual.page import Page
 import tallystick
 from tallystick import errors
 from tallystick.conformance.report import CODES as OF_KIT
+from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as OF_RECORDS
+from tallystick.state.adoption import CODES as OF_ADOPTIONS
 from tallystick.state.claims import REASONS
 from tallystick.state.ingest import CODES as OF_FILES
 from tallystick.state.ingest import LINE_CODES
 from tallystick.state.slots import CODES as OF_LISTS
+from tallystick.trust.errors import CODES as OF_SIGNATURES
 
 OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}
 _PAGE = Page.of("docs/errors.md")
@@ -70,11 +73,25 @@ def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
 
 @pytest.mark.parametrize(
     ("section", "codes"),
-    [("Records", OF_RECORDS), ("States", OF_STATES), ("Plugins", OF_KIT)],
-    ids=["records", "states", "plugins"],
+    [
+        ("Records", OF_RECORDS),
+        ("States", OF_STATES),
+        ("Adoptions", OF_ADOPTIONS),
+        ("Locks", OF_LOCKS),
+        ("Signatures", OF_SIGNATURES),
+        ("Plugins", OF_KIT),
+    ],
+    ids=["records", "states", "adoptions", "locks", "signatures", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())
+
+
+def test_every_code_that_is_raised_is_documented() -> None:
+    sources = (path.read_text("utf-8") for path in _ENGINE.rglob("*.py"))
+    raised = {code for source in sources for code in re.findall(r'code="([a-z-]+)"', source)}
+    assert len(raised) > 20
+    assert raised <= set(_PAGE.spans())
 
 
 def test_every_code_of_a_shipped_requirement_is_documented() -> None:
@@ -84,6 +101,15 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
     assert asked <= set(_PAGE.section("Records").spans())
 
 
-@pytest.mark.parametrize("code", OF_STATES)
+@pytest.mark.parametrize("code", OF_STATES | OF_ADOPTIONS)
 def test_a_code_of_a_state_means_on_the_page_what_the_engine_says(code: str) -> None:
-    assert f"| `{code}` | {OF_STATES[code]} | " in _PAGE.prose
+    assert f"| `{code}` | {(OF_STATES | OF_ADOPTIONS)[code]} | " in _PAGE.prose
+
+
+@pytest.mark.parametrize("code", OF_SIGNATURES)
+def test_a_code_of_a_signature_means_on_the_page_what_the_engine_says(code: str) -> None:
+    assert f"| `{code}` | {OF_SIGNATURES[code]} | " in _PAGE.prose
+
+
+def test_the_page_of_states_has_every_code_that_refuses_a_file() -> None:
+    assert Page.of("docs/state.md").section("Late events").first_cells() == sorted(OF_FILES)

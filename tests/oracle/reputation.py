@@ -39,6 +39,7 @@ class Rules:
     corrected: bool
     drift: bool
     by_validator: bool
+    floor: Fraction = FLOOR
 
 
 RULES = {
@@ -98,7 +99,7 @@ def moved(reputation: Fraction, by: Fraction | None, rules: Rules) -> Fraction:
     if by is None:
         return reputation
     kept = reputation if rules.drift else Fraction("0.9") * reputation
-    return published(max(FLOOR, min(CEILING, kept + Fraction("0.1") * by)))
+    return published(max(rules.floor, min(CEILING, kept + Fraction("0.1") * by)))
 
 
 def reputations(
@@ -151,11 +152,15 @@ def next_novel(
         ahead = [{hotkey for _, hotkey in results[:place]} for place in range(len(results))]
         results = [each for each, seen in zip(results, ahead, strict=True) if each[1] not in seen]
     best = [quality for quality, _ in results[:5]]
-    floor = Fraction(3, 2) * baseline
-    if rules.corrected:
-        floor = min(floor, (baseline + 1) / 2)
+    floor = lowest_novel(baseline, rules)
     follows = Fraction("0.3") * _middle(best) + Fraction("0.7") * old if len(best) >= 3 else old
     return published(max(floor, follows))
+
+
+def lowest_novel(baseline: Fraction, rules: Rules) -> Fraction:
+    """The formula of the novel threshold, below which it never is (E20)."""
+    floor = Fraction(3, 2) * baseline
+    return min(floor, (baseline + 1) / 2) if rules.corrected else floor
 
 
 def _middle(values: Sequence[Fraction]) -> Fraction:

@@ -18,7 +18,15 @@ import pytest
 import tallystick
 from tallystick.canonical import digest
 from tallystick.errors import PluginError
-from tallystick.plugins.code import DEPENDENCIES, Code, engine_digest, files, plugin_digest
+from tallystick.plugins.code import (
+    DEPENDENCIES,
+    Code,
+    engine_digest,
+    engine_files,
+    files,
+    plugin_digest,
+    plugin_files,
+)
 from tallystick.resources import folder
 from tallystick.scoring.facts.run import extract_file
 
@@ -51,11 +59,11 @@ def written(place: Path) -> Path:
 
 
 def digested(module: str = "acme_code.plugin") -> str | None:
-    plugin_digest.cache_clear()
+    plugin_files.cache_clear()
     try:
         return plugin_digest(module)
     finally:
-        plugin_digest.cache_clear()
+        plugin_files.cache_clear()
 
 
 def test_it_is_the_digest_of_a_list_of_names_sizes_and_hashes(package: Path) -> None:
@@ -175,11 +183,11 @@ def test_the_engine_covers_its_rule_sets_and_schemas(monkeypatch: Patch, tmp_pat
 
 
 def _engine() -> str:
-    engine_digest.cache_clear()
+    engine_files.cache_clear()
     try:
         return engine_digest()
     finally:
-        engine_digest.cache_clear()
+        engine_files.cache_clear()
 
 
 def test_receipts_tell_the_code(tmp_path: Path) -> None:

@@ -395,6 +395,6 @@ function scoreLine(rules, line, number = 1, thresholds = undefined) {
 
 module.exports = {
   canonical, sha256, digest, fraction, compare, halfEven, publish, decimal, nanoOfDecimal, nanoOfDouble,
-  nanoText, withoutNulls, evaluate, load, thresholdsOf, seeds, tierOf, qualityOf, scoreLine,
+  nanoText, withoutNulls, evaluate, treeDigest, load, thresholdsOf, seeds, tierOf, qualityOf, scoreLine,
   arithmeticMean, geometricMean, fits, NANO,
 };

@@ -144,6 +144,10 @@ STATE = tuple(
         ("consensus < nano(band.below)", "consensus <= nano(band.below)"),
         ("(missed ? [] : arisen(rules, record, values))", "arisen(rules, record, values)"),
         ("events: events.sort(ascending)", "events"),
+        ("rules.skill_types[record.skill_type].facts).sort()", "rules.facts).sort()"),
+        ("values.writeBigInt64BE", "values.writeBigInt64LE"),
+        ('Buffer.from(sha256(names.join("")), "hex"), values', 'sha256(names.join("")), values'),
+        ("keepsFacts && values.quality !== undefined", "keepsFacts"),
         ("const events = [...own,", "const events = [...new Set(own),"),
         (
             "if (values.emission !== undefined) found.emission",

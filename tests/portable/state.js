@@ -34,6 +34,19 @@ function recordDigest(rules, line) {
   return digest(record);
 }
 
+const factsIn = (tree) => (tree[0] === "fact" ? [tree] : tree[2].flatMap(factsIn));
+
+// The digest of what a rule set reads of a record: which facts, then each as 8 bytes.
+function factsDigest(rules, record) {
+  const trees = [...Object.values(rules.formulas), ...Object.values(rules.requirements)].flatMap(({ tree, applies }) => [tree, ...(applies ? [applies] : [])]);
+  const known = new Map(trees.flatMap(factsIn).map((fact) => [portable.treeDigest(fact), fact]));
+  const names = Object.keys(rules.skill_types[record.skill_type].facts).sort();
+  const values = Buffer.alloc(8 * names.length);
+  const integer = (name) => portable.evaluate(known.get(name), record, {}, {}).n;
+  for (const [place, name] of names.entries()) values.writeBigInt64BE(integer(name), 8 * place);
+  return `sha256:${sha256(Buffer.from(sha256(names.join("")), "hex"), values)}`;
+}
+
 function consensusEvent(rules, consensus) {
   const { events = {} } = rules.document.reputation ?? {};
   const inBand = ({ consensus: band }) =>
@@ -67,6 +80,8 @@ function stateEvent(rules, line, thresholds) {
   };
   if (values.quality !== undefined) found.quality = nanoText(values.quality);
   if (values.emission !== undefined) found.emission = nanoText(values.emission);
+  const keepsFacts = rules.document.claims?.facts === "digest";
+  if (keepsFacts && values.quality !== undefined) found.facts = factsDigest(rules, record);
   return found;
 }
 

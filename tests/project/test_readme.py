@@ -5,23 +5,25 @@ one step may read what an earlier one wrote. A command must end with status 0, o
 that its comment states (``# exit status 1``).
 """
 
-import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cli.command import Finished, run
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COPIED = (".ci", "Makefile", "pyproject.toml", "docs", "plugins", "rules", "schemas")
 """What the commands of the README may read of a checkout."""
 
-RUN = ("tallystick", ".venv/bin/tallystick", "make demo", "cat", "cp", "head", "mkdir", "tail")
+SCRIPTS = ("tallystick", ".venv/bin/tallystick")
+RUN = (*SCRIPTS, "make demo", "cat", "cp", "head", "mkdir", "tail")
 """How the commands begin that run here."""
 NOT_RUN = {
     "make test": "runs this test",
@@ -95,30 +97,43 @@ def link_environment(folder: Path) -> None:
     (folder / ".tallystick-base").touch()
 
 
-def run_command(command: str, folder: Path) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
-    )
+def by_shell(command: str) -> Finished:
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def by_us(command: str) -> Finished:
+    """A command of ours in this process, whatever else by the shell."""
+    name, *arguments = shlex.split(command, comments=True)
+    return run(*arguments) if name in SCRIPTS else by_shell(command)
+
+
+def run_command(command: str, how: Callable[[str], Finished]) -> None:
+    done = how(command)
     stated = _STATUS.search(command)
     expected = int(stated[1]) if stated else 0
-    assert done.returncode == expected, f"{command}\n{done.stdout}{done.stderr}"
-    assert "Traceback" not in done.stderr, f"{command}\n{done.stderr}"
+    assert done.status == expected, f"{command}\n{done.out}{done.err}"
+    assert "Traceback" not in done.err, f"{command}\n{done.err}"
 
 
 def test_every_command_and_every_program_of_the_readme_runs(checkout: Path) -> None:
-    """What they make is in a folder of its own, and the tour of a state ends in weights."""
+    """What they make is in a folder of its own, and the tour of a state ends in weights.
+
+    The first command of ours is started as it stands there; the script is the same for all.
+    """
     session: dict[str, object] = {}
+    started = False
     before = {path.name for path in checkout.iterdir()}
     for language, text in blocks(README):
         if language == "python":
             exec(compile(text, "README.md", "exec"), session)  # noqa: S102  # as a reader types it
             continue
         for command in filter(is_run, commands(text)):
-            run_command(command, checkout)
+            run_command(command, by_us if started else by_shell)
+            started |= command.startswith(SCRIPTS)
     assert {path.name for path in checkout.iterdir()} - before == {"tour"}
-    command = f"{sys.executable} -m tallystick weights --state tour/subnet.db --json"
-    found = subprocess.run(command.split(), cwd=checkout, capture_output=True, check=True)
-    assert len(json.loads(found.stdout)["uids"]) > 3
+    found = run("weights", "--state", "tour/subnet.db", "--json")
+    assert len(found.json()["uids"]) > 3
 
 
 def test_git_ignores_what_the_readme_makes() -> None:
@@ -146,7 +161,9 @@ def test_an_unknown_command_is_not_skipped(command: str) -> None:
         is_run(command)
 
 
-def test_a_command_that_fails_is_seen(checkout: Path) -> None:
+@pytest.mark.parametrize("how", [by_us, by_shell])
+@pytest.mark.usefixtures("checkout")
+def test_a_command_that_fails_is_seen(how: Callable[[str], Finished]) -> None:
     with pytest.raises(AssertionError, match="nothing-like-it"):
-        run_command("tallystick score nothing-like-it --rules skills@1.0.0 -o out.jsonl", checkout)
-    run_command("tallystick score absent --rules skills@1.0.0 -o out  # exit status 2", checkout)
+        run_command("tallystick score nothing-like-it --rules skills@1.0.0 -o out.jsonl", how)
+    run_command("tallystick score absent --rules skills@1.0.0 -o out  # exit status 2", how)

@@ -21,7 +21,8 @@ from state.subnet import Record, event, missed, record, written
 import tallystick
 from tallystick import views
 from tallystick.errors import RuleSetError, StateError
-from tallystick.state.epoch import epoch_of
+from tallystick.rules.timeline import Timeline
+from tallystick.state.epoch_clock import epoch_of
 from tallystick.state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
@@ -105,13 +106,20 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     for name, lines, at in (("first", _round(0), START), ("later", later, START + DAY / 2)):
         closed, _ = ledger.close_round(written(folder / f"{name}.jsonl", lines), at=at)
         yield f"the {name} rounds", [(each.epoch, each.scores) for each in closed]
+    yield "events with facts", _with_facts(ledger)
     yield from _asked(ledger)
     ledger.close_epoch()
     yield from _asked(ledger)
     ledger.close_round(written(folder / "last.jsonl", _last()), at=START + DAY)
     ledger.close_epoch()
     yield from _asked(ledger)
-    yield "an epoch of a block", epoch_of(12_345, ledger.rules)
+    yield "an epoch of a block", epoch_of(12_345, Timeline(ledger.rules))
+
+
+def _with_facts(ledger: tallystick.Ledger) -> int:
+    """How many events of the first epoch have a digest of facts."""
+    with ledger.store.reading() as transaction:
+        return sum("facts" in json.loads(line) for line in transaction.event_lines(0))
 
 
 def _asked(ledger: tallystick.Ledger) -> Told:
@@ -183,6 +191,7 @@ def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
             lines.append(whole)
     late = event("late", "rerun_fail", "never", skill_type="workflow")
     ledger.import_events(written(folder / "lines.jsonl", [*lines, late]))
+    yield "events with facts", _with_facts(ledger)
     with ledger.queries() as queries:
         yield "quarantine", [each.reason for each in queries.quarantine()]
         yield "weights", attrs.astuple(queries.weights())

@@ -53,17 +53,20 @@ class _Telling:
     numbers: Iterator[int] = field(factory=lambda: iter(range(10**6)))
 
 
-def history(seed: int, epochs: int = 4, *, plain: bool = False) -> list[Epoch]:
-    """A history; a plain one gives every consensus as a number, as a column can hold."""
+def history(seed: int, epochs: int = 4, *, plain: bool = False, records: int = 8) -> list[Epoch]:
+    """A history with so many records a round.
+
+    A plain one gives every consensus as a number, as a column can hold.
+    """
     telling = _Telling(random.Random(seed))
-    return [_epoch(telling, number, plain=plain) for number in range(epochs)]
+    return [_epoch(telling, number, records, plain=plain) for number in range(epochs)]
 
 
-def _epoch(telling: _Telling, number: int, *, plain: bool) -> Epoch:
+def _epoch(telling: _Telling, number: int, records: int, *, plain: bool) -> Epoch:
     rng = telling.rng
     newcomers = [_newcomer(telling) for _ in range(4 if number == 0 else rng.randrange(3))]
     rounds = range(_ROUNDS * number, _ROUNDS * number + _ROUNDS)
-    made = [_record(telling, each, number, plain=plain) for each in rounds for _ in range(8)]
+    made = [_record(telling, each, number, plain=plain) for each in rounds for _ in range(records)]
     late = [_late(telling, made) for _ in range(rng.randrange(5))]
     lines = telling.delayed + [each for each in made + late if rng.random() < 0.8]
     telling.delayed[:] = [each for each in made + late if each not in lines]

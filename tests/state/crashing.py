@@ -33,11 +33,16 @@ from tallystick.state.store.connection import Place
 from tallystick.state.store.store import Store
 from tallystick.state.transfer import import_state
 
-RULES = "skills@1.0.0"
+RULES, ADOPTED = "skills@1.0.0", "skills@1.1.0"
 MINERS = 5
 EPOCHS = 4
-STEPS = 2 * EPOCHS
-"""Of each epoch the recording and the closing."""
+PLAN = (
+    *(("record", 0), ("close", 0)),
+    *(("adopt", 3), ("withdraw", 3), ("record", 1), ("adopt", 2), ("close", 1)),
+    *(("record", 2), ("close", 2), ("record", 3), ("close", 3)),
+)
+"""The steps, each with its epoch; the last two epochs have other rules than the first."""
+STEPS = len(PLAN)
 
 _CONTEXT = get_context("forkserver")
 # the server does not know the folder of the tests, only what is installed
@@ -125,11 +130,22 @@ def begin(where: str) -> None:
 
 
 def take(ledger: Ledger, sources: Sequence[Path], step: int) -> None:
-    """Take one step."""
-    if step % 2 == 0:
-        ledger.import_events(sources[step // 2])
-    else:
-        ledger.close_epoch(step // 2)
+    """Take one step; a step that is taken already changes nothing."""
+    what, epoch = PLAN[step]
+    if what == "record":
+        ledger.import_events(sources[epoch])
+    elif what == "close":
+        ledger.close_epoch(epoch)
+    elif ledger.in_force.sequences.get("skills", 0) == _changes_before(step):
+        if what == "adopt":
+            ledger.adopt(ADOPTED, epoch)
+        else:
+            ledger.withdraw()
+
+
+def _changes_before(step: int) -> int:
+    """How many adoptions and withdrawals there are before a step."""
+    return sum(what in {"adopt", "withdraw"} for what, _ in PLAN[:step])
 
 
 def undisturbed(where: str, sources: Sequence[Path]) -> list[Standing]:

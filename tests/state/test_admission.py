@@ -232,4 +232,5 @@ def test_a_dispatch_that_the_log_cannot_hold_is_a_mistake_of_the_user(
 
 def test_every_code_is_met_here() -> None:
     met = {case.split(" ")[0] for case in BAD} | {"other-epoch", "other-round"}
-    assert met == set(CODES)
+    # it takes rules that change: test_adopted_rules.py
+    assert {*met, "unknown-event"} == set(CODES)

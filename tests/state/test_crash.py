@@ -16,6 +16,7 @@ import pytest
 from attack.scale import CASES, SEED
 from attrs import frozen
 from state.crashing import (
+    PLAN,
     Ended,
     Standing,
     begin,
@@ -127,9 +128,11 @@ def case(folder: Path, step: int) -> Case:
     shutil.copy(start, whole)
     with Ledger.open(str(whole)) as ledger:
         take(ledger, sources, step)
-    after, number = standing(str(whole)), str(step // 2)
+    after, number = standing(str(whole)), str(PLAN[step][1])
     record, close = ["events", "import", str(sources[0])], ["epoch", "close", "--epoch", number]
-    return Case(start, whole.stat().st_size, close if step % 2 else record, before, after)
+    return Case(
+        start, whole.stat().st_size, close if PLAN[step][0] == "close" else record, before, after
+    )
 
 
 def complained(ended: Ended) -> bool:

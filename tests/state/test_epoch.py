@@ -23,7 +23,9 @@ from state.subnet import under
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
-from tallystick.state.epoch import close_epoch, epoch_of
+from tallystick.rules.timeline import Timeline
+from tallystick.state.epoch import close_epoch
+from tallystick.state.epoch_clock import epoch_of
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, State, unstructure
 from tallystick.state.reputation import initial_reputation
@@ -274,7 +276,7 @@ def test_a_state_without_thresholds_begins_with_the_seeds(rules: StateRules) -> 
     ("block", "expected"), [(0, 0), (99, 0), (100, 1), (12_345, 123), (10**12, 10**10)]
 )
 def test_a_block_belongs_to_an_epoch(rules: StateRules, block: int, expected: int) -> None:
-    assert epoch_of(block, rules) == expected
+    assert epoch_of(block, Timeline(rules)) == expected
 
 
 # --------------------------------------------------------------------------------------- errors
@@ -282,12 +284,12 @@ def test_a_block_belongs_to_an_epoch(rules: StateRules, block: int, expected: in
 
 def test_a_negative_block_is_refused(rules: StateRules) -> None:
     with pytest.raises(StateError, match="found the block -1, expected at least 0"):
-        epoch_of(-1, rules)
+        epoch_of(-1, Timeline(rules))
 
 
 def test_blocks_need_a_rule_set_with_epochs(all_rules: dict[str, StateRules]) -> None:
     with pytest.raises(StateError, match=r"found no \[epochs\] in workflow@1.0.0"):
-        epoch_of(1, all_rules["workflow@1.0.0"])
+        epoch_of(1, Timeline(all_rules["workflow@1.0.0"]))
 
 
 @pytest.mark.parametrize("events", [("missed_deadline",), ("rerun_pass",)])

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 from oracle import reputation as oracle
+from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
 from tallystick.rules.sections import Damping
@@ -30,19 +31,6 @@ MODES = [
 ]
 
 SEEDS = [range(120), pytest.param(range(120, 600), marks=pytest.mark.slow)]
-
-
-def fractions_of(state: State) -> oracle.Reputations:
-    return {
-        (hotkey, name): Fraction(nano, NANO)
-        for hotkey, miner in state.miners.items()
-        for name, nano in miner.reputation.items()
-    }
-
-
-def levels_of(state: State) -> oracle.Levels:
-    both = {name: (v["baseline"], v["novel"]) for name, v in state.thresholds.items()}
-    return {name: (Fraction(b, NANO), Fraction(n, NANO)) for name, (b, n) in both.items()}
 
 
 def report(event: StateEvent) -> oracle.Report:
@@ -144,18 +132,18 @@ def _rounded_down(value: Fraction) -> int:
 
 
 def _whatever_the_epoch(event: StateEvent) -> tuple[str | int, ...]:
-    return (*_KEY(event)[:5], EPOCH)
+    return (*_RECORD_KEY(event)[:5], EPOCH)
 
 
 def _without_late_events(events: tuple[StateEvent, ...]) -> dict[object, tuple[str, ...]]:
-    return {_KEY(each): each.events for each in events if each.is_record}
+    return {_RECORD_KEY(each): each.events for each in events if each.is_record}
 
 
 def _unpinned(_: State, rules: StateRules, *__: str) -> int:
     return reputation.initial_reputation(rules)
 
 
-_KEY = module._KEY
+_RECORD_KEY = module._RECORD_KEY
 
 
 @pytest.mark.parametrize(
@@ -165,7 +153,7 @@ _KEY = module._KEY
         (thresholds, "round_half_even", lambda n, d: n // d),
         (thresholds, "median", lambda values: sorted(values)[len(values) // 2]),
         (thresholds, "nlargest", lambda count, values: sorted(values)[:count]),
-        (module, "_KEY", _whatever_the_epoch),
+        (module, "_RECORD_KEY", _whatever_the_epoch),
         (module, "_records", _without_late_events),
         (module, "pinned_reputation", _unpinned),
     ],

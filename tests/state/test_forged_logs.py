@@ -18,13 +18,16 @@ PYTHON = "executable_python"
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a state with two closed epochs; the store is beside it."""
+    """The file of a state with two closed epochs and rules to come; the store is beside it."""
     folder = tmp_path_factory.mktemp("exported")
     with Ledger.create(str(folder / "state.db"), "skills@1.1.0") as ledger:
         for epoch in history(3, epochs=2):
             feed(ledger, epoch, folder)
             ledger.select_group(PYTHON, 1, "seed")
             ledger.close_epoch()
+        ledger.adopt("skills@1.2.0", 9)
+        ledger.withdraw()
+        ledger.adopt("skills@1.2.0", 9)
         export_state(ledger, folder / "export.jsonl")
     return folder / "export.jsonl"
 
@@ -96,6 +99,24 @@ FORGED = {
     "a group of a round that no store holds": _add("group", **_GROUP | {"round": 2**70}),
     "an event of a round that no store holds": _edit("signal", '"round":', f'"round":{2**70}'),
     "a rule set that is no text": _edit("genesis", '"text":"', '"text":1.5,"was":"'),
+    "the epoch of an adoption": _edit("rules", '"epoch":9', '"epoch":1'),
+    "an adoption at an epoch that no store holds": _edit("rules", '"epoch":9', f'"epoch":{2**52}'),
+    "the line of an adoption": _edit("rules", '"line":"skills', '"line":"skillz'),
+    "the rules before an adoption": _edit("rules", '"previous":"sha256:', '"previous":"sha256:0'),
+    "the number of an adoption": _edit("rules", '"sequence":1', '"sequence":2'),
+    "the digest of adopted rules": _edit("rules", '"digest":"sha256:', '"digest":"sha256:0'),
+    "adopted rules that are no text": _edit("rules", '"text":"', '"text":1,"was":"'),
+    "an adoption of no rules": _edit("rules", '"rule_set":{', '"rule_set":{},"was":{'),
+    "a major change that is none": _edit("rules", '"line"', '"major":false,"line"'),
+    "a statement that nobody signed": _edit(
+        "rules", '"sequence":1', '"sequence":1,"statement":"x"'
+    ),
+    "a withdrawal of other rules": _edit("withdraw", '"rule_set":"sha256:', '"rule_set":"sha256:0'),
+    "the line of a withdrawal": _edit("withdraw", '"line":"skills', '"line":"skillz'),
+    "a withdrawal again": lambda pairs: pairs.append(
+        next(each for each in pairs if each[0] == "withdraw")
+    ),
+    "an adoption again": lambda pairs: pairs.append(pairs[-1]),
     "no genesis": lambda pairs: pairs.pop(0),
 }
 

@@ -1,12 +1,17 @@
 """Several processes on one store: what each does is seen whole, in one order, and happens once."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.decimals import count
+from oracle.rows import score
 from state.crashing import (
-    EPOCHS,
+    ADOPTED,
+    PLAN,
+    RULES,
     STEPS,
     Ended,
     Standing,
@@ -19,7 +24,7 @@ from state.crashing import (
     undisturbed,
 )
 from state.databases import database, server, where
-from state.subnet import written
+from state.subnet import Record, record, written
 
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import verify
@@ -56,15 +61,17 @@ def test_of_several_that_close_an_epoch_one_closes_it(
 ) -> None:
     sources, expected = alone
     begin(where)
-    for epoch in range(EPOCHS):
-        with Ledger.open(where) as ledger:
-            take(ledger, sources, 2 * epoch)
+    for step, (what, epoch) in enumerate(PLAN):
+        if what != "close":
+            with Ledger.open(where) as ledger:
+                take(ledger, sources, step)
+            continue
         close = ["epoch", "close", "--epoch", str(epoch), "--state", where, "--json"]
         said = answers(commands(tmp_path, *[close] * racers))
         assert sorted(each["already_closed"] for each in said) == [False] + [True] * (racers - 1)
         found = standing(where)
         assert {each["snapshot"] for each in said} == {found.snapshots[-1]}
-        assert found == expected[2 * epoch + 2]
+        assert found == expected[step + 1]
     verified(where)
 
 
@@ -110,6 +117,34 @@ def test_of_several_that_begin_a_state_one_begins_it(
             assert each.err.startswith("error: ")
             assert "found a store, expected none" in each.err
     verified(where)
+
+
+def test_of_several_that_adopt_one_does_and_who_had_the_state_open_follows(
+    where: str, tmp_path: Path, racers: int
+) -> None:
+    begin(where)
+    with Ledger.open(where) as ledger:
+        # everything is bound by the rules of before
+        ledger.import_events(written(tmp_path / "before.jsonl", [reviewed("t0", 0)]))
+        adopt = ["state", "adopt", ADOPTED, "--at-epoch", "1", "--state", where, "--json"]
+        ended = commands(tmp_path, *[adopt] * racers)
+        assert sorted(each.status for each in ended) == [0] + [2] * (racers - 1)
+        refused = [json.loads(each.out)["code"] for each in ended if each.status]
+        assert refused == ["epoch-order"] * (racers - 1)
+        ledger.close_epoch(0)
+        ledger.import_events(written(tmp_path / "after.jsonl", [reviewed("t1", 1)]))
+        with ledger.store.reading() as transaction:
+            found = [each.quality for n in (0, 1) for each in transaction.events_of_round(n)]
+    scored = [score(reviewed(f"t{n}", n), name) for n, name in enumerate((RULES, ADOPTED))]
+    assert found == [count(Fraction(row["quality"])) for row in scored]
+    assert found[0] != found[1]
+    verified(where)
+
+
+def reviewed(task: str, epoch: int) -> Record:
+    """A record that both rule sets score, each otherwise."""
+    made = record(task, "hk-0", round=epoch, epoch=epoch)
+    return made | {"submission": made["submission"] | {"verdict": "REVIEW"}}
 
 
 def test_readers_see_the_state_before_or_after_a_step(

@@ -8,7 +8,8 @@ import pytest
 from state.subnet import TYPES
 
 from tallystick.errors import InputError, RefusedError
-from tallystick.state.ledger import Ledger, Synced
+from tallystick.state.ledger import Ledger
+from tallystick.state.outcomes import Synced
 from tallystick.state.replay import verify
 from tallystick.state.transfer import export_state, import_state
 

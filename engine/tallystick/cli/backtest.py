@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import OPTION_NAMES, executor_options
+from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
 from tallystick.cli.progress import line_count
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.errors import INTERNAL_ERROR
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *OPTION_NAMES)
 """What is told elsewhere, or changes no result."""
 
 
@@ -33,6 +34,8 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
         "    -o report",
         "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
         "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
+        "tallystick backtest facts.parquet --rules skills@1.0.0 --with-state \\",
+        "    --adopt skills@1.1.0@20 -o switch",
     ),
 )
 @click.argument("history", type=click.Path(path_type=Path))
@@ -52,6 +55,13 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
     help="Candidates of the baseline with one number changed; several give every combination.",
 )
 @click.option("--with-state", is_flag=True, help="Replay epochs: reputations and thresholds.")
+@click.option(
+    "--adopt",
+    "adoptions",
+    multiple=True,
+    metavar="RULES@EPOCH",
+    help="One more candidate: the baseline that adopts RULES from EPOCH on; several follow.",
+)
 @click.option(
     "--best-by",
     type=click.Choice(_BEST_BY),
@@ -87,12 +97,14 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *OPTION_NAMES)
 )
 @follow_links_option
 @executor_options
+@locked_options
 @as_json
 def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     history: Path,
     references: tuple[str, ...],
     sweeps: tuple[str, ...],
     with_state: bool,
+    adoptions: tuple[str, ...],
     best_by: str,
     write_best: Path | None,
     draws: int,
@@ -101,6 +113,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     executor: Executor,
     as_json: bool,
+    held: Held,
 ) -> None:
     """What would each rule set have made of the HISTORY?
 
@@ -111,7 +124,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
-    from tallystick.governance.backtest.candidates import candidates_of  # noqa: PLC0415  # heavy
+    from tallystick.governance.backtest.candidates import Switch, candidates_of  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
@@ -119,9 +132,15 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
+    if adoptions and not with_state:
+        raise click.UsageError("found --adopt without --with-state, expected both")
+    held.require_reference(references[0])
     bootstrap = Bootstrap(draws, seed)
     candidates = candidates_of(
-        references, [parse_sweep(text) for text in sweeps], installed_plugins()
+        references,
+        [parse_sweep(text) for text in sweeps],
+        installed_plugins(),
+        [Switch.parse(text) for text in adoptions],
     )
     with line_count("reading") as progress:
         outcome, written = run(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tallystick.state.queries import EpochInfo
+
+_LONGEST_SALT = 1024
 
 
 @click.group(cls=CommandGroup)
@@ -82,23 +86,46 @@ def _line(found: EpochInfo) -> str:
     epilog=examples(
         "tallystick epoch close --state subnet.db",
         "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
+        "openssl rand -hex 32 | tee salt | tallystick epoch close --salt-file - \\",
+        "    --state subnet.db",
     ),
 )
 @state_option
 @click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
 @at_option
+@click.option(
+    "--salt-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
+)
+@locked_options
 @as_json
-def close_command(where: str, number: int | None, at: datetime | None, as_json: bool) -> None:
+def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    where: str,
+    number: int | None,
+    at: datetime | None,
+    salt_file: Path | None,
+    as_json: bool,
+    held: Held,
+) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
-    An epoch that is closed already stays as it is.
+    An epoch that is closed already stays as it is. A salt keeps the checkpoint from saying anything
+    about scores before it is published.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger, working("closing the epoch"):
-        closed = ledger.close_epoch(number, at)
+    salt = None if salt_file is None else _salt(salt_file)
+    with opened(where, held) as ledger, working("closing the epoch"):
+        closed = ledger.close_epoch(number, at, salt=salt)
     if as_json:
         print_json(views.epoch(closed))
     else:
         said = "was closed already" if closed.already else "is closed"
         echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")
+
+
+def _salt(path: Path) -> str:
+    from tallystick.trust.encoding import read_file  # noqa: PLC0415  # loads what opens files
+
+    data = read_file(path, _LONGEST_SALT, "a salt")
+    return data.decode("utf-8", "replace").strip()

@@ -10,10 +10,11 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples, status_of
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, rules_option
-from tallystick.cli.state_options import snapshots_option, with_snapshots
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.state_options import scoring, scoring_rules_option, snapshots_option
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
 
@@ -25,7 +26,7 @@ from tallystick.io.text import masked
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@rules_option
+@scoring_rules_option
 @click.option(
     "--line",
     "number",
@@ -34,8 +35,11 @@ from tallystick.io.text import masked
     help="The record's line.",
 )
 @snapshots_option
+@locked_options
 @as_json
-def explain(records: Path, reference: str, number: int, where: str | None, as_json: bool) -> None:
+def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path, reference: str | None, number: int, where: str | None, as_json: bool, held: Held
+) -> None:
     """Explain the score of one record of the file RECORDS.
 
     Shows the facts, each axis with its formula, the values put in, the exact value and the
@@ -44,13 +48,12 @@ def explain(records: Path, reference: str, number: int, where: str | None, as_js
     cannot be scored, 3 when that is a defect of the engine.
     """
     from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as below
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    with working("reading"):
-        scorer, record = load(reference), _record(records, number)
     try:
-        with with_snapshots(scorer, where) as found:
-            explanation = found.explain(record, line=number)
+        with scoring(reference, where, held) as scorer:
+            with working("reading"):
+                record = _record(records, number)
+            explanation = scorer.explain(record, line=number)
     except RecordError as error:
         _refuse(error, records, number, as_json)
     if as_json:

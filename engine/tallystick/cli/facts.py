@@ -10,6 +10,7 @@ import click
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.numbers.text import numbered
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
+@locked_options
 @as_json
 def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
@@ -44,6 +46,7 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     executor: Executor,
     as_json: bool,
+    held: Held,  # noqa: ARG001  # no rule set takes part
 ) -> None:
     """Validate the RECORDS of a file or folder once, and write what any rule set reads of them.
 

@@ -6,8 +6,9 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import number_type, state_option
+from tallystick.cli.state_options import number_type, opened, state_option
 from tallystick.io.text import visible
 
 
@@ -30,14 +31,19 @@ def groups() -> None:
     "--epoch", type=number_type, help="Whose snapshot; by default that of the open epoch."
 )
 @state_option
+@locked_options
 @as_json
 def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    skill_type: str, number: int, seed: str, epoch: int | None, where: str, as_json: bool
+    skill_type: str,
+    number: int,
+    seed: str,
+    epoch: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
 ) -> None:
     """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger:
+    with opened(where, held) as ledger:
         group, reason = ledger.select_group(skill_type, number, seed, epoch), ""
         if not group.primaries:
             with ledger.queries() as queries:

@@ -22,17 +22,19 @@ def ingested_text(found: Ingested) -> str:
         "refused": sum(found.refused.values()),
         "displaced": found.displaced,
         "released": found.released,
+        "without effect": sum(found.left_out.values()),
     }
     always = ("recorded", "known already")
     return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)
 
 
 def complain_of_lines(file: Path, found: Ingested) -> None:
-    """Say why lines are not recorded, and end with 1 unless they only wait for their tasks."""
+    """Say what is not recorded, and end with 1 unless it only waits for its tasks."""
     for each in found.told:
         where = f"{file}:{each.line}: {each.code}: {each.path}"
         complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
-    more = sum(found.quarantined.values()) + sum(found.refused.values()) - len(found.told)
+    counts = (found.quarantined, found.refused, found.left_out)
+    more = sum(sum(each.values()) for each in counts) - len(found.told)
     if more:
         complain(f"and {more} more")
     if not found.is_whole:

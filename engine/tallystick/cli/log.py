@@ -19,7 +19,7 @@ import click
 
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_text
-from tallystick.errors import RefusedError, RuleSetError, TallystickError
+from tallystick.errors import LockError, RefusedError, RuleSetError, TallystickError
 from tallystick.io.text import escaped, masked
 
 ROOT = "tallystick"
@@ -125,7 +125,7 @@ def finish(status: object) -> None:
 
 def complain(error: TallystickError | str) -> None:
     """Tell an error that ends the run: a line for people, more where it has many; or the log."""
-    many = isinstance(error, RefusedError | RuleSetError)
+    many = isinstance(error, RefusedError | RuleSetError | LockError)
     _tell(str(error) if many else escaped(str(error)), "error: ")
 
 

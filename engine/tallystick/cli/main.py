@@ -21,7 +21,7 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import CommandGroup, complete, examples, status_of
 from tallystick.cli.shown import print_json, print_usage
-from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError
+from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError, TrustError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,13 +32,26 @@ class LazyGroup(CommandGroup):
     """A group whose commands are imported when they are asked for, so that help starts fast."""
 
     homes: Mapping[str, tuple[str, str]] = {
+        "audit": (
+            "tallystick.cli.audit:audit",
+            "What another published, against what follows from its inputs.",
+        ),
         "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
+        "dispute": (
+            "tallystick.cli.dispute:dispute",
+            "Where two validators differ first, and who is wrong.",
+        ),
         "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: list, show, close."),
         "events": ("tallystick.cli.events:events", "Late events and others' records: import."),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
         "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
         "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
+        "keys": ("tallystick.cli.keys:keys", "Keys that sign: new, show."),
+        "lock": (
+            "tallystick.cli.lock:lock",
+            "What results are made with, by digest: write, check.",
+        ),
         "miner": ("tallystick.cli.miner:miner", "Miners of a state: list, register, sync, clear."),
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
         "quarantine": (
@@ -52,7 +65,14 @@ class LazyGroup(CommandGroup):
             "Rule sets: list, show, check, lint, prove, diff, set.",
         ),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
+        "sign": (
+            "tallystick.cli.sign:sign",
+            "Sign rule sets, adoptions, events, receipts, trust files, checkpoints.",
+        ),
+        "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
+        "trust": ("tallystick.cli.trust:trust", "Trust files: check, rotate."),
+        "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
     }
 
@@ -123,6 +143,8 @@ def _run() -> None:
 
 
 def _status_of(error: TallystickError) -> int:
+    if isinstance(error, TrustError):
+        return 1
     if not isinstance(error, RefusedError):
         return 2
     return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))

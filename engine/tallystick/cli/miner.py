@@ -9,9 +9,10 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, state_option
+from tallystick.cli.state_options import at_option, opened, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -50,7 +51,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
         epoch, found = queries.state.epoch, queries.miners()
         reason = "" if found else NO_MINERS
         if skill_type is not None:
-            ledger.rules.check_type(skill_type)
+            queries.rules.of_type(skill_type)
             found = [each for each in found if skill_type in each.types]
             reason = "" if found else queries.no_candidates(skill_type)
     if as_json:
@@ -83,17 +84,18 @@ def _lines(found: Miner) -> Iterator[str]:
 @click.option("--uid", required=True, type=int, help="The miner's slot in the subnet.")
 @click.option("--types", required=True, metavar="A,B,…", help="The skill types it declares.")
 @state_option
+@locked_options
 @as_json
-def register_command(hotkey: str, uid: int, types: str, where: str, as_json: bool) -> None:
+def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    hotkey: str, uid: int, types: str, where: str, as_json: bool, held: Held
+) -> None:
     """Register the miner HOTKEY in a slot; who held the slot is left behind.
 
     A new hotkey begins at the initial reputation for each type. One that is known keeps what it
     has, and declares the given types from now on.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
     declared = [name for each in types.split(",") if (name := each.strip())]
-    with Ledger.open(where) as ledger:
+    with opened(where, held) as ledger:
         found = ledger.register(hotkey, uid, declared)
     if as_json:
         print_json(views.miner(found))
@@ -110,17 +112,16 @@ def register_command(hotkey: str, uid: int, types: str, where: str, as_json: boo
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@locked_options
 @as_json
-def sync_command(file: Path, where: str, as_json: bool) -> None:
+def sync_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     """Give every slot to the miner that FILE lists: register, move and retire, all at once.
 
     FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
     same keys. It has all miners of the subnet: who is not in it holds no slot any more, and keeps
     its reputations. If a line is bad nothing changes and the exit status is 1.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger, working("registering"):
+    with opened(where, held) as ledger, working("registering"):
         found = ledger.sync_miners(file)
     if as_json:
         print_json(views.synced(found))
@@ -141,12 +142,11 @@ def sync_command(file: Path, where: str, as_json: bool) -> None:
 @click.argument("hotkey")
 @state_option
 @at_option
+@locked_options
 @as_json
-def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool) -> None:
+def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool, held: Held) -> None:
     """Clear the collusion flags of the miner HOTKEY, which ends its ejection."""
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger:
+    with opened(where, held) as ledger:
         cleared = ledger.clear(hotkey, at)
     if as_json:
         print_json(views.cleared(hotkey, cleared))

@@ -8,8 +8,9 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 
@@ -35,7 +36,7 @@ def _filters(command: Callable[..., None]) -> Callable[..., None]:
 def _decision(command: Callable[..., None]) -> Callable[..., None]:
     """The arguments of a command that decides about claims."""
     claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
-    return claims(_filters(at_option(state_option(as_json(command)))))
+    return claims(_filters(at_option(state_option(locked_options(as_json(command))))))
 
 
 @click.group(cls=CommandGroup)
@@ -122,14 +123,13 @@ def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
     at: datetime | None,
     where: str,
     as_json: bool,
+    held: Held,
 ) -> None:
     """Record claims that wait, by their numbers or all that the filters choose.
 
     It is refused where another claim stands against one of them: drop that one first.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger:
+    with opened(where, held) as ledger:
         chosen = _chosen(ledger, claims, validator, number)
         ledger.accept(chosen, at)
     if as_json:
@@ -153,14 +153,13 @@ def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
     at: datetime | None,
     where: str,
     as_json: bool,
+    held: Held,
 ) -> None:
     """Leave claims out for good, by their numbers or all that the filters choose.
 
     What stood against them alone is recorded then. The same claim again stays out.
     """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-
-    with Ledger.open(where) as ledger:
+    with opened(where, held) as ledger:
         chosen = _chosen(ledger, claims, validator, number)
         released = ledger.drop(chosen, at)
     if as_json:

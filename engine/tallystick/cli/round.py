@@ -10,17 +10,27 @@ import click
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import at_option, number_type, state_option
+from tallystick.cli.state_options import (
+    at_option,
+    authority_of,
+    authority_options,
+    number_type,
+    opened,
+    state_option,
+)
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
-    from tallystick.state.ledger import ClosedRound
+    from tallystick.governance.shadow import Shadow
+    from tallystick.state.outcomes import ClosedRound
     from tallystick.state.queries import RoundInfo
 
 
@@ -45,7 +55,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     from tallystick.state.reasons import NO_ROUNDS  # noqa: PLC0415  # as above
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.rounds()[-(last or 0) :]
+        found = queries.rounds(last)
     if as_json:
         print_json(views.round_infos(found, NO_ROUNDS))
     else:
@@ -67,12 +77,22 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, scores = queries.round(number), queries.round_scores(number)
+        found, scores = queries.round(number), queries.scores_of_lines(number)
     if as_json:
         print_json(views.round_info(found, scores))
     else:
-        rows = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
+        rows = _rows(scores)
         echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]))
+
+
+def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The scores of the only line, or those of each that has any below its name."""
+    found = []
+    for name, scores in lines.items():
+        if len(lines) > 1 and scores:
+            found.append(f" {name}:")
+        found += _scores(scores)
+    return found
 
 
 def _line(found: RoundInfo) -> str:
@@ -95,29 +115,76 @@ def _line(found: RoundInfo) -> str:
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
 @at_option
+@click.option(
+    "--shadow", "shadow_reference", metavar="RULES", help="Rules to try beside those in force."
+)
+@click.option(
+    "--shadow-folder",
+    type=click.Path(path_type=Path),
+    help="Where facts are kept for `shadow report`.",
+)
+@authority_options
+@locked_options
 @as_json
-def close_command(
-    records: Path, where: str, number: int | None, at: datetime | None, as_json: bool
+def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path,
+    where: str,
+    number: int | None,
+    at: datetime | None,
+    shadow_reference: str | None,
+    shadow_folder: Path | None,
+    signed: Path | None,
+    block: int | None,
+    as_json: bool,
+    held: Held,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
     RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
     is 1. In a state that names its validator, records of this one close rounds and displace what
     others said in its name; records of others are taken as `events import` takes them.
-    """
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, progress_bar("recording") as progress:
-        rounds, ingested = ledger.close_round(records, number, at, progress=progress)
+    With --shadow the state is the same as without. What the other rules would make of each round is
+    printed second, and the facts of its records go to --shadow-folder.
+    """
+    shadow = _shadow(shadow_reference, shadow_folder, records)
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger, progress_bar("recording") as progress:
+        rounds, ingested = ledger.close_round(
+            records, number, at, authority=authority, progress=progress
+        )
+        tried = {} if shadow is None else shadow.close(ledger, records, rounds)
     if as_json:
-        print_json(views.rounds(rounds, ingested))
+        print_json(views.rounds(rounds, ingested, tried))
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each)]
+        lines = [line for each in rounds for line in _lines(each, tried.get(each.round))]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 
-def _lines(closed: ClosedRound) -> list[str]:
-    scores = [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in closed.scores.items()]
-    return [f"round {closed.round}, pinned to epoch {closed.epoch}", *scores]
+def _shadow(reference: str | None, folder: Path | None, records: Path) -> Shadow | None:
+    """The rules that are tried, if any are."""
+    if (reference is None) != (folder is None):
+        raise click.UsageError("found one of --shadow and --shadow-folder, expected both")
+    if reference is None or folder is None:
+        return None
+    from tallystick.governance.shadow import Shadow  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
+
+    if not records.is_file():
+        raise click.UsageError(f"found --shadow with {records}, expected a file: it is read twice")
+    shadow = Shadow(folder, load(reference))
+    shadow.check()
+    return shadow
+
+
+def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
+    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_rows(closed.lines)]
+    if tried is not None:
+        found += ["  shadow, of rules that are not in force:", *_scores(tried)]
+    return found
+
+
+def _scores(scores: Mapping[str, int]) -> list[str]:
+    return [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +12,17 @@ from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, print_text
 
+if TYPE_CHECKING:
+    from tallystick.governance.adoption_effect import AdoptionEffect
+    from tallystick.scoring.scorer import Scorer
+
 
 @click.command(
     "diff",
     epilog=examples(
         "tallystick rules diff skills@1.1.0 mine.toml --check",
         "tallystick rules diff skills@1.0.0 skills@1.1.0 --markdown",
+        "tallystick rules diff skills@1.0.0 skills@1.1.0 --state subnet.db",
     ),
 )
 @click.argument("old", metavar="OLD")
@@ -26,12 +32,24 @@ from tallystick.cli.shown import as_json, print_json, print_text
 @click.option(
     "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
 )
-def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool) -> None:
+@click.option(
+    "--state",
+    "where",
+    metavar="STATE",
+    help="Tell also what adopting NEW would do to a state that goes by OLD.",
+)
+def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
+) -> None:
     """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
 
     The intervals hold every change that a score can have, by bounds. The versioning policy says
     which part of the version the change has to raise.
+
+    With --state, who would enter and leave each pool, whose ejection is made or lifted, which
+    thresholds jump, and whose records of the last epoch reach another tier.
     """
+    from tallystick.governance import adoption_text  # noqa: PLC0415  # heavy
     from tallystick.governance.diff import render  # noqa: PLC0415  # heavy
     from tallystick.governance.diff.difference import difference  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
@@ -39,14 +57,29 @@ def diff_command(old: str, new: str, as_json: bool, markdown: bool, check: bool)
     if as_json and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
     with working("comparing"):
-        found = difference(load(old), load(new))
+        before, after = load(old), load(new)
+        found = difference(before, after)
+        effect = None if where is None else _effect(where, before, after)
     if as_json:
-        print_json(render.as_json(found))
+        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        print_json({**render.as_json(found), **said})
     else:
         print_text(render.as_markdown(found) if markdown else render.as_text(found))
+        if effect is not None:
+            of_state = adoption_text.as_markdown if markdown else adoption_text.as_text
+            print_text(of_state(effect))
     if check and not found.is_enough:
         complain(
             f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
             "docs/versioning.md says"
         )
         sys.exit(1)
+
+
+def _effect(where: str, old: Scorer, new: Scorer) -> AdoptionEffect:
+    from tallystick.governance.adoption_effect import effect_on  # noqa: PLC0415  # heavy
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.rules import state_rules_of  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        return effect_on(queries, old.digest, state_rules_of(new))

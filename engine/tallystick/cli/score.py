@@ -11,9 +11,15 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
-from tallystick.cli.state_options import snapshots_option, with_snapshots
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.state_options import (
+    scoring,
+    scoring_rules_option,
+    shadowed,
+    snapshots_option,
+)
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
@@ -27,12 +33,11 @@ if TYPE_CHECKING:
     epilog=examples(
         "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
         "zcat records.jsonl.gz | tallystick score - --rules skills@1.1.0 -o - | head",
-        "tallystick score records.jsonl --rules skills@1.1.0 --state subnet.db \\",
-        "    -o results.jsonl",
+        "tallystick score records.jsonl --state subnet.db -o results.jsonl",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@rules_option
+@scoring_rules_option
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where results go."
 )
@@ -48,21 +53,30 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the receipt goes; by default OUTPUT.receipt.json.",
 )
+@click.option(
+    "--shadow",
+    "shadow_reference",
+    metavar="RULES",
+    help="Score by these as well, into OUTPUT with .shadow in its name, every row marked.",
+)
 @follow_links_option
 @snapshots_option
 @executor_options
+@locked_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,
-    reference: str,
+    reference: str | None,
     output: Path,
     format_name: str | None,
     rejects: Path | None,
     receipt_path: Path | None,
+    shadow_reference: str | None,
     follow_links: bool,
     where: str | None,
     executor: Executor,
     as_json: bool,
+    held: Held,
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
@@ -72,13 +86,19 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to the error
     output.
+
+    With --shadow results are the same as without. What the other rules make of the records goes
+    beside them, with rejects and a receipt of its own.
     """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    with with_snapshots(load(reference), where) as scorer, progress_bar("scoring") as progress:
+    shadow = None if shadow_reference is None else load(shadow_reference)
+    if shadow is not None and (streams or is_stream(records)):
+        raise click.UsageError("found --shadow with a stream, expected files: they are read twice")
+    with scoring(reference, where, held) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
             output,
@@ -89,10 +109,25 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             progress=progress,
             executor=executor,
         )
+    told, lines = receipt.to_dict(), _summary(receipt, output, rejects)
+    if shadow is not None:
+        beside = output.with_name(f"{output.stem}.shadow{output.suffix}")
+        with shadowed(shadow, where) as scorer, progress_bar("scoring the shadow") as progress:
+            second = scorer.score_file(
+                records,
+                beside,
+                format_name=format_name,
+                follow_links=follow_links,
+                progress=progress,
+                executor=executor,
+                shadow_of=receipt.rule_set_digest,
+            )
+        told = {**told, "shadow": second.to_dict()}
+        lines += ["shadow, of rules that are not in force:", *_summary(second, beside, None)]
     if as_json:
-        print_json(receipt.to_dict())
+        print_json(told)
     elif not (streams and log.is_json()):
-        echo(*_summary(receipt, output, rejects), err=streams)
+        echo(*lines, err=streams)
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))
 
 

@@ -24,6 +24,8 @@ KEYS: Mapping[str, type] = {
     "cluster_ca": str,
     "cluster_cert": str,
     "cluster_key": str,
+    "lock": str,
+    "locked": bool,
     "log_json": bool,
     "rules": str,
     "state": str,
@@ -31,7 +33,7 @@ KEYS: Mapping[str, type] = {
     "workers": int,
 }
 """The settings, and what each is."""
-_FILES = ("cluster_ca", "cluster_cert", "cluster_key")
+_FILES = ("cluster_ca", "cluster_cert", "cluster_key", "lock")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
 _LARGEST = 2**31 - 1
 
@@ -59,8 +61,14 @@ class Setting(click.Option):
         # the command that runs asks for the file, after its help was asked for
         runs = ctx.parent is not None
         if runs and source == ParameterSource.DEFAULT and self.key in (found := of_file(ctx)):
-            return found[self.key], ParameterSource.DEFAULT_MAP
+            value, source = found[self.key], ParameterSource.DEFAULT_MAP
+            value = [value] if self.multiple else value
         return value, source
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
+        """The value that the environment gives: one, also where there may be several."""
+        value = self.resolve_envvar_value(ctx)
+        return [value] if self.multiple and value is not None else super().value_from_envvar(ctx)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """What an error calls the option: where its value is from."""
@@ -83,13 +91,13 @@ def of_file(context: click.Context) -> Mapping[str, Any]:
     return found
 
 
-def nearest() -> Path | None:
-    """The file of that name in the working folder, or in the nearest folder above that has one."""
+def nearest(name: str = FILE) -> Path | None:
+    """The file of a name in the working folder, or in the nearest folder above that has one."""
     try:
         here = Path.cwd()
     except OSError:
         return None
-    return next((p for folder in (here, *here.parents) if (p := folder / FILE).is_file()), None)
+    return next((p for folder in (here, *here.parents) if (p := folder / name).is_file()), None)
 
 
 def read(path: Path) -> Mapping[str, Any]:

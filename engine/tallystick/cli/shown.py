@@ -33,6 +33,17 @@ rules_option = click.option(
     help="name@version, a path or a digest; pin one with @sha256:…",
 )
 """The option that names a rule set."""
+lines_option = click.option(
+    "--rules",
+    "references",
+    cls=Setting,
+    key="rules",
+    required=True,
+    multiple=True,
+    metavar="RULES",
+    help="name@version, a path or a digest; pin one with @sha256:…. Once for each line.",
+)
+"""The option that names a rule set of each line of a state."""
 follow_links_option = click.option(
     "--follow-links",
     is_flag=True,

@@ -9,20 +9,31 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
+from tallystick.cli.adopt import adopt_command, rules_command, withdraw_command
+from tallystick.cli.checkpoint import (
+    checkpoint_command,
+    checkpoint_option,
+    evidence_command,
+    proof_group,
+    read_checkpoint_file,
+)
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
-from tallystick.cli.state_options import as_option, at_option, state_option
-from tallystick.errors import DamagedError, RuleSetError
+from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
+from tallystick.cli.signer_options import public_key
+from tallystick.cli.state_options import as_option, at_option, state_option, trust_option
+from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
     from tallystick.state.queries import Profile
+    from tallystick.trust.keys import PublicKey
 
 
 @click.group(cls=CommandGroup)
@@ -35,11 +46,15 @@ def state() -> None:
     epilog=examples(
         "tallystick state init --rules skills@1.1.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
+        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
+        "    --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
+        "    --trust trust.toml --state subnet.db",
     ),
 )
-@rules_option
+@lines_option
 @state_option
 @click.option(
     "--validator",
@@ -52,21 +67,42 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
+@trust_option
+@locked_options
 @as_json
-def init_command(
-    reference: str, where: str, validator: str | None, hear: tuple[str, ...], as_json: bool
+def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    references: tuple[str, ...],
+    where: str,
+    validator: str | None,
+    hear: tuple[str, ...],
+    trust: Path | None,
+    as_json: bool,
+    held: Held,
 ) -> None:
-    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard."""
+    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
+
+    A state can have several lines, such as skills and workflow: one rule set of each. They share
+    the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
+    adoptions and weights. With a trust file, it says whom the state hears and whose signatures it
+    asks for.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
-    with Ledger.create(where, reference, validator=validator, hear=hear) as ledger:
-        rules, shown, hearing = ledger.rules, ledger.store.shown, ledger.hearing
+    if hear and trust is not None:
+        raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
+    for reference in references:
+        held.require_reference(reference)
+    with Ledger.create(where, references, validator=validator, hear=hear, trust=trust) as ledger:
+        in_force, shown = ledger.in_force, ledger.store.shown
+        rules, root = in_force.at(0), in_force.root
+        hearing = in_force.trust.hearing(ledger.hearing)
     if as_json:
-        print_json(views.begun(rules, hearing))
+        print_json(views.begun(rules, hearing, root))
     else:
-        under = f"{rules.rule_set.reference} {rules.digest}"
+        under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
         own = "" if validator is None else f" of {visible(validator)}"
-        echo(f"{shown}: a state{own} under {under}; epoch 0 is open")
+        by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
+        echo(f"{shown}: a state{own} under {under}{by}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -77,14 +113,25 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.info()
-    view = views.info(ledger.store.shown, ledger.rules, found, ledger.hearing)
+        found, rules = queries.info(), queries.rules
+        trust = queries.in_force.trust
+    hearing = trust.hearing(ledger.hearing)
+    view = views.info(ledger.store.shown, rules, found, hearing, trust.root)
     if as_json:
         print_json(view)
     else:
-        width = max(map(len, view))
-        rows = ((name, _cell(value)) for name, value in view.items())
-        echo(*(f"{name.replace('_', ' '):{width}}  {value}" for name, value in rows))
+        rows = dict(_cells(view))
+        width = max(map(len, rows))
+        echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
+
+
+def _cells(view: views.View) -> Iterator[tuple[str, str]]:
+    for name, value in view.items():
+        if name == "lines":
+            for line, each in value.items():
+                yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+        else:
+            yield name.replace("_", " "), _cell(value)
 
 
 def _cell(value: object) -> str:
@@ -120,7 +167,7 @@ def show_command(
     if shown is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        seen = WHOLE if viewer is None else seen_by(viewer, shown, ledger.rules)
+        seen = WHOLE if viewer is None else seen_by(viewer, shown, *queries.rules.lines)
         profile = queries.profile(shown, at)
     if as_json:
         print_json(views.profile(profile, seen))
@@ -166,7 +213,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
-            check_public("leaderboards", ledger.rules)
+            check_public("leaderboards", queries.rules.of_type(skill_type))
         epoch, board = queries.state.epoch, queries.board(skill_type)
         reason = "" if board else queries.no_candidates(skill_type)
     if as_json:
@@ -226,17 +273,23 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     "import",
     epilog=examples(
         "tallystick state import subnet.jsonl --state copy.db",
+        "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @state_option
+@trust_option
+@locked_options
 @as_json
-def import_command(file: Path, where: str, as_json: bool) -> None:
-    """Begin a store with the state of FILE, replaying and checking every entry."""
+def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
+    """Begin a store with the state of FILE, replaying and checking every entry.
+
+    FILE brings its own trust file. With --trust it is refused unless it began with that one.
+    """
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
     with working("replaying the log"):
-        imported = import_state(file, where)
+        imported = import_state(file, where, trust=trust, accept=held.require)
     if as_json:
         print_json(views.exported(imported))
     else:
@@ -247,22 +300,51 @@ def import_command(file: Path, where: str, as_json: bool) -> None:
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
+        "tallystick state verify --checkpoint checkpoint.txt --trust trust.toml \\",
+        "    --state subnet.db",
     ),
 )
 @state_option
+@checkpoint_option
+@click.option(
+    "--trust", type=click.Path(path_type=Path), metavar="FILE", help="Who may have signed it."
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    type=public_key,
+    metavar="TYPE:HEX",
+    help="A key that may have signed it; repeatable.",
+)
 @as_json
-def verify_command(where: str, as_json: bool) -> None:
+def verify_command(
+    where: str,
+    checkpoint: Path | None,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    as_json: bool,
+) -> None:
     """Replay the log from its first entry and compare every snapshot.
 
-    The exit status is 1 when something that is stored does not follow from the log.
+    With --checkpoint also compare the log of epochs with what it was: that finds a history that was
+    rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
+    from the log, or the log from the checkpoint.
     """
+    if checkpoint is None and (trust is not None or keys):
+        raise click.UsageError("--trust and --key go with --checkpoint")
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.replay import verify  # noqa: PLC0415  # heavy
+    from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick.trust.verification import Against  # noqa: PLC0415  # as above
 
+    expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
+    against = Against(None if trust is None else read(trust), keys)
+    known = against.known
     try:
         with Ledger.open(where) as ledger, working("replaying the log"):
-            verified = verify(ledger)
-    except (DamagedError, RuleSetError) as error:
+            verified = verify(ledger, expected, known)
+    except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
             print_json({"valid": False, **views.error(error)})
         complain(error)
@@ -271,3 +353,18 @@ def verify_command(where: str, as_json: bool) -> None:
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.epochs is not None:
+            by = ", ".join(against.names(verified.signers))
+            signed = f"signed by {by}" if by else "whose signature was not verified"
+            echo(f"{verified.epochs} epochs are those of the checkpoint, {signed}")
+
+
+for _command in (
+    adopt_command,
+    checkpoint_command,
+    evidence_command,
+    proof_group,
+    rules_command,
+    withdraw_command,
+):
+    state.add_command(_command)

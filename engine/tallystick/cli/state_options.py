@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tallystick.cli.settings import Setting
 
 if TYPE_CHECKING:
+    from tallystick.cli.locked import Held
     from tallystick.scoring.scorer import Scorer
+    from tallystick.state.authority import Authority
+    from tallystick.state.ledger import Ledger
+
+_Result = TypeVar("_Result")
 
 state_option = click.option(
     "--state",
@@ -26,8 +33,11 @@ state_option = click.option(
 """The option that names a store."""
 
 
-number_type = click.IntRange(0, 2**31 - 1)
+_LAST_NUMBER = 2**31 - 1
+number_type = click.IntRange(0, _LAST_NUMBER)
 """The number of a round or an epoch, as in a record."""
+adopted_epoch_type = click.IntRange(1, _LAST_NUMBER)
+"""The number of an epoch that rules can begin with."""
 
 
 def _time(value: str) -> datetime:
@@ -52,22 +62,133 @@ as_option = click.option(
 """The option that shows a state to a miner."""
 
 
+def authority_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options that say what stands behind a change."""
+    return _signed_option(_block_option(command))
+
+
+_signed_option = click.option(
+    "--signed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The envelope that allows it; a state with a trust file asks for one.",
+)
+_block_option = click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block at which it is done; what is signed may expire by blocks.",
+)
+
+
+def authority_of(signed: Path | None, block: int | None) -> Authority:
+    """What stands behind a change, as the options say.
+
+    Raises:
+        InputError: the envelope cannot be read.
+        TrustError: it is none.
+    """
+    from tallystick.state.authority import Authority  # noqa: PLC0415  # heavy
+
+    if signed is None:
+        return Authority(block=block)
+    from tallystick.trust.encoding import read_file  # noqa: PLC0415  # where one is given
+    from tallystick.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
+
+    data = read_file(signed, MOST_BYTES, "an envelope")
+    return Authority(Envelope.of_json(data, str(signed)), block)
+
+
+trust_option = click.option(
+    "--trust",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The trust file that the state begins with.",
+)
+"""The option that names the first trust file of a state."""
+
+
 snapshots_option = click.option(
     "--state",
     "where",
     metavar="STATE",
-    help="Score by the thresholds of the epoch that each record names.",
+    help="Score each record by the rules and thresholds of the epoch that it names.",
 )
-"""The option that scores records by the snapshots of a state."""
+"""The option that scores records by the rules and the snapshots of a state."""
+
+
+scoring_rules_option = click.option(
+    "--rules",
+    "reference",
+    cls=Setting,
+    key="rules",
+    metavar="RULES",
+    help="name@version, a path or a digest; pin one with @sha256:…. By default those of --state.",
+)
+"""The option that names a rule set where a state may say which."""
 
 
 @contextmanager
-def with_snapshots(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
-    """The scorer with the snapshots of a state, if one is given."""
+def opened(where: str, held: Held) -> Iterator[Ledger]:
+    """A state whose rules in force are those of a lock, if the command is held to one.
+
+    Raises:
+        StoreError: there is no state.
+        TrustError: the lock has none of its rules.
+    """
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger:
+        held.require_state(ledger)
+        yield ledger
+
+
+@contextmanager
+def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Scorer]:
+    """What scores by a rule set, or by the rules and the snapshots of a state if one is given.
+
+    A rule set that is named beside a state has to be one that the state follows; one that only the
+    settings name is for what is scored without a state.
+
+    Raises:
+        RuleSetError: a rule set does not load.
+        StateError: the state never follows the rule set.
+        TrustError: the lock has none of the rules.
+    """
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    if where is None:
+        scorer = load(_named(reference))
+        held.require(scorer)
+        yield scorer
+        return
+    source = click.get_current_context().get_parameter_source("reference")
+    named = reference if source == ParameterSource.COMMANDLINE else None
+    with opened(where, held) as ledger:
+        given = None if named is None else load(named)
+        if given is not None:
+            held.require(given)
+        with ledger.scoring(given) as found:
+            yield found
+
+
+def _named(reference: str | None) -> str:
+    """A rule set that has to be named."""
+    if reference is None:
+        context = click.get_current_context()
+        option = next(each for each in context.command.params if each.name == "reference")
+        raise click.MissingParameter(ctx=context, param=option)
+    return reference
+
+
+@contextmanager
+def shadowed(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
+    """As `scoring`, of rules that are not those of the state."""
     if where is None:
         yield scorer
         return
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.governance.shadow import shadowing  # noqa: PLC0415  # heavy
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # as above
 
-    with Ledger.open(where) as ledger, ledger.scoring(scorer) as found:
-        yield found
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        yield shadowing(scorer, queries)

@@ -8,9 +8,10 @@ import attrs
 
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.diff.change import Change, changes, formula_changes
-from tallystick.governance.diff.policy import Level, gone, level_of, raised, successor
+from tallystick.governance.diff.policy import Level, level_of, raised, successor
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.paths import PathLike, path_of
+from tallystick.rules.compatibility import gone
 from tallystick.rules.edit import Value, edited_text, edits, read_value
 from tallystick.rules.loading import shipped
 from tallystick.rules.reading import LoadedRuleSet, read_text

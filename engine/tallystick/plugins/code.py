@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 DEPENDENCIES = ("jsonschema", "jsonschema-rs", "msgspec", "numpy", "pyarrow")
 """The distributions that decide which records are valid, or that results are computed with."""
 
+Files = Mapping[str, tuple[int, str]]
+"""The size and the SHA-256 of each file of a package, by its name from there, in name order."""
+
 _ENGINE, _DATA, _DATA_FOLDERS = "tallystick", "_data", ("rules", "schemas")
 _CACHE, _BYTECODE = "__pycache__", ".pyc"
 # the readers of these do not tell CR LF from LF, and a checkout may have either
@@ -74,9 +77,18 @@ class Code:
         yield from sorted(self.dependencies.items())
 
 
-@cache
 def engine_digest() -> str:
     """The digest of the engine's files, the rule sets and schemas that ship with it among them.
+
+    Raises:
+        PluginError: a file cannot be read.
+    """
+    return _digest(engine_files())
+
+
+@cache
+def engine_files() -> Files:
+    """The engine's files by their names in the package, as it is when it is installed.
 
     Raises:
         PluginError: a file cannot be read.
@@ -86,12 +98,22 @@ def engine_digest() -> str:
     for folder in _DATA_FOLDERS:
         for name, path in files(resources.folder(folder)):
             found[f"{_DATA}/{folder}/{name}"] = path
-    return _digest(found)
+    return _contents(found)
+
+
+def plugin_digest(module: str) -> str | None:
+    """The digest of the files of the package that a plugin's module is in; None if in no files.
+
+    Raises:
+        PluginError: as `plugin_files`.
+    """
+    found = plugin_files(module)
+    return None if found is None else _digest(found)
 
 
 @cache
-def plugin_digest(module: str) -> str | None:
-    """The digest of the files of the package that a plugin's module is in; None if in no files.
+def plugin_files(module: str) -> Files | None:
+    """The files of the package that a plugin's module is in, by name; None if in no files.
 
     The package is the outermost that is no namespace package; a module in none is its one file.
     Nothing of it is imported.
@@ -105,8 +127,8 @@ def plugin_digest(module: str) -> str | None:
         return None
     place = Path(origin)
     if spec.submodule_search_locations is None:
-        return _digest({place.name: place})
-    return _digest(dict(files(place.parent)))
+        return _contents({place.name: place})
+    return _contents(dict(files(place.parent)))
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -162,11 +184,20 @@ def _package(module: str) -> ModuleSpec | None:
     return None
 
 
-def _digest(found: Mapping[str, Path]) -> str:
-    return digest([[_text(name), *_content(found[name])] for name in sorted(found)])
+def _contents(found: Mapping[str, Path]) -> Files:
+    return {_text(name): content(found[name]) for name in sorted(found)}
 
 
-def _content(path: Path) -> tuple[int, str]:
+def _digest(found: Files) -> str:
+    return digest([[name, *each] for name, each in found.items()])
+
+
+def content(path: Path) -> tuple[int, str]:
+    """The size and the SHA-256 of a file, of text as it is with LF at the ends of its lines.
+
+    Raises:
+        PluginError: it cannot be read.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:

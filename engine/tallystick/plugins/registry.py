@@ -258,6 +258,19 @@ def joined(others: Registry, plugin: Plugin) -> Registry:
     return _registry(plugins, refused)
 
 
+def united(registries: Sequence[Registry]) -> Registry:
+    """What some registries offer together.
+
+    Raises:
+        RefusedPluginError: two of them have different plugins of one name.
+    """
+    found, *others = registries
+    for plugin in (plugin for other in others for plugin in other.plugins.values()):
+        if found.plugins.get(plugin.name) is not plugin:
+            found = joined(found, plugin)
+    return found
+
+
 def _allowed(names: str | None) -> frozenset[str] | None:
     if names is None or not names.strip():
         return None

@@ -394,9 +394,11 @@ class Claims:
         per_round: the most claims of one validator about one round.
         per_epoch: the most claims of one validator that are pinned to one epoch.
         rounds_per_epoch: the most rounds of one epoch that a validator may claim something about.
+        facts: what a state keeps of the facts of a record: ``none``, or their ``digest``.
     """
 
     event_task: Literal["any", "recorded"] = "any"
     per_round: int | None = None
     per_epoch: int | None = None
     rounds_per_epoch: int | None = None
+    facts: Literal["none", "digest"] = "none"

@@ -91,6 +91,8 @@ class ResultBatch:
         tiers: the names of the tiers.
         rejects: the rejected records, by line.
         snapshots: those epochs of the records whose snapshots were pinned.
+        facts: makes the digest of the facts of each record, None without a submission; see
+            `facts_digests`.
     """
 
     rows: int
@@ -100,6 +102,7 @@ class ResultBatch:
     tiers: tuple[str, ...]
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
+    facts: Callable[[], list[str | None]] = list
 
     def __len__(self) -> int:
         return self.rows
@@ -152,8 +155,15 @@ class ResultBatch:
         found = np.full(self.rows, -1, np.int64)
         for part in self.parts:
             if part.scores.level is not None:
-                found[part.rows] = part.scores.level
+                found[part.rows] = self._places(part.scores)
         return found
+
+    def _places(self, scores: ScoreColumns) -> Any:  # noqa: ANN401  # a column
+        """Where the tiers of some rows stand among those of all."""
+        own, level = scores.bound.tiers, scores.level
+        if own is None or own.levels == self.tiers:
+            return level
+        return np.array([self.tiers.index(name) for name in own.levels])[level]
 
     def _column(self, name: str, *, is_axis: bool) -> DecimalColumn:
         parts = (

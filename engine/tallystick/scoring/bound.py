@@ -67,6 +67,11 @@ class BoundType:
     values: tuple[Value, ...]
     baseline: int | None
 
+    @cached_property
+    def fact_digests(self) -> frozenset[str]:
+        """The digests of the facts that the formulas read."""
+        return frozenset(fact.digest for fact in self.facts)
+
     def of_role(self, role: Role) -> tuple[Value, ...]:
         """The values of one role, in order."""
         return tuple(value for value in self.values if value.role == role)

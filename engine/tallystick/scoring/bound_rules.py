@@ -1,16 +1,25 @@
-"""Bound rules: a rule set whose formulas are proved, with the tier thresholds that it scores by."""
+"""Bound rules: a rule set whose formulas are proved, with the tier thresholds that it scores by.
+
+Rules can change: those of later epochs stand beside the first. A record is scored by the rules of
+the epoch that it names, and by those of the line that has its skill type where there are several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import attrs
 
-from tallystick.plugins.registry import Registry
+from tallystick.errors import RecordError
+from tallystick.plugins.registry import Registry, united
 from tallystick.records.decoding import Decoder
+from tallystick.records.messages import shown
+from tallystick.records.schema import Schema
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.timeline import Timeline
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
@@ -26,6 +35,9 @@ class BoundRules:
         types: the bound skill types, by name.
         thresholds: the tier thresholds of each type in nano; without a state, the seeds.
         pinned: by epoch, the snapshots whose thresholds its records are scored by instead.
+        later: what holds instead from which epoch on, ascending, each from 1 or later.
+        lines: where the rules of several lines hold together, those of each; `loaded` is then of
+            the first, and `types` and `thresholds` are of all.
     """
 
     loaded: LoadedRuleSet
@@ -33,6 +45,8 @@ class BoundRules:
     types: Mapping[str, BoundType]
     thresholds: Mapping[str, Thresholds]
     pinned: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict)
+    later: tuple[tuple[int, BoundRules], ...] = ()
+    lines: tuple[BoundRules, ...] = ()
 
     @property
     def rule_set(self) -> RuleSet:
@@ -44,21 +58,64 @@ class BoundRules:
         """The digest of what the rule set means."""
         return self.loaded.digest
 
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Every axis of every type, each once, sorted."""
-        return tuple(sorted({n for bound in self.types.values() for n in bound.axis_order}))
+    def rules_at(self, epoch: int) -> BoundRules:
+        """The rules of an epoch."""
+        if not self.later:
+            return self
+        place = bisect_right(self._begins, epoch)
+        return self.later[place - 1][1] if place else self
 
     @property
+    def latest(self) -> BoundRules:
+        """The rules that hold in the end."""
+        return self.later[-1][1] if self.later else self
+
+    def begins(self, epoch: int) -> int:
+        """The first epoch of the rules of an epoch."""
+        place = bisect_right(self._begins, epoch)
+        return self._begins[place - 1] if place else 0
+
+    def line_of(self, skill_type: str) -> BoundRules:
+        """The rules of the line that has a skill type; these if there is one line."""
+        return next((line for line in self.lines if skill_type in line.types), self)
+
+    def spans(self) -> Iterator[tuple[int, BoundRules]]:
+        """From which epoch on which rules hold, from 0."""
+        yield 0, self
+        yield from self.later
+
+    def each(self) -> Iterator[BoundRules]:
+        """The rules of each span and line, those of one rule set once."""
+        found = {rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)}
+        yield from found.values()
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The record schema of every skill type of every epoch, by name."""
+        types = (item for _, span in self.spans() for item in span.types.items())
+        return {name: bound.schema for name, bound in types}
+
+    @cached_property
+    def axis_names(self) -> tuple[str, ...]:
+        """Every axis of every type, each once, sorted."""
+        types = (bound for _, span in self.spans() for bound in span.types.values())
+        return tuple(sorted({name for bound in types for name in bound.axis_order}))
+
+    @cached_property
     def tier_names(self) -> tuple[str, ...]:
-        """The names of the tiers, from the lowest; all types have the same."""
-        levels = (bound.tiers.levels for bound in self.types.values() if bound.tiers is not None)
-        return next(levels, ())
+        """The names of the tiers, from the lowest, each once."""
+        types = (bound for _, span in self.spans() for bound in span.types.values())
+        levels = (bound.tiers.levels for bound in types if bound.tiers is not None)
+        return tuple(dict.fromkeys(name for names in levels for name in names))
 
     @cached_property
     def decoder(self) -> Decoder:
-        """Decodes the records of the skill types."""
-        return Decoder({name: bound.schema for name, bound in self.types.items()})
+        """Decodes the records of the skill types of every epoch."""
+        return Decoder(self.schemas)
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [epoch for epoch, _ in self.later]
 
 
 def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
@@ -69,3 +126,40 @@ def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
     """
     types = bind_rule_set(loaded, registry)
     return BoundRules(loaded, registry, types, {name: bound.seeds for name, bound in types.items()})
+
+
+def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError:
+    """What is said of a record whose skill type the rules of its epoch lack."""
+    wanted = f"one of the rules of epoch {epoch}: {', '.join(sorted(rules.types))}"
+    return RecordError("unknown-skill-type", "skill_type", shown(skill_type), wanted)
+
+
+def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
+    """The rules of one epoch of several lines, whose skill types are disjoint, as one."""
+    first, *others = lines
+    if not others:
+        return first
+    return attrs.evolve(
+        first,
+        registry=united([line.registry for line in lines]),
+        types={name: bound for line in lines for name, bound in line.types.items()},
+        thresholds={name: each for line in lines for name, each in line.thresholds.items()},
+        lines=tuple(lines),
+    )
+
+
+def bound_over(lines: Sequence[Timeline[BoundRules]]) -> BoundRules:
+    """The rules of every epoch of some lines, whose skill types are disjoint, as one."""
+    begins = sorted({begin for line in lines for begin, _, _ in line.spans()})
+    return from_epochs(
+        [(begin, bound_epoch([line.at(begin) for line in lines])) for begin in begins]
+    )
+
+
+def from_epochs(spans: Sequence[tuple[int, BoundRules]]) -> BoundRules:
+    """Rules that each hold from an epoch on, ascending from 0, as one."""
+    (_, first), *later = spans
+    if not later:
+        return first
+    registry = united([rules.registry for _, rules in spans])
+    return attrs.evolve(first, registry=registry, later=tuple(later))

@@ -72,15 +72,33 @@ def format_of(path: Path, wanted: str | None) -> str:
     return found
 
 
-def encoder(format_name: str, axes: Sequence[str]) -> Encode:
-    """What makes of batches what the writer of a format appends."""
+SHADOW = "shadow"
+"""The field that marks results of rules that are not in force: true in every row of them."""
+
+
+def encoder(format_name: str, axes: Sequence[str], *, shadow: bool = False) -> Encode:
+    """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
+    mark = ["true"] if shadow else []
     makers: dict[str, Encode] = {
-        "jsonl": _json_lines,
-        "csv": lambda batch: _csv(_cells(batch, axes)),
-        "csv-excel": lambda batch: _csv(_for_spreadsheet(_cells(batch, axes), axes)),
-        "parquet": _arrow,
+        "jsonl": _marked_lines if shadow else _json_lines,
+        "csv": lambda batch: _csv([*row, *mark] for row in _cells(batch, axes)),
+        "csv-excel": lambda batch: _csv(
+            [*row, *mark] for row in _for_spreadsheet(_cells(batch, axes), axes)
+        ),
+        "parquet": _marked_arrow if shadow else _arrow,
     }
     return makers[format_name]
+
+
+def _marked_lines(batch: ResultBatch) -> bytes:
+    """As `_json_lines`, with the mark as the last field."""
+    return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
+
+
+def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    return _arrow(batch).append_column(SHADOW, pa.array([True] * len(batch), pa.bool_()))
 
 
 def _json_lines(batch: ResultBatch) -> bytes:
@@ -145,23 +163,26 @@ class Text:
         """Nothing is left to write."""
 
 
-def _table(file: IO[bytes], axes: Sequence[str]) -> Text:
+def _table(file: IO[bytes], axes: Sequence[str], shadow: bool) -> Text:
     """CSV with its header."""
-    file.write(_csv([_columns(axes)]))
+    file.write(_csv([[*_columns(axes), *([SHADOW] if shadow else [])]]))
     return Text(file)
 
 
 class Parquet:
     """Parquet with decimals as decimal128 of nine places."""
 
-    def __init__(self, file: IO[bytes], axes: Sequence[str]) -> None:
+    def __init__(self, file: IO[bytes], axes: Sequence[str], shadow: bool) -> None:
         """Open the file with the schema of the results."""
+        import pyarrow as pa  # noqa: PLC0415  # heavy
+
         from tallystick.io.parquet import RowGroupWriter  # noqa: PLC0415  # heavy
         from tallystick.scoring.table import schema_of  # noqa: PLC0415  # heavy
 
+        schema = schema_of(axes)
         self._rows = RowGroupWriter(
             file,
-            schema_of(axes),
+            schema.append(pa.field(SHADOW, pa.bool_())) if shadow else schema,
             compression="zstd",
             use_dictionary=_TEXTS,
             write_statistics=False,
@@ -180,10 +201,12 @@ _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMAL
 
 
 @contextmanager
-def writing(format_name: str, results: OutputFile, axes: Sequence[str]) -> Iterator[Writer]:
-    """The writer of a format, closed at the end of the block."""
+def writing(
+    format_name: str, results: OutputFile, axes: Sequence[str], *, shadow: bool = False
+) -> Iterator[Writer]:
+    """The writer of a format, closed at the end of the block; ``shadow`` as in `encoder`."""
     with output_errors(results.path):
-        out = _writer(format_name, results.file, axes)
+        out = _writer(format_name, results.file, axes, shadow)
     try:
         yield out
     except BaseException:
@@ -195,11 +218,11 @@ def writing(format_name: str, results: OutputFile, axes: Sequence[str]) -> Itera
         out.close()
 
 
-def _writer(format_name: str, file: IO[bytes], axes: Sequence[str]) -> Writer:
+def _writer(format_name: str, file: IO[bytes], axes: Sequence[str], shadow: bool) -> Writer:
     makers: dict[str, Callable[[], Writer]] = {
         "jsonl": lambda: Text(file),
-        "csv": lambda: _table(file, axes),
-        "csv-excel": lambda: _table(file, axes),
-        "parquet": lambda: Parquet(file, axes),
+        "csv": lambda: _table(file, axes, shadow),
+        "csv-excel": lambda: _table(file, axes, shadow),
+        "parquet": lambda: Parquet(file, axes, shadow),
     }
     return makers[format_name]()

@@ -6,7 +6,7 @@ checked against its range, and formulas are read exactly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from tallystick.errors import NumberError
@@ -53,22 +53,42 @@ def emission_of(
     return derive(bound.emission, {bound.quality: quality, **given, **_multiplier(bound, tier)})
 
 
-def thresholds_of(bound: BoundType, given: Mapping[str, int]) -> Thresholds:
+def thresholds_of(
+    bound: BoundType, given: Mapping[str, int], before: Iterable[BoundType] = ()
+) -> Thresholds:
     """Every threshold of a type from some in nano; the baseline is the seed if it is left out.
+
+    Args:
+        bound: the type.
+        given: by name.
+        before: the type under the rules of epochs before, from which a threshold may be carried: it
+            may be in the range of any of them.
 
     Raises:
         NumberError: there are no tiers, or a threshold is unknown or outside its range.
     """
     if bound.tiers is None:
         raise NumberError(f"found no tiers for {bound.name}")
-    ranges = dict.fromkeys(bound.tiers.tracked, (0, NANO))
-    for name, value in bound.tiers.formulas.items():
-        ranges[name] = publish(value.formula.low), publish(value.formula.high)
+    ranges = _ranges(bound)
+    for each in before:
+        for name, (low, high) in _ranges(each).items():
+            if name in ranges:
+                ranges[name] = min(low, ranges[name][0]), max(high, ranges[name][1])
     for name, nano in given.items():
         if name in ranges:
             _check(f"the threshold {name}", nano, *ranges[name])
     seeds = {name: bound.seeds[name] for name in bound.tiers.tracked}
     return bound.tiers.thresholds(seeds | dict(given))
+
+
+def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
+    """Between which nano each threshold of a type is."""
+    if bound.tiers is None:
+        return {}
+    found = dict.fromkeys(bound.tiers.tracked, (0, NANO))
+    for name, value in bound.tiers.formulas.items():
+        found[name] = publish(value.formula.low), publish(value.formula.high)
+    return found
 
 
 def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:

@@ -151,10 +151,13 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
 
 def register_counts(kind: type) -> None:
     """Have receipts leave out the ``internal_errors`` of such counts where there are none."""
-    left_out = override(omit_if_default=True)
-    hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(
-        kind, _converter, internal_errors=left_out
-    )
+    _left_out(kind, "internal_errors")
+
+
+def _left_out(kind: type, *names: str) -> None:
+    """Have receipts leave out fields where they are the default."""
+    left_out: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
+    hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(kind, _converter, **left_out)
     _converter.register_unstructure_hook(kind, hook)
 
 
@@ -226,6 +229,10 @@ class Receipt(RunReceipt):
         output_digest: sha256 of the bytes that were written.
         rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
+        shadow_of: the digest of the rule set that is in force, where this one was only tried
+            beside it; receipts leave it out where this one is.
+        rules_by_epoch: where the rules change or are of several lines, each rule set with the epoch
+            from which it holds; receipts leave it out where one holds in every epoch.
     """
 
     rule_set: str
@@ -240,6 +247,26 @@ class Receipt(RunReceipt):
     output_digest: str
     rejects_digest: str
     counts: Counts
+    shadow_of: str | None = None
+    rules_by_epoch: tuple[RulesFrom, ...] | None = None
+
+
+@attrs.frozen
+class RulesFrom:
+    """A rule set, and from when on records are scored by it.
+
+    Attributes:
+        epoch: the first.
+        rule_set: ``name@version``.
+        digest: of what it means.
+    """
+
+    epoch: int
+    rule_set: str
+    digest: str
+
+
+_left_out(Receipt, "shadow_of", "rules_by_epoch")
 
 
 def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
@@ -251,14 +278,16 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     output_digest: str,
     rejects_digest: str,
     counts: Counts,
+    shadow_of: str | None = None,
 ) -> Receipt:
-    """The receipt of scoring under one rule set."""
-    formulas = used_formulas(rules.rule_set)
+    """The receipt of scoring under the rules of each epoch."""
+    formulas = {name for each in rules.each() for name in used_formulas(each.rule_set)}
+    held = tuple(_held(rules))
     return Receipt(
         rule_set=rules.rule_set.reference,
         rule_set_digest=rules.digest,
-        formulas={name: rules.registry.formulas[name].digest for name in formulas},
-        schemas={name: schema_digest(bound.schema) for name, bound in rules.types.items()},
+        formulas={name: rules.registry.formulas[name].digest for name in sorted(formulas)},
+        schemas={name: schema_digest(schema) for name, schema in rules.schemas.items()},
         engine=engine_name(),
         plugins=plugin_names(rules.registry),
         code=code,
@@ -267,4 +296,17 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         output_digest=output_digest,
         rejects_digest=rejects_digest,
         counts=counts,
+        shadow_of=shadow_of,
+        rules_by_epoch=held if len(held) > 1 else None,
     )
+
+
+def _held(rules: BoundRules) -> Iterator[RulesFrom]:
+    """Each rule set with the epoch from which it holds, by epoch."""
+    known: dict[str, str] = {}
+    for epoch, span in rules.spans():
+        for each in span.lines or (span,):
+            name = each.rule_set.rule_set.name
+            if known.get(name) != each.digest:
+                known[name] = each.digest
+                yield RulesFrom(epoch, each.rule_set.reference, each.digest)

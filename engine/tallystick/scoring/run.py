@@ -57,6 +57,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     follow_links: bool = False,
     progress: Progress | None = None,
     executor: Executor | None = None,
+    shadow_of: str | None = None,
 ) -> Receipt:
     """Score the records of a file into results, rejects and a receipt.
 
@@ -70,6 +71,8 @@ def score_file(  # noqa: PLR0913  # what a run needs
         follow_links: whether the name of an output may be a link.
         progress: told how far the run is.
         executor: who scores the chunks; by default this process.
+        shadow_of: the digest of the rule set that is in force, where this one is only tried beside
+            it: every row and the receipt say so.
 
     Raises:
         InputError: the file cannot be read, or has no records.
@@ -82,9 +85,11 @@ def score_file(  # noqa: PLR0913  # what a run needs
     chunks, code = source_of(source), Code.of(rules.registry)
     with run_files(paths, progress) as files:
         with (
-            writing(chosen, files.output, rules.axis_names) as out,
+            writing(chosen, files.output, rules.axis_names, shadow=shadow_of is not None) as out,
             # workers end with the block, whatever ends it
-            closing(parts(rules, chunks, chosen, executor or InProcess())) as done,
+            closing(
+                parts(rules, chunks, chosen, executor or InProcess(), shadow=shadow_of is not None)
+            ) as done,
         ):
             counts, epochs, defects = Counts(0, 0, 0, 0), set[int](), DefectLog(source)
             for part in done:
@@ -104,6 +109,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
             counts=counts,
+            shadow_of=shadow_of,
         )
         files.receipt.write(found.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
@@ -166,10 +172,10 @@ class ScoringTask:
 class PartScoring:
     """Scores chunks into parts of a run; a function that executors map over tasks."""
 
-    def __init__(self, rules: BoundRules, format_name: str) -> None:
+    def __init__(self, rules: BoundRules, format_name: str, *, shadow: bool = False) -> None:
         """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
         self._scoring, self._pinned = Scoring(rules), rules.pinned
-        self._encode = encoder(format_name, rules.axis_names)
+        self._encode = encoder(format_name, rules.axis_names, shadow=shadow)
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
@@ -197,11 +203,13 @@ class ScoringSpec:
         scorer: the rule set.
         format_name: of the results.
         epochs: those that have a snapshot, known or not.
+        shadow: whether every row is marked.
     """
 
     scorer: ScorerSpec
     format_name: str
     epochs: frozenset[int] = frozenset()
+    shadow: bool = False
 
     def make(self) -> PartScoring:
         """The function.
@@ -211,7 +219,7 @@ class ScoringSpec:
         """
         # a snapshot is complete already, so it is not completed once more
         rules = attrs.evolve(self.scorer.rules(), pinned=SnapshotCache(self.epochs))
-        return PartScoring(rules, self.format_name)
+        return PartScoring(rules, self.format_name, shadow=self.shadow)
 
 
 @lru_cache(maxsize=2)
@@ -255,7 +263,12 @@ class SnapshotCache(Mapping[int, ThresholdSnapshot]):
 
 
 def parts(
-    rules: BoundRules, source: Source, format_name: str, executor: Executor
+    rules: BoundRules,
+    source: Source,
+    format_name: str,
+    executor: Executor,
+    *,
+    shadow: bool = False,
 ) -> Generator[Part, None, None]:
     """The parts of the results of a source, in order; the same whoever makes them.
 
@@ -264,14 +277,16 @@ def parts(
         source: the records.
         format_name: of the results.
         executor: who scores the chunks.
+        shadow: whether every row is marked.
 
     Raises:
         InputError: the records cannot be read.
         EngineError: the workers cannot be used.
     """
-    here = PartScoring(rules, format_name)
+    here = PartScoring(rules, format_name, shadow=shadow)
     function = PortableFunction(
-        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, frozenset(rules.pinned)), here
+        lambda: ScoringSpec(ScorerSpec.of(rules), format_name, frozenset(rules.pinned), shadow),
+        here,
     )
     if executor.is_elsewhere and rules.pinned:
         return _Learning(rules, here).parts(executor, function, source.places())

@@ -1,4 +1,4 @@
-"""The scorer: one rule set, ready to score. This is what a validator embeds."""
+"""The scorer: rules, ready to score. This is what a validator embeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tallystick.records.struct_builder import Record
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.bound_rules import BoundRules, bind_rules
+from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
 from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result
@@ -81,13 +81,17 @@ def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:
     Raises:
         RuleSetError: its formulas, types and schemas do not fit; ``problems`` holds all of it.
     """
-    rules = bind_rules(loaded, registry)
-    return Scorer(rules.loaded, rules.registry, rules.types, rules.thresholds)
+    return Scorer.of(bind_rules(loaded, registry))
 
 
 @attrs.frozen(eq=False, slots=False)
 class Scorer(BoundRules):
-    """One rule set, ready to score records of its skill types."""
+    """A rule set, and those that hold in its place later, ready to score records."""
+
+    @classmethod
+    def of(cls, rules: BoundRules) -> Scorer:
+        """The scorer of bound rules."""
+        return cls(**{field.name: getattr(rules, field.name) for field in attrs.fields(BoundRules)})
 
     def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
         """The same rule set with other tier thresholds for some types, such as those of a state.
@@ -99,12 +103,17 @@ class Scorer(BoundRules):
         Raises:
             TallystickError: a skill type or a threshold is unknown, or this is no such mapping.
         """
-        changed = dict(self.thresholds)
+        nano: dict[str, dict[str, int]] = {}
         for name, given in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
             _of_kind(given, Mapping, f"thresholds of {name} by name")
-            nano = {threshold: _nano(value) for threshold, value in given.items()}
-            changed[name] = thresholds_of(self._bound(name), nano)
-        return attrs.evolve(self, thresholds=changed)
+            nano[name] = {threshold: _nano(value) for threshold, value in given.items()}
+        every = [rules for _, rules in self.spans()]
+        for name in nano:
+            if not any(name in rules.types for rules in every):
+                self._bound(name)
+        first, *others = (_with_thresholds(rules, nano) for rules in every)
+        later = zip((epoch for epoch, _ in self.later), others, strict=True)
+        return attrs.evolve(self, thresholds=first.thresholds, later=tuple(later))
 
     def with_snapshots(self, snapshots: Mapping[int, ThresholdSnapshot]) -> Scorer:
         """The same rule set, where a record is scored by the snapshot of the epoch that it names.
@@ -130,7 +139,7 @@ class Scorer(BoundRules):
             found = self._decoded(record, line)
             if isinstance(found, MissedDeadline):
                 return self._missed(found, record, line)
-            bound, _, scores = self._scored(found, record)
+            bound, _, scores = self._scored(self._rules_of(found), found, record)
             return _result(found, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
@@ -187,6 +196,7 @@ class Scorer(BoundRules):
         follow_links: bool = False,
         progress: Progress | None = None,
         executor: Executor | None = None,
+        shadow_of: str | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -203,6 +213,8 @@ class Scorer(BoundRules):
             progress: told after every chunk how many bytes of how many were read.
             executor: who scores the records, such as ``Local(2)``; by default this process, and the
                 files are the same.
+            shadow_of: the digest of the rule set that is in force, where this one is only tried
+                beside it: every row and the receipt say so.
 
         Raises:
             InputError: the file cannot be read.
@@ -221,6 +233,7 @@ class Scorer(BoundRules):
             follow_links=follow_links,
             progress=progress,
             executor=executor,
+            shadow_of=shadow_of,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
@@ -261,13 +274,17 @@ class Scorer(BoundRules):
 
         with internal_errors():
             found = self._decoded(record, line)
-            reference = self.rule_set.reference
             if isinstance(found, MissedDeadline):
-                return Explanation(self._missed(found, record, line), reference, self.digest)
-            bound, facts, scores = self._scored(found, record)
+                rules = self._rules_of(found.record)
+                own = rules.line_of(found.record.skill_type)
+                result = self._missed(found, record, line)
+                return Explanation(result, own.rule_set.reference, own.digest)
+            rules = self._rules_of(found)
+            own = rules.line_of(found.skill_type)
+            bound, facts, scores = self._scored(rules, found, record)
             result = _result(found, line, bound, scores)
-            start = Explanation(result, reference, self.digest)
-            return explain(bound, facts, scores, self._thresholds_of(found), start)
+            start = Explanation(result, own.rule_set.reference, own.digest)
+            return explain(bound, facts, scores, self._thresholds_of(rules, found), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
@@ -309,11 +326,7 @@ class Scorer(BoundRules):
         return Scoring(self)
 
     def _bound(self, skill_type: str) -> BoundType:
-        if skill_type not in self.types:
-            raise TallystickError(
-                f"found the skill type {skill_type!r}, expected one of {', '.join(self.types)}"
-            )
-        return self.types[skill_type]
+        return _bound_type(self, skill_type)
 
     def _decoded(self, record: RecordLike, line: int) -> Record | MissedDeadline:
         if isinstance(record, str):
@@ -328,25 +341,56 @@ class Scorer(BoundRules):
         return found
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
-        check_task(self.types[found.record.skill_type], found.record, record)
+        rules = self._rules_of(found.record)
+        check_task(rules.types[found.record.skill_type], found.record, record)
         return _result(found.record, line)
 
+    def _rules_of(self, found: Record) -> BoundRules:
+        """The rules of the epoch of a record.
+
+        Raises:
+            RecordError: they lack its skill type.
+        """
+        rules = self.rules_at(found.epoch)
+        if found.skill_type not in rules.types:
+            raise without_rules(found.skill_type, found.epoch, rules)
+        return rules
+
     def _scored(
-        self, found: Record, record: RecordLike
+        self, rules: BoundRules, found: Record, record: RecordLike
     ) -> tuple[BoundType, tuple[int, ...], Scores]:
-        bound = self.types[found.skill_type]
+        bound = rules.types[found.skill_type]
         facts = bound.facts_of(found)
         check_requirements(bound, facts, record)
-        return bound, facts, score_facts(bound, facts, self._thresholds_of(found))
+        return bound, facts, score_facts(bound, facts, self._thresholds_of(rules, found))
 
-    def _thresholds_of(self, record: Record) -> Thresholds:
-        return thresholds_at(self.thresholds, self.pinned, record.skill_type, record.epoch)
+    def _thresholds_of(self, rules: BoundRules, record: Record) -> Thresholds:
+        return thresholds_at(rules.thresholds, self.pinned, record.skill_type, record.epoch)
 
-    def _completed(self, snapshot: ThresholdSnapshot) -> ThresholdSnapshot:
-        given = snapshot.thresholds.items()
-        return attrs.evolve(
-            snapshot, thresholds={name: thresholds_of(self._bound(name), t) for name, t in given}
+    def _completed(self, epoch: int, snapshot: ThresholdSnapshot) -> ThresholdSnapshot:
+        rules, before = self.rules_at(epoch), [s for begin, s in self.spans() if begin <= epoch]
+        completed = {
+            name: thresholds_of(
+                _bound_type(rules, name), given, (s.types[name] for s in before if name in s.types)
+            )
+            for name, given in snapshot.thresholds.items()
+        }
+        return attrs.evolve(snapshot, thresholds=completed)
+
+
+def _bound_type(rules: BoundRules, skill_type: str) -> BoundType:
+    if skill_type not in rules.types:
+        raise TallystickError(
+            f"found the skill type {skill_type!r}, expected one of {', '.join(rules.types)}"
         )
+    return rules.types[skill_type]
+
+
+def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) -> BoundRules:
+    """The same rules with other thresholds for those of the types that they have."""
+    own = {name: nano for name, nano in given.items() if name in rules.types}
+    changed = {name: thresholds_of(rules.types[name], nano) for name, nano in own.items()}
+    return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
 def _told(batch: ResultBatch) -> ResultBatch:

@@ -32,16 +32,16 @@ class Snapshots(Mapping[int, ThresholdSnapshot]):
 
     Attributes:
         source: the snapshots; a store can stand behind it, as nothing is read that is not needed.
-        complete: makes every threshold of some.
+        complete: makes every threshold of some, by the rules of an epoch.
     """
 
     source: Mapping[int, ThresholdSnapshot]
-    complete: Callable[[ThresholdSnapshot], ThresholdSnapshot]
+    complete: Callable[[int, ThresholdSnapshot], ThresholdSnapshot]
     _kept: dict[int, ThresholdSnapshot] = attrs.field(factory=dict, init=False)
 
     def __getitem__(self, epoch: int) -> ThresholdSnapshot:
         if epoch not in self._kept:
-            self._kept[epoch] = self.complete(self.source[epoch])
+            self._kept[epoch] = self.complete(epoch, self.source[epoch])
         return self._kept[epoch]
 
     def __iter__(self) -> Iterator[int]:

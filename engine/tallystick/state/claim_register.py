@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
+from tallystick.rules.sections import Claims as Limits
 from tallystick.state.claims import (
     DROPPED,
     UNKNOWN,
@@ -24,9 +25,10 @@ from tallystick.state.claims import (
     exceeded,
     has_limits,
     is_over,
+    united,
 )
 from tallystick.state.event import StateEvent, scope_of
-from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import RulesInForce
 from tallystick.state.store.transaction import Transaction
 
 Numbered = tuple[int, StateEvent]
@@ -80,12 +82,13 @@ class Settled:
 class ClaimRegister:
     """The claims of a store, within one transaction."""
 
-    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
+    def __init__(self, transaction: Transaction, in_force: RulesInForce) -> None:
         """Read nothing of the claims yet."""
         self._transaction, self._rows = transaction, transaction.claims
-        self._limits = rules.rule_set.claims
-        self._counting = has_limits(self._limits)
-        self._waits = self._limits.event_task == "recorded"
+        self._in_force, self._limits_of = in_force, dict[int, Limits]()
+        limits = [rules.rule_set.claims for rules in in_force.rule_sets().values()]
+        self._counting = any(map(has_limits, limits))
+        self._waiting = any(each.event_task == "recorded" for each in limits)
         self._has_quarantine = self._rows.has_waiting()
         self._counts: dict[_Scope, Counter[tuple[int, int]]] = {}
         self._over: dict[_Scope, frozenset[tuple[Rank, int]]] = {}
@@ -169,7 +172,7 @@ class ClaimRegister:
         for seq, event in new:
             identity = event.identity
             alone = times[identity] == 1 and identity not in self._known
-            ready = event.is_record or not self._waits or rank >= Rank.ACCEPTED
+            ready = rank >= Rank.ACCEPTED or not self._waits(event)
             calm = not self._counting or not self._over_of((event.validator, event.epoch))
             (simple if alone and ready and calm else others).append((seq, event))
         return simple, others
@@ -184,7 +187,7 @@ class ClaimRegister:
         present = {**before, **{each.seq: each for each in drafts}}
         records, alone = _groups(present.values())
         after = [each for group in records.values() for each in self._judged(group, epoch, {})]
-        if self._waits:
+        if self._waiting:
             known: dict[bytes, int | None] = {
                 event.task: event.epoch for _, event in simple if event.is_record
             }
@@ -235,7 +238,7 @@ class ClaimRegister:
     def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
         """Why a claim that no other stands against is not recorded."""
         event = claim.event
-        waits = self._waits and not event.is_record and claim.rank < Rank.ACCEPTED
+        waits = claim.rank < Rank.ACCEPTED and self._waits(event)
         return UNKNOWN if waits and known.get(event.task) != event.epoch else None
 
     def _is_over(self, claim: Claim) -> bool:
@@ -282,8 +285,10 @@ class ClaimRegister:
             by_scope[events[place].validator, events[place].epoch].append(place)
         refused = set[int]()
         for scope, places in by_scope.items():
+            if not has_limits(self._limits(scope)):
+                continue
             trial = self._counts_of(scope) + Counter((events[n].round, int(rank)) for n in places)
-            if not exceeded(trial, self._limits) and not raised:
+            if not exceeded(trial, self._limits(scope)) and not raised:
                 self._counts[scope] = trial
                 self._changed.add(scope)
                 continue
@@ -298,15 +303,30 @@ class ClaimRegister:
         return refused
 
     def _add(self, event: StateEvent, rank: Rank, more: int) -> None:
-        if not self._counting:
-            return
         scope = event.validator, event.epoch
+        if not has_limits(self._limits(scope)):
+            return
         before = self._over_of(scope)
         self._counts_of(scope)[event.round, int(rank)] += more
-        self._over[scope] = exceeded(self._counts[scope], self._limits)
+        self._over[scope] = exceeded(self._counts[scope], self._limits(scope))
         self._changed.add(scope)
         if self._over[scope] != before:
             self._passed.add(scope)
+
+    def _limits(self, scope: _Scope) -> Limits:
+        """The limits on what a validator claims of an epoch: those of the rules of that epoch."""
+        _, epoch = scope
+        if epoch not in self._limits_of:
+            lines = self._in_force.at(epoch).lines
+            self._limits_of[epoch] = united([rules.rule_set.claims for rules in lines])
+        return self._limits_of[epoch]
+
+    def _waits(self, event: StateEvent) -> bool:
+        """Whether an event waits for its task, as the rules of its own epoch say."""
+        if event.is_record or not self._waiting:
+            return False
+        rules = self._in_force.of_type(event.skill_type, event.epoch)
+        return rules is not None and rules.rule_set.claims.event_task == "recorded"
 
     def _counts_of(self, scope: _Scope) -> Counter[tuple[int, int]]:
         if scope not in self._counts:
@@ -315,7 +335,7 @@ class ClaimRegister:
 
     def _over_of(self, scope: _Scope) -> frozenset[tuple[Rank, int]]:
         if scope not in self._over:
-            self._over[scope] = exceeded(self._counts_of(scope), self._limits)
+            self._over[scope] = exceeded(self._counts_of(scope), self._limits(scope))
         return self._over[scope]
 
 

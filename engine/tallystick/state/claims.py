@@ -50,10 +50,12 @@ Counts = Mapping[tuple[int, int], int]
 
 
 class Rank(IntEnum):
-    """How much a claim counts against others; 2 is for what its validator has signed."""
+    """How much a claim counts against others."""
 
     IMPORTED = 1
     """Somebody says that a validator said so."""
+    SIGNED = 2
+    """The validator has signed it."""
     ACCEPTED = 3
     """The operator has decided for it."""
     OWN = 4
@@ -89,15 +91,15 @@ class Hearing:
 
     Attributes:
         validator: its own validator; None when it names none.
-        heard: the validators that it hears beside its own; empty: all.
+        heard: the validators that it hears beside its own; None: all.
     """
 
     validator: str | None = None
-    heard: frozenset[str] = frozenset()
+    heard: frozenset[str] | None = None
 
     def hears(self, validator: str) -> bool:
         """Whether the claims of a validator are taken."""
-        return not self.heard or validator in self.heard or validator == self.validator
+        return self.heard is None or validator in self.heard or validator == self.validator
 
     def is_own(self, event: StateEvent) -> bool:
         """Whether an event is of the state's own validator."""
@@ -106,7 +108,7 @@ class Hearing:
     def to_dict(self) -> dict[str, Any]:
         """What the first entry of a log says of it; nothing for a state that hears all."""
         named = {} if self.validator is None else {"validator": self.validator}
-        return named | ({"hears": sorted(self.heard)} if self.heard else {})
+        return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
 EVERYONE = Hearing()
@@ -175,6 +177,29 @@ def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -
 def has_limits(limits: Limits) -> bool:
     """Whether there is a limit that counts claims."""
     return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
+
+
+def united(limits: Sequence[Limits]) -> Limits:
+    """The limits of several lines in one state, as a claim is of a validator and names no line.
+
+    A validator may claim as much as the lines allow together, of as many rounds as one of them
+    does; where one sets no limit there is none.
+    """
+    first, *others = limits
+    if not others:
+        return first
+    rounds = [each.rounds_per_epoch for each in limits if each.rounds_per_epoch is not None]
+    return attrs.evolve(
+        first,
+        per_round=_together([each.per_round for each in limits]),
+        per_epoch=_together([each.per_epoch for each in limits]),
+        rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
+    )
+
+
+def _together(limits: Sequence[int | None]) -> int | None:
+    known = [each for each in limits if each is not None]
+    return sum(known) if len(known) == len(limits) else None
 
 
 def _above(found: int, limit: int | None) -> bool:

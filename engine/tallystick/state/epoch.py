@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
@@ -30,6 +31,8 @@ from tallystick.state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
 """What has a reputation: a hotkey and a skill type."""
+RecordKey = tuple[str, str, str, str, int, int]
+"""Of a record: validator, hotkey, skill type, task, round, pinned epoch."""
 
 
 @attrs.frozen
@@ -41,6 +44,8 @@ class Closing:
         pinned: by epoch, the state at its start.
         events: those of the epoch.
         state: what becomes of the state.
+        base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
+            reputation there.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
@@ -48,22 +53,17 @@ class Closing:
     pinned: Mapping[int, State]
     events: tuple[StateEvent, ...]
     state: State
+    base_rules: Callable[[int], StateRules]
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def epoch_of(block: int, rules: StateRules) -> int:
-    """The epoch that a block belongs to; both count from 0 (E30 of docs/errata.md).
-
-    Raises:
-        StateError: the block is negative, or the rule set has no epochs.
-    """
-    if block < 0:
-        raise StateError(f"found the block {block}, expected at least 0")
-    return block // rules.epochs.blocks
-
-
 def close_epoch(
-    state: State, events: Iterable[StateEvent], rules: StateRules, pinned: Mapping[int, State]
+    state: State,
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    pinned: Mapping[int, State],
+    *,
+    base_rules: Callable[[int], StateRules] | None = None,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -71,8 +71,9 @@ def close_epoch(
         state: as the epoch ends.
         events: all that were recorded while it was open, in any order. Those of one validator,
             miner, task, round and pinned epoch are one record, with the events of all (E29).
-        rules: the rules.
+        rules: the rules of the epoch that ends.
         pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
+        base_rules: the rules of such an epoch; by default those of the epoch that ends.
 
     Returns:
         The state after the steps of the rule set, one epoch on. Without steps nothing else
@@ -82,7 +83,7 @@ def close_epoch(
         StateError: an event is of a miner that the state lacks, of a type that the miner never
             declared, or pinned to an epoch whose state is not given.
     """
-    closing = Closing(rules, pinned, tuple(events), state)
+    closing = Closing(rules, pinned, tuple(events), state, base_rules or (lambda _: rules))
     _check(closing)
     epochs = rules.rule_set.epochs
     for step in epochs.steps if epochs is not None else ():
@@ -103,6 +104,24 @@ def aggregate_deltas(closing: Closing) -> Closing:
         if (mean := mean_delta(closing.rules, of_validators.values(), unit)) is not None
     }
     return attrs.evolve(closing, means=means)
+
+
+def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]:
+    """Of each record, what it changes of the reputation it is pinned to, and whether it takes part.
+
+    The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
+    reputation.
+    """
+    if closing.rules.rule_set.reputation is None:
+        return {}
+    records = _records(closing.events)
+    bases = _bases(closing, records)
+    effects = {events: effect(closing.rules, events) for events in set(records.values())}
+    delta = cache(lambda events, base: effects[events].delta(base))
+    return {
+        key: (delta(events, bases[_base(key)]), effects[events].takes_part)
+        for key, events in records.items()
+    }
 
 
 def update_reputations(closing: Closing) -> Closing:
@@ -159,8 +178,7 @@ def _check(closing: Closing) -> None:
             )
 
 
-_Key = tuple[str, str, str, str, int, int]
-_KEY: Callable[[StateEvent], _Key] = attrgetter(
+_RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
     "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
 )
 _Events = tuple[str, ...]
@@ -170,12 +188,18 @@ _Base = tuple[int, str, str]
 """What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
 
 
-def _records(events: Iterable[StateEvent]) -> Mapping[_Key, _Events]:
+def _base(key: RecordKey) -> _Base:
+    """What the reputation of a record's round is looked up by."""
+    _, hotkey, skill_type, _, _, epoch = key
+    return epoch, hotkey, skill_type
+
+
+def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
     """The events of each record; those that came alone join the record that they are about."""
-    found: dict[_Key, _Events] = {}
-    several: dict[_Key, list[_Events]] = {}
+    found: dict[RecordKey, _Events] = {}
+    several: dict[RecordKey, list[_Events]] = {}
     for event in events:
-        key = _KEY(event)
+        key = _RECORD_KEY(event)
         if key in found:
             several.setdefault(key, [found[key]]).append(event.events)
         else:
@@ -201,19 +225,27 @@ def _changes(
     return changes, common * NANO
 
 
-def _bases(closing: Closing, records: Iterable[_Key]) -> Mapping[_Base, int]:
+def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
     """The reputations that the rounds were pinned to, in nano."""
-    rules, pinned = closing.rules, closing.pinned
-    bases = {(epoch, hotkey, name) for _, hotkey, name, _, _, epoch in records}
-    for epoch in sorted({epoch for epoch, _, _ in bases} - pinned.keys()):
+    pinned = closing.pinned
+    bases = {_base(key) for key in records}
+    epochs = sorted({epoch for epoch, _, _ in bases})
+    for epoch in (epoch for epoch in epochs if epoch not in pinned):
         raise StateError(
             f"found an event that is pinned to epoch {epoch}, expected one whose state is kept"
         )
-    return {base: pinned_reputation(pinned[base[0]], rules, *base[1:]) for base in bases}
+    rules = {epoch: _base_rules(closing, epoch) for epoch in epochs}
+    return {base: pinned_reputation(pinned[base[0]], rules[base[0]], *base[1:]) for base in bases}
+
+
+def _base_rules(closing: Closing, epoch: int) -> StateRules:
+    """The rules that say what a newcomer of an epoch begins with."""
+    own = closing.base_rules(epoch)
+    return closing.rules if own.rule_set.reputation is None else own
 
 
 def _sums(
-    records: Mapping[_Key, _Events],
+    records: Mapping[RecordKey, _Events],
     changes: Mapping[_Events, _Change],
     bases: Mapping[_Base, int],
 ) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:

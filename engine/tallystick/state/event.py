@@ -50,6 +50,8 @@ class StateEvent:
         quality: the composite of the record in nano; None without a submission.
         emission: in nano; None without a submission, or where the rule set has no emission.
         record: the digest of the whole record, by which two versions of it are told apart.
+        facts: the digest of what was read of the record, where the rule set has a state keep it;
+            None without a submission.
     """
 
     validator: str
@@ -65,6 +67,7 @@ class StateEvent:
     quality: int | None = None
     emission: int | None = None
     record: str | None = None
+    facts: str | None = None
 
     @property
     def is_record(self) -> bool:
@@ -89,6 +92,17 @@ class StateEvent:
     def scope(self) -> bytes:
         """What it is counted with; see `scope_of`."""
         return scope_of(self.validator, self.epoch)
+
+    @property
+    def claim_digest(self) -> str:
+        """What stands for it in a signed batch: 64 hexadecimal digits.
+
+        Of a record they are of the whole record, which its validator has, not of how it was scored;
+        of an event that came alone, of its canonical line.
+        """
+        if self.record is not None:
+            return self.record.removeprefix(PREFIX)
+        return hashlib.sha256(self.to_line().encode()).hexdigest()
 
     def to_line(self) -> str:
         """The canonical JSON of the event."""

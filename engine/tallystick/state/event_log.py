@@ -12,32 +12,55 @@ Invariants:
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from rfc8785 import CanonicalizationError
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import StateError
+from tallystick.errors import StateError, TrustError
+from tallystick.records.messages import shown
+from tallystick.state.adoption import LAST_EPOCH, adopt, check_adoption, check_withdrawal
+from tallystick.state.arguments import checked_salt
+from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick.state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
 from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
+from tallystick.state.outcomes import Taken
 from tallystick.state.rules import GENESIS, StateRules
+from tallystick.state.rules_in_force import (
+    ADOPTION,
+    WITHDRAWAL,
+    Adoption,
+    EpochRules,
+    RulesInForce,
+)
 from tallystick.state.store.transaction import LogHead, Transaction
+from tallystick.state.trust_in_force import ROTATION, root_to_dict
+
+if TYPE_CHECKING:
+    from tallystick.state.batches import Batch
+    from tallystick.trust.policy import TrustRoot
 
 FORMAT = 1
 """The version of the entries."""
+FORMAT_OF_LINES = 2
+"""The version of a first entry that holds the rule sets of several lines."""
 LATEST = "~"
 """Later than every time that is written."""
-RANKS: Mapping[str, Rank] = MappingProxyType({"signal": Rank.IMPORTED, "own": Rank.OWN})
+RANKS: Mapping[str, Rank] = MappingProxyType(
+    {"signal": Rank.IMPORTED, "signed": Rank.SIGNED, "own": Rank.OWN}
+)
 """The kinds of the entries that are claims, and the rank with which each comes.
 
 The first is the word that every log has for them, which hashes cover.
@@ -47,58 +70,57 @@ RECORDED = "recorded"
 """What a claim is that is not in quarantine."""
 
 
-@attrs.frozen
-class Taken:
-    """What became of a batch of events; they are named by their places in it.
-
-    Attributes:
-        entries: those that have an entry of the log, in its order.
-        raised: by place, the number of a claim that was known, with a lower rank.
-        duplicates: how many others are known.
-        refused: those that are above a limit of the rule set.
-    """
-
-    entries: tuple[int, ...]
-    raised: Mapping[int, int]
-    duplicates: int
-    refused: tuple[int, ...]
-
-
 class EventLog:
     """Writes changes of one state within one transaction; `finish` ends it.
 
     Attributes:
         transaction: what it writes to.
         state: the live state after everything that was written so far.
-        rules: its rules.
+        in_force: its rules, epoch by epoch, and whose signatures count.
         entries: how many entries the log has.
         hash: of the last entry.
-        hearing: whose claims are taken.
+        named: whose claims are taken where no trust file says so.
+        batch: the signed batch that claims come with; None before one begins.
         moved: of claims that were moved, what each was before this transaction, empty if it was
             not there, and what it is: recorded, or why it is not.
     """
 
     def __init__(
-        self, transaction: Transaction, rules: StateRules, hearing: Hearing = EVERYONE
+        self,
+        transaction: Transaction,
+        rules: StateRules | RulesInForce,
+        hearing: Hearing = EVERYONE,
     ) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.rules, self.transaction, self.hearing = rules, transaction, hearing
+        self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, hearing
+        self.batch: Batch | None = None
+        self._has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
-        self.state = head.state if head is not None else State(0, {}, rules.seeds)
+        self.state = head.state if head is not None else State(0, {}, self.in_force.at(0).seeds)
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
 
+    @property
+    def rules(self) -> EpochRules:
+        """The rules of the open epoch."""
+        return self.in_force.at(self.state.epoch)
+
+    @property
+    def hearing(self) -> Hearing:
+        """Whose claims are taken."""
+        return self.in_force.trust.hearing(self.named)
+
     def begin(self) -> None:
-        """Write the first entry: the rule set, whole, and who is heard; keep the first snapshot."""
-        rule_set = {
-            "digest": self.rules.digest,
-            "reference": self.rules.rule_set.reference,
-            "text": self.rules.loaded.text,
-        }
-        heard = self.hearing.to_dict()
-        self._write(GENESIS, {"format": FORMAT, "rule_set": rule_set, **heard})
+        """Write the first entry: rules, trust file, and who is heard; keep the first snapshot."""
+        rule_sets = [each.to_dict() for each in self.rules.lines]
+        begun: dict[str, Any] = {"format": FORMAT, "rule_set": rule_sets[0]}
+        if len(rule_sets) > 1:
+            begun = {"format": FORMAT_OF_LINES, "rule_sets": rule_sets}
+        root = self.in_force.root
+        more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
+        self._write(GENESIS, begun | more)
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
     def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
@@ -141,11 +163,17 @@ class EventLog:
         Args:
             events: of validators that are heard.
             rank: with which they come.
+
+        Raises:
+            TrustError: they must be signed, and are not.
         """
         batch, register, epoch = [*events], self._claims(), self.state.epoch
+        self._check_signed(batch, rank)
         sifted = register.sift(batch, rank, epoch)
         entries, new, kind = list[Entry](), list[Numbered](), _KINDS[rank]
         places = sorted([*sifted.new, *sifted.raised])
+        if places and rank is Rank.SIGNED:
+            self.write_batch()
         for place in places:
             entry = self._chained(kind, batch[place].to_line())
             entries.append(entry)
@@ -155,6 +183,50 @@ class EventLog:
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {place: claim.seq for place, claim in sifted.raised.items()}
         return Taken(tuple(places), raised, sifted.duplicates, sifted.refused)
+
+    def begin_batch(self, authority: Authority) -> Batch:
+        """Take a signed batch: from now on its validator stands for the events that it lists.
+
+        Its entry is written before the first claim that comes with it and is new.
+
+        Raises:
+            TrustError: the state has no trust file, or the batch does not hold by it.
+        """
+        from tallystick.state.batches import batch_of  # noqa: PLC0415  # where something is signed
+
+        if self.in_force.root is None:
+            raise TrustError(
+                "found a batch of events for a state without a trust file, expected one that says "
+                "whose signatures count: give it one with tallystick trust rotate",
+                code="no-root",
+            )
+        self._check_block(authority.block)
+        self.batch = batch_of(self.in_force.root, self.in_force.genesis, authority)
+        self._has_batch_entry = False
+        return self.batch
+
+    def write_batch(self) -> None:
+        """Write the entry of the signed batch, once."""
+        if self.batch is not None and not self._has_batch_entry:
+            said = {"events": len(self.batch.events), "validator": self.batch.validator}
+            self._write_stating("batch", said, self.batch.authority)
+            self._has_batch_entry = True
+
+    def rotate(self, root: TrustRoot, authority: Authority = OPERATOR) -> None:
+        """Put a trust file in force, at once.
+
+        Args:
+            root: the trust file that comes.
+            authority: signed by the groups ``root`` of both; by nobody where it is the first one.
+
+        Raises:
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        after = self.in_force.rotated(root, self.entries + 1, authority)
+        said = root_to_dict(root) | {"version": root.version}
+        self._write_stating(ROTATION, said, authority)
+        # whose batch it was may not be heard any more
+        self.in_force, self.batch = after, None
 
     def accept(self, numbers: Sequence[int], at: str | None) -> None:
         """Record claims that are in quarantine, as the operator has decided.
@@ -201,21 +273,98 @@ class EventLog:
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
-    def close_epoch(self, at: str | None) -> Snapshot:
-        """Close the open epoch and keep the snapshot of the next."""
+    def close_epoch(self, at: str | None, salt: str | None = None) -> Snapshot:
+        """Close the open epoch and keep the snapshot of the next.
+
+        Args:
+            at: when.
+            salt: of the leaf of the epoch, in hexadecimal digits.
+
+        Raises:
+            StateError: the salt is none.
+        """
+        salted = {} if salt is None else {"salt": checked_salt(salt)}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
-        # a rule set without epochs pins nothing, and takes records of any epoch
-        pins = {event.epoch for event in events} if self.rules.rule_set.epochs else set[int]()
-        pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
         found = events_digest(lines)
-        self.state = close_epoch(self.state, events, self.rules, pinned)
+        self.state = self._adopted(self._closed(events))
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
-        self._write("epoch", {"at": at, "epoch": epoch, "snapshot": snapshot.digest})
+        said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
+        self._write("epoch", {**said, **salted})
         return snapshot
+
+    def check_closed_with(self, epoch: int, salt: str) -> None:
+        """Refuse a salt that a closed epoch does not have: its leaf stays as it is.
+
+        Raises:
+            StateError: the epoch was closed with another salt, or without one.
+        """
+        entries = map(json.loads, self.transaction.bodies_of_kind("epoch"))
+        known = next(said.get("salt") for said in entries if said["epoch"] == epoch)
+        if salt != known:
+            how = "without one" if known is None else "with another, which an export has"
+            raise StateError(
+                f"found a salt for the epoch {epoch}, which was closed {how}, expected none: leave "
+                "the salt out",
+                code="other-salt",
+            )
+
+    def adopt(
+        self,
+        rules: StateRules,
+        epoch: int,
+        *,
+        major: bool = False,
+        authority: Authority = OPERATOR,
+    ) -> Adoption:
+        """Schedule rules for an epoch that has not begun.
+
+        Raises:
+            StateError: the state does not allow it; see `adoption.CODES`.
+            TrustError: nobody has signed it who may.
+        """
+        check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
+        self._check_unnamed(rules.line, epoch)
+        line = rules.line
+        adoption = Adoption(
+            line=line,
+            epoch=epoch,
+            block=authority.block,
+            rules=rules,
+            previous=self.in_force.lines[line].at(epoch).digest,
+            sequence=self.in_force.sequences.get(line, 0) + 1,
+            major=major,
+            seq=self.entries + 1,
+            statement=authority.statement,
+        )
+        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        adoption = attrs.evolve(adoption, signed_by=signed_by)
+        self._write_stating(ADOPTION, adoption.to_dict(), authority)
+        self._follow(self.in_force.adopted(adoption))
+        return adoption
+
+    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+        """Take back the last adoption of a line, which has not begun; gives what it was.
+
+        Raises:
+            StateError: there is none; see `adoption.CODES`.
+            TrustError: nobody has signed it who may.
+        """
+        last = check_withdrawal(self.in_force, line, self.state.epoch)
+        sequence = self.in_force.sequences[last.line] + 1
+        self.in_force.check("withdraw", last, sequence, authority)
+        said = {
+            "epoch": last.epoch,
+            "line": last.line,
+            "rule_set": last.rules.digest,
+            "sequence": sequence,
+        }
+        self._write_stating(WITHDRAWAL, said, authority)
+        self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
+        return last
 
     def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
         """Select the group of a dispatch, from the snapshot of an epoch, and note it.
@@ -223,16 +372,18 @@ class EventLog:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        self.rules.check_type(skill_type)
-        rotation = self.rules.groups.rotation
+        snapshot = self.snapshot(epoch)
+        every = self.in_force.at(epoch)
+        rules = every.of_type(skill_type)
+        rotation = rules.groups.rotation
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
             for hotkey in (self.state.miners if rotation.enabled else ())
         }
         group = select_group(
-            as_of(self.state, self.snapshot(epoch).state, self.rules),
+            as_of(self.state, snapshot.state, every),
             skill_type,
-            self.rules,
+            rules,
             round=number,
             seed=seed,
             auditor_streaks=streaks,
@@ -257,9 +408,63 @@ class EventLog:
             ) from None
         self.transaction.append([self._chained(kind, text)])
 
+    def _write_stating(self, kind: str, body: Mapping[str, Any], authority: Authority) -> None:
+        """Write an entry with what stands behind it, which was found to hold.
+
+        Raises:
+            StateError: the block is none.
+            TrustError: it is before a block that was stated earlier.
+        """
+        self._check_block(authority.block)
+        said: dict[str, Any] = {} if authority.block is None else {"block": authority.block}
+        envelope, statement = authority.envelope, authority.statement
+        if envelope is not None and statement is not None:
+            known = self.transaction.envelope(statement)
+            whole = envelope if known is None else stored_envelope(known, "store").joined(envelope)
+            self.transaction.put_envelope(statement, envelope_text(whole))
+            said |= {"statement": statement}
+        self._write(kind, {**body, **said})
+
+    def _check_block(self, block: int | None) -> None:
+        if block is None:
+            return
+        if not 0 <= block < NUMBER_LIMIT:
+            raise StateError(f"found {block} for block, expected a whole number from 0, below 2^53")
+        floor = self.transaction.stated_block()
+        if floor is not None and block < floor:
+            raise TrustError(
+                f"found the block {block}, expected at least {floor}, which was stated earlier: "
+                "blocks never go back",
+                code="block-went-back",
+            )
+
+    def _check_signed(self, events: Sequence[StateEvent], rank: Rank) -> None:
+        """Refuse claims that must be signed and are not.
+
+        Raises:
+            TrustError: some are.
+        """
+        if rank is Rank.SIGNED:
+            batch = self.batch
+            other = next((e for e in events if batch is None or not batch.holds(e)), None)
+            if other is not None:
+                raise TrustError(
+                    f"found an event of {shown(other.validator)} about {shown(other.task_id)} that "
+                    "is in no signed batch here, expected one that its validator lists",
+                    code="unsigned" if batch is None else "not-in-batch",
+                )
+        elif self.in_force.root is not None:
+            hearing = self.hearing
+            if any(rank is not Rank.OWN or not hearing.is_own(each) for each in events):
+                raise TrustError(
+                    "found events that nobody has signed, expected signed ones, as this state has "
+                    "a trust file: sign them with tallystick sign events",
+                    code="unsigned",
+                )
+
     def _claims(self) -> ClaimRegister:
         if self._register is None:
-            self._register = ClaimRegister(self.transaction, self.rules)
+            self._register = ClaimRegister(self.transaction, self.in_force)
         return self._register
 
     def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
@@ -328,6 +533,61 @@ class EventLog:
                 f"found the epoch {epoch}, expected 0 to {self.state.epoch}, the open one"
             )
         return found
+
+    def _closed(self, events: Sequence[StateEvent]) -> State:
+        """The state after the open epoch: each line closes over the events of its types."""
+        state, lines = self.state, self.rules.lines
+        for rules in lines:
+            own = [e for e in events if self.in_force.line_of(e.skill_type) == rules.line]
+            # rules without epochs pin nothing, and take records of any epoch
+            pins = {event.epoch for event in own} if rules.rule_set.epochs else set[int]()
+            pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
+            base_rules = self.in_force.lines[rules.line].at
+            closed = close_epoch(state, own, rules, pinned, base_rules=base_rules)
+            state = attrs.evolve(closed, epoch=self.state.epoch)
+        return attrs.evolve(state, epoch=self.state.epoch + 1)
+
+    def _adopted(self, state: State) -> State:
+        """The state of a new epoch under the rules that begin with it, line by line."""
+        epoch = state.epoch
+        # of the lines that come later still those of the epoch before
+        held = {rules.line: rules for rules in self.in_force.at(epoch - 1).lines}
+        for line, timeline in self.in_force.lines.items():
+            new = timeline.begins(epoch)
+            if new is not None:
+                old = held.pop(line)
+                raised = new.quorum > 1 and old.quorum == 1
+                state = adopt(
+                    state,
+                    old,
+                    new,
+                    flagged_by=self.transaction.claims.flags_by() if raised else None,
+                    quorum_elsewhere=max((each.quorum for each in held.values()), default=1),
+                )
+                held[line] = new
+        return state
+
+    def _follow(self, in_force: RulesInForce) -> None:
+        """Go on under other rules to come."""
+        self.in_force, self._register = in_force, None
+
+    def _check_unnamed(self, line: str, epoch: int) -> None:
+        """Refuse an epoch that claims name already, or a later one.
+
+        Rules without epochs take records of any epoch, and have scored them.
+        """
+        if self.in_force.lines[line].at(epoch).rule_set.epochs is not None:
+            return
+        own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
+        last = max(own, key=attrgetter("epoch"), default=None)
+        if last is not None and last.epoch >= epoch:
+            is_left = last.epoch < LAST_EPOCH
+            advice = f"choose one after {last.epoch}" if is_left else "no later one is left"
+            raise StateError(
+                f"found a claim of {shown(last.validator)} that names the epoch {last.epoch}, "
+                f"expected none of {epoch} or later, as the rules before have scored it: {advice}",
+                code="epoch-named",
+            )
 
     def _streak(self, skill_type: str, hotkey: str, before: int, rounds: int) -> int:
         roles = self.transaction.roles(skill_type, hotkey, before, rounds)

@@ -220,7 +220,9 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
 
 def _is_eligible(rules: StateRules, miner: Miner, skill_type: str) -> bool:
     """Whether nothing but its reputation may keep the miner out of the pool."""
-    return miner.uid is not None and skill_type in miner.types and not is_ejected(rules, miner)
+    declared = miner.uid is not None and skill_type in miner.types
+    # last, so that rules without groups say so, whatever the type
+    return declared and not is_ejected(rules, miner) and skill_type in rules.rule_set.skill_types
 
 
 def _is_below(rules: StateRules, miner: Miner, skill_type: str) -> bool:

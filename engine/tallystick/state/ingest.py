@@ -10,9 +10,7 @@ against waits in quarantine and is told, and the rest of the file is recorded.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +22,6 @@ from typing import Any
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -37,6 +34,7 @@ from tallystick.records.schema import Schema
 from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.receipt import Progress
 from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
@@ -56,8 +54,10 @@ from tallystick.state.event import StateEvent
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import has_declared
 from tallystick.state.model import State
+from tallystick.state.record_digest import record_digest
 from tallystick.state.reputation import consensus_event, events_of_record
 from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules_in_force import RulesInForce
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -65,29 +65,25 @@ CODES: Mapping[str, str] = MappingProxyType(
         "other-epoch": "a round is pinned to one epoch, but its records name two",
         "other-round": "the record belongs to another round than the one that is closed",
         "undeclared-type": "the miner never declared the skill type",
+        "unknown-event": "the rules of the epoch have no such event any more",
         "unknown-miner": "no miner of this state has the hotkey",
     }
 )
 """Why a state refuses the whole file of a good record or event, and what it means."""
-UNHEARD = "unheard-validator"
+LEFT_OUT = "event-left-out"
+UNHEARD, UNSIGNED, NOT_IN_BATCH = "unheard-validator", "unsigned", "not-in-batch"
 LINE_CODES: Mapping[str, str] = MappingProxyType(
     {
+        LEFT_OUT: "the line is recorded; the rules of the open epoch no longer have the event",
+        NOT_IN_BATCH: "its validator has not signed it in the batch that came with it",
         OVER: REASONS[OVER],
         UNHEARD: "the state does not hear the validator",
+        UNSIGNED: "the state has a trust file, and no signed batch came with the events of others",
     }
 )
-"""Why a state refuses a line alone, and what it means."""
+"""Why a state refuses a line alone, or something of it, and what it means."""
 Line = tuple[int, StateEvent]
 """An event and the number of its line."""
-
-_encode = msgspec.json.Encoder(order="sorted").encode
-_UNLIKE_RFC_8785 = re.compile(
-    rb"(?<=[:,\[])-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])"
-    rb'|(?<=[{,])"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":'
-)
-"""Where the encoder may write what RFC 8785 writes in another way: 1.0, exponents, whole numbers
-that a double may not hold, and the order of keys that are not ASCII."""
-_DOUBLE_EXACT, _DOUBLE_LIMIT = 1 << 53, (1 << 1024) - (1 << 970)
 
 
 @attrs.frozen
@@ -101,7 +97,10 @@ class Ingested:
         refused: how many were left out, by the code.
         displaced: how many claims that were recorded before are in quarantine now.
         released: how many claims that were in quarantine before are recorded now.
-        told: why lines are refused or in quarantine, by line; the first ``MOST_TOLD`` of them.
+        left_out: by the name of an event, of how many recorded lines it changes nothing, since the
+            rules of the open epoch no longer have it.
+        told: why lines are refused or in quarantine, and which events are left out, by line; the
+            first ``MOST_TOLD`` of them.
     """
 
     events: int
@@ -110,6 +109,7 @@ class Ingested:
     refused: Mapping[str, int] = attrs.field(factory=dict)
     displaced: int = 0
     released: int = 0
+    left_out: Mapping[str, int] = attrs.field(factory=dict)
     told: tuple[Reject, ...] = ()
 
     @property
@@ -156,10 +156,11 @@ class _Lines:
 
     def __init__(self, log: EventLog) -> None:
         self._log, self._first, self._duplicates = log, log.entries + 1, 0
-        # entries of the file follow each other: of each, its line
-        self._lines = array("Q")
+        # entries of the file follow each other: of each, its line; 0 of the entry of a batch
+        self._lines, self._taken = array("Q"), 0
         self._raised: dict[int, int] = {}
         self._refused, self._told = Counter[str](), list[Reject]()
+        self._left_out = Counter[str]()
 
     def heard(self, lines: Iterable[Line]) -> list[Line]:
         """Those of validators that the state hears."""
@@ -169,18 +170,44 @@ class _Lines:
                 found.append((line, event))
             else:
                 wanted = "a validator that this state hears; it was named as the state began"
+                if self._log.in_force.root is not None:
+                    wanted = "a validator that the trust file of this state names"
                 shown_as = shown(event.validator)
                 self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
         return found
 
+    def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
+        """Those that their validators have signed, as far as the state asks for it.
+
+        Args:
+            lines: of validators that are heard.
+            closing: whether the file closes rounds, so that the state's own need no signature.
+        """
+        hearing, batch = self._log.hearing, self._log.batch
+        is_asked = self._log.in_force.root is not None
+        for line, event in lines:
+            own = closing and hearing.is_own(event)
+            if own or not is_asked or (batch and batch.holds(event)):
+                yield line, event
+                continue
+            code = UNSIGNED if batch is None else NOT_IN_BATCH
+            shown_as = shown(event.validator)
+            self._refuse(_reject(line, event, code, "validator", shown_as, _WANTED[code]))
+
     def record(self, lines: Sequence[Line], rank: Rank) -> None:
         """Record events that the state admits, as far as nothing stands against them."""
+        before = self._log.entries
         taken = self._log.record([event for _, event in lines], rank)
+        self._lines.extend([0] * (self._log.entries - before - len(taken.entries)))
+        self._taken += len(taken.entries)
         self._duplicates += taken.duplicates
         self._lines.extend(lines[place][0] for place in taken.entries)
         self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
         for place in taken.refused:
             self._refuse(_held(*lines[place], OVER))
+        if self._log.in_force.changes:
+            for place in taken.entries:
+                self._leave_out(*lines[place])
 
     def ingested(self) -> Ingested:
         """What became of them in the end."""
@@ -195,14 +222,28 @@ class _Lines:
             released += not ours and before != RECORDED == after
         told = [*self._told, *self._quarantined(quarantined)]
         return Ingested(
-            len(self._lines) - len(quarantined) - known,
+            self._taken - len(quarantined) - known,
             self._duplicates + known,
             dict(sorted(Counter(quarantined.values()).items())),
             dict(sorted(self._refused.items())),
             displaced,
             released,
+            dict(sorted(self._left_out.items())),
             tuple(sorted(told, key=lambda each: each.line)[:MOST_TOLD]),
         )
+
+    def _leave_out(self, line: int, event: StateEvent) -> None:
+        """Tell which events of a late line do nothing, as the rules that count it drop them."""
+        epoch = self._log.state.epoch
+        now, then = (
+            self._log.in_force.dropped_events(event.skill_type, each)
+            for each in (epoch, event.epoch)
+        )
+        left_out = (now - then).intersection(event.events)
+        self._left_out.update(left_out)
+        for name in sorted(left_out)[: MOST_TOLD - len(self._told)]:
+            wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
+            self._told.append(_reject(line, event, LEFT_OUT, "events", shown(name), wanted))
 
     def _refuse(self, reject: Reject) -> None:
         self._refused[reject.code] += 1
@@ -243,27 +284,27 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         InputError: the file cannot be read.
         RefusedError: a line is bad; the transaction has to be given up.
     """
-    refused, lines = list[Reject](), _Lines(log)
+    refused, lines, is_own = list[Reject](), _Lines(log), log.hearing.is_own
     for batch in events_of(source, scorer):
         if progress is not None:
             progress(source.bytes_read, source.size)
-        found = lines.heard(batch.events)
+        found = [*lines.signed(lines.heard(batch.events), rounds is not None)]
         others = {} if rounds is None else rounds.refusals(found)
         admitted = [each for each in found if each[0] not in others]
-        refusals = (refusal(log.state, log.rules, *each) for each in admitted)
+        refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
         refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
-            own = [e for e in admitted if rounds is not None and log.hearing.is_own(e[1])]
+            own = [e for e in admitted if rounds is not None and is_own(e[1])]
             if own:
                 lines.record(own, Rank.OWN)
-                admitted = [each for each in admitted if not log.hearing.is_own(each[1])]
-            lines.record(admitted, Rank.IMPORTED)
+                admitted = [each for each in admitted if not is_own(each[1])]
+            lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))
     return lines.ingested()
 
 
-def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Reject | None:
+def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
     """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
     miner = state.miners.get(event.hotkey)
     path = "miner.hotkey" if event.is_record else "hotkey"
@@ -275,10 +316,39 @@ def refusal(state: State, rules: StateRules, line: int, event: StateEvent) -> Re
         return _reject(
             line, event, "undeclared-type", "skill_type", shown(event.skill_type), wanted
         )
-    if rules.rule_set.epochs is not None and event.epoch > state.epoch:
+    rules = in_force.of_type(event.skill_type, event.epoch)
+    if rules is None:
+        known = in_force.at(event.epoch).type_rules
+        wanted = f"one of the rules of epoch {event.epoch}: {', '.join(known)}"
+        return _reject(
+            line, event, "unknown-skill-type", "skill_type", shown(event.skill_type), wanted
+        )
+    if event.epoch > state.epoch and not _takes_any_epoch(in_force, rules, state.epoch, event):
         wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
         return _reject(line, event, "future-epoch", "epoch", str(event.epoch), wanted)
+    unknown = _dropped(in_force, event)
+    if unknown:
+        wanted = f"events of {rules.rule_set.reference}, which epoch {event.epoch} has"
+        return _reject(line, event, "unknown-event", "events", shown(min(unknown)), wanted)
     return None
+
+
+def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
+    """The events of a record that the rules of its own epoch no longer have.
+
+    A missed deadline is none of them: by it a record says that there is no submission.
+    """
+    if not in_force.changes:
+        return frozenset()
+    dropped = in_force.dropped_events(event.skill_type, event.epoch)
+    return dropped.intersection(event.events) - {MISSED}
+
+
+def _takes_any_epoch(
+    in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
+) -> bool:
+    """Whether rules take records of any epoch: they have none, and others are not scheduled."""
+    return rules.rule_set.epochs is None and rules is in_force.of_type(event.skill_type, epoch)
 
 
 def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
@@ -303,9 +373,11 @@ _WANTED = {
     CLOSED: "what was counted in an epoch that is closed, or a new identity",
     CONFLICT: "one thing that its validator says, or a new identity; all that differ wait",
     DROPPED: "something that the operator has not dropped",
+    NOT_IN_BATCH: "an event that the signed batch lists, of the validator that signed it",
     OUTRANKED: "what the validator of this state says itself, or what its operator accepted",
     OVER: "no more claims of a validator than the rule set allows; none of them is recorded",
     UNKNOWN: "a task that its validator has recorded in this state: the event waits for it",
+    UNSIGNED: "a batch that its validator has signed: give it by --signed",
 }
 
 
@@ -335,15 +407,36 @@ def events_of(source: Source, scorer: Scorer) -> Iterator[EventBatch]:
     return map(EventDecoder(scorer).events, source)
 
 
+@attrs.frozen
+class _Pinned:
+    """What the rules of an epoch say of the events of a skill type.
+
+    Attributes:
+        rules: of its line.
+        no_consensus: whether they keep the factor from the type: it is 1, which nobody agreed on.
+        keeps_facts: whether a state keeps the digest of the facts.
+    """
+
+    rules: StateRules
+    no_consensus: bool
+    keeps_facts: bool
+
+    @classmethod
+    def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
+        line = rules.line_of(skill_type)
+        no_consensus = CONSENSUS in line.types[skill_type].absent
+        return cls(state_rules_of(line), no_consensus, line.rule_set.claims.facts == "digest")
+
+
 class EventDecoder:
     """Makes state events of records and of late events."""
 
     def __init__(self, scorer: Scorer) -> None:
-        """Take the rule set, with the snapshots that epochs pin."""
-        schema, types = _event_schema(), scorer.types
-        self.scorer, self._rules = scorer, state_rules_of(scorer)
-        self._late = Decoder({name: _of_type(schema, name) for name in types})
-        self._no_consensus = {name for name, bound in types.items() if CONSENSUS in bound.absent}
+        """Take the rules, with the snapshots that epochs pin."""
+        schema = _event_schema()
+        self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
+        self._late = Decoder({name: _of_type(schema, name) for name in scorer.schemas})
+        self._keeps_facts = any(r.rule_set.claims.facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
         """The events of one chunk.
@@ -381,23 +474,32 @@ class EventDecoder:
         """The events of scored records; what becomes of the others is added to the rejects."""
         quality, emission = _column(results, "quality"), _column(results, "emission")
         consensus = _column(results, CONSENSUS)
+        facts = results.facts() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
             if record.__class__ is MissedDeadline:
                 record = record.record
             try:
-                events = self._events_of(record, consensus[row])
-                event = _event_of_record(record, events, quality[row], emission[row])
+                pinned = self._pinned_of(record.skill_type, record.epoch)
+                events = _events_of(record, consensus[row], pinned)
+                kept = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], kept)
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                 rejects.append(Reject.of(internal_error(error), line, _identity(record)))
             else:
                 yield line, event
 
-    def _events_of(self, record: Record, consensus: int | None) -> tuple[str, ...]:
-        # a factor that the rule set keeps from a type is 1, which nobody agreed on
-        if consensus is None or record.skill_type in self._no_consensus:
-            return events_of_record(record.events, None)
-        return events_of_record(record.events, consensus_event(self._rules, consensus))
+    def _pinned_of(self, skill_type: str, epoch: int) -> _Pinned:
+        key = skill_type, self.scorer.begins(epoch)
+        if key not in self._pinned:
+            self._pinned[key] = _Pinned.of(self.scorer.rules_at(epoch), skill_type)
+        return self._pinned[key]
+
+
+def _events_of(record: Record, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
+    if consensus is None or pinned.no_consensus:
+        return events_of_record(record.events, None)
+    return events_of_record(record.events, consensus_event(pinned.rules, consensus))
 
 
 def _identity(record: Record) -> Identity:
@@ -405,31 +507,12 @@ def _identity(record: Record) -> Identity:
     return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
 
 
-def record_digest(record: Record) -> str:
-    """``sha256:`` and the digest of a decoded record, the same for every spelling of it.
-
-    It is of the RFC 8785 form of the record, without what is left out, null or empty; numbers are
-    doubles, whole ones too.
-    """
-    text = _encode(record)
-    if _UNLIKE_RFC_8785.search(text):
-        text = canonical_bytes(_in_doubles(msgspec.json.decode(text)))
-    return PREFIX + hashlib.sha256(text).hexdigest()
-
-
-def _in_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, its whole numbers as doubles where RFC 8785 writes no others."""
-    if isinstance(value, dict):
-        return {key: _in_doubles(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_in_doubles(item) for item in value]
-    if not isinstance(value, int) or abs(value) < _DOUBLE_EXACT:
-        return value
-    return float(value) if abs(value) < _DOUBLE_LIMIT else str(value)
-
-
 def _event_of_record(
-    record: Record, events: tuple[str, ...], quality: int | None, emission: int | None
+    record: Record,
+    events: tuple[str, ...],
+    quality: int | None,
+    emission: int | None,
+    facts: str | None,
 ) -> StateEvent:
     return StateEvent(
         validator=record.validator,
@@ -444,6 +527,7 @@ def _event_of_record(
         quality=quality,
         emission=emission,
         record=record_digest(record),
+        facts=facts,
     )
 
 

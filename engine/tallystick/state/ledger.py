@@ -7,37 +7,49 @@ or after, never between. What is refused changes nothing.
 from __future__ import annotations
 
 import logging
-import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from tallystick.errors import StateError
-from tallystick.io.paths import PathLike, path_of, path_text
+from tallystick.io.paths import PathLike, path_text
+from tallystick.plugins.registry import installed_plugins
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
+from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
+from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
 from tallystick.state.claims import EVERYONE, Hearing
-from tallystick.state.event import NUMBER_LIMIT
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import check_hotkey, miner_of
+from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
 from tallystick.state.queries import StateQueries
-from tallystick.state.rules import StateRules, genesis_hearing, genesis_rules, state_rules_of
+from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules_in_force import (
+    Adoption,
+    RulesInForce,
+    begun,
+    continued,
+    genesis_hearing,
+    read,
+)
 from tallystick.state.store.store import Store
+from tallystick.state.trust_in_force import read_root
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tallystick.plugins.registry import Registry
+    from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
+    from tallystick.state.epoch_log import EpochLog
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
-    from tallystick.state.model import Miner, Snapshot
+    from tallystick.state.model import Miner
     from tallystick.state.slots import Slot
     from tallystick.state.store.transaction import Transaction
+    from tallystick.trust.policy import TrustRoot
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,103 +57,72 @@ PLACE = "the place of a store, a path or a URL"
 """What a ledger is opened by."""
 
 
-@attrs.frozen
-class ClosedRound:
-    """The scores of a round.
-
-    Attributes:
-        round: its number.
-        epoch: the epoch that it is pinned to.
-        scores: by hotkey, in nano, of all that is recorded of the round so far.
-    """
-
-    round: int
-    epoch: int
-    scores: dict[str, int]
-
-
-@attrs.frozen
-class Synced:
-    """What a list of miners and their slots changed.
-
-    Attributes:
-        registered: hotkeys that came, or came back.
-        moved: hotkeys that hold another slot than before.
-        changed: hotkeys that declare other types, in the slot that they had.
-        retired: hotkeys that hold no slot any more.
-        unchanged: how many others the list has.
-    """
-
-    registered: tuple[str, ...]
-    moved: tuple[str, ...]
-    changed: tuple[str, ...]
-    retired: tuple[str, ...]
-    unchanged: int
-
-
-@attrs.frozen
-class ClosedEpoch:
-    """What closing an epoch came to.
-
-    Attributes:
-        epoch: the epoch that is closed.
-        already: whether it was closed before.
-        snapshot: the snapshot of the next epoch.
-    """
-
-    epoch: int
-    already: bool
-    snapshot: Snapshot
-
-
 class Ledger:
     """A store and the rules that its state follows."""
 
-    def __init__(self, store: Store, rules: StateRules, hearing: Hearing = EVERYONE) -> None:
+    def __init__(
+        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
+    ) -> None:
         """Use `open` or `create`."""
-        self.store, self.rules, self.hearing = store, rules, hearing
+        self.store, self.hearing = store, hearing
+        self._known = RulesInForce.of(rules)
+        self._scorer: tuple[int, Scorer] | None = None
+        self._scorers: dict[str, Scorer] = {}
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  # what a state begins with
         cls,
         where: PathLike,
-        reference: PathLike,
+        reference: PathLike | Sequence[PathLike],
         *,
         validator: str | None = None,
         hear: Iterable[str] = (),
+        trust: PathLike | None = None,
         registry: Registry | None = None,
     ) -> Self:
-        """Begin a state under a rule set.
+        """Begin a state under a rule set, or under one of each of several lines.
 
         Args:
             where: a path, for SQLite, or a URL.
-            reference: the rule set.
+            reference: the rule set; or several, each of another line.
             validator: the hotkey of the validator whose state it is; what it says by closing a
                 round stands above what others say in its name.
             hear: the hotkeys of the validators that it hears beside its own; by default all.
+            trust: the trust file, which says whose signatures count, and then whom it hears.
             registry: the plugins; by default the installed ones.
 
         Raises:
-            InputError: the place is neither text nor a path.
+            InputError: the place is neither text nor a path, or the trust file cannot be read.
             RuleSetError: the rule set does not load.
-            StateError: a hotkey is not possible.
+            StateError: a hotkey is not possible, two things say whom it hears, or the rule sets do
+                not go together.
             StoreError: there is something at that place already, or it cannot be written.
+            TrustError: the trust file is none.
         """
         from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
 
         place = path_text(where, PLACE)
-        heard = frozenset(_texts(hear, "hear"))
+        heard = frozenset(texts(hear, "hear"))
         for hotkey in sorted(heard if validator is None else heard | {validator}):
-            _check_text(hotkey, "validator")
+            check_text(hotkey, "validator")
             check_hotkey(hotkey)
-        hearing = Hearing(validator, heard)
-        scorer = load(reference, registry=registry)
-        rules = state_rules_of(scorer)
+        if heard and trust is not None:
+            raise StateError(
+                "found validators to hear beside a trust file, expected one of the two: the trust "
+                "file says whom the state hears"
+            )
+        hearing = Hearing(validator, heard or None)
+        given: Any = reference
+        is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
+        references = [given] if is_one else [*given]
+        rules = [state_rules_of(load(each, registry=registry)) for each in references]
+        root = None if trust is None else read_root(trust)
+        in_force = begun(rules, registry or installed_plugins()).begun_with(root)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, rules, hearing)
+            log = EventLog(transaction, in_force, hearing)
             log.begin()
             log.finish()
-        return cls(store, rules, hearing)
+        return cls(store, in_force, hearing)
 
     @classmethod
     def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
@@ -155,21 +136,73 @@ class Ledger:
         store = Store.open(path_text(where, PLACE))
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
-        rules = genesis_rules(genesis, store.shown, registry)
-        told = {"state": store.shown, "rule_set": rules.rule_set.reference, "digest": rules.digest}
+            later = transaction.rules_entries()
+            head = transaction.head()
+            envelopes = stored_envelopes(transaction.envelope, store.shown)
+            in_force = read(genesis, later, store.shown, registry, envelopes)
+        rules = in_force.at(0 if head is None else head.epoch)
+        names = ", ".join(each.rule_set.reference for each in rules.lines)
+        told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
         _LOG.info("opened a state", extra=told)
-        return cls(store, rules, genesis_hearing(genesis, store.shown))
+        return cls(store, in_force, genesis_hearing(genesis, store.shown))
 
-    @cached_property
-    def scorer(self) -> Scorer:
-        """The rule set, bound: what scores records.
+    @property
+    def in_force(self) -> RulesInForce:
+        """Which rules the state has in each epoch, as its log says now."""
+        with self.store.reading() as transaction:
+            return self._in_force(transaction)
+
+    @property
+    def rules(self) -> StateRules:
+        """The rules of the open epoch of a state of one line.
 
         Raises:
-            RuleSetError: its formulas, types and schemas do not fit.
+            StateError: the state has several lines.
         """
-        from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+        with self.queries() as queries:
+            return queries.rules.only()
 
-        return bind(self.rules.loaded, self.rules.registry)
+    @property
+    def scorer(self) -> Scorer:
+        """The rules in force, bound: what scores records, each by the rules of its epoch.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        return self._scorer_of(self.in_force)
+
+    @scorer.setter
+    def scorer(self, scorer: Scorer) -> None:
+        self._scorer = self._known.seq, scorer
+
+    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
+        if self._scorer is None or self._scorer[0] != in_force.seq:
+            from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
+            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
+
+            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
+            self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return self._scorer[1]
+
+    def _bound(self, rules: StateRules) -> BoundRules:
+        """A rule set, bound once."""
+        if rules.digest not in self._scorers:
+            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
+
+    def _in_force(self, transaction: Transaction) -> RulesInForce:
+        """The rules as a transaction sees them: another process may have adopted some."""
+        last = transaction.last_rules_seq()
+        if last < self._known.seq:
+            # an older copy is in its place now
+            self._known = self._known.at_genesis()
+        if last > self._known.seq:
+            later, where = transaction.rules_entries(self._known.seq + 1), self.store.shown
+            envelopes = stored_envelopes(transaction.envelope, where)
+            self._known = continued(self._known, later, where, envelopes)
+        return self._known
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -186,8 +219,8 @@ class Ledger:
         Raises:
             StateError: the hotkey, the slot or a type is not possible.
         """
-        _check_text(hotkey, "hotkey")
-        slot, declared = _whole(uid, "uid"), _texts(types, "types")
+        check_text(hotkey, "hotkey")
+        slot, declared = whole(uid, "uid"), texts(types, "types")
         with self._writing() as log:
             log.register(hotkey, slot, declared)
         return log.state.miners[hotkey]
@@ -205,10 +238,10 @@ class Ledger:
         """
         from tallystick.state.slots import slots_of  # noqa: PLC0415  # a query needs none
 
-        given = _path_or_items(source, "a file of miners, or an iterable of mappings")
+        given = path_or_items(source, "a file of miners, or an iterable of mappings")
         name = str(given) if isinstance(given, Path) else "miners"
-        slots = slots_of(given, self.rules, name)
         with self._writing() as log:
+            slots = slots_of(given, log.rules, name)
             before = log.state.miners
             present = {slot.hotkey for slot in slots}
             gone = [h for h, each in before.items() if each.uid is not None and h not in present]
@@ -226,24 +259,50 @@ class Ledger:
         """
         with self._writing() as log:
             flags = miner_of(log.state, hotkey).flags
-            log.clear(hotkey, _timestamp(at))
+            log.clear(hotkey, timestamp(at))
         return flags
 
+    def rotate_trust(self, path: PathLike, *, authority: Authority = OPERATOR) -> TrustRoot:
+        """Put a trust file in force, at once.
+
+        Args:
+            path: the trust file, with its snapshots of stake beside it.
+            authority: signed by the groups ``root`` of this one and of the one before; by nobody
+                where it is the first one, which is the operator's decision.
+
+        Raises:
+            InputError: a file cannot be read.
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        root = read_root(path)
+        with self._writing() as log:
+            log.rotate(root, authority)
+        return root
+
     def import_events(
-        self, source: PathLike | Iterable[RecordLike], *, progress: Progress | None = None
+        self,
+        source: PathLike | Iterable[RecordLike],
+        *,
+        authority: Authority = OPERATOR,
+        progress: Progress | None = None,
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
         Args:
             source: a file of them, or mappings or lines.
+            authority: the batch in which their validator has signed them; in a state with a trust
+                file there must be one.
             progress: told how many bytes of how many are read.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad; nothing is recorded. What another validator, or nobody
                 that is heard, stands for is no bad line: see `Ingested`.
+            TrustError: the batch does not hold, or is missing.
         """
         with self._writing() as log:
+            if authority != OPERATOR or log.in_force.root is not None:
+                log.begin_batch(authority)
             return self._ingest(log, source, progress=progress)
 
     def close_round(
@@ -252,6 +311,7 @@ class Ledger:
         number: int | None = None,
         at: datetime | None = None,
         *,
+        authority: Authority = OPERATOR,
         progress: Progress | None = None,
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
@@ -260,23 +320,27 @@ class Ledger:
             source: a file of records, or mappings or lines.
             number: the round that they all are of; by default each closes its own.
             at: when, with an offset.
+            authority: the batch in which another validator has signed records; those of the state's
+                own need none.
             progress: told how many bytes of how many are read.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
             RefusedError: a line is bad, or of another round; nothing is recorded.
+            TrustError: the batch does not hold.
         """
         from tallystick.state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
 
-        pinned = Rounds(None if number is None else _whole(number, "round"), self.hearing)
+        pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
         with self._writing() as log:
+            if authority != OPERATOR:
+                log.begin_batch(authority)
             recorded = self._ingest(log, source, pinned, progress)
             for closed in sorted(pinned.epochs):
-                log.close_round(closed, _timestamp(at))
-            queries = StateQueries(log.transaction, self.rules)
+                log.close_round(closed, timestamp(at))
+            queries = StateQueries(log.transaction, log.in_force)
             rounds = tuple(
-                ClosedRound(each, epoch, queries.round_scores(each))
-                for each, epoch in sorted(pinned.epochs.items())
+                _closed(queries, each, named) for each, named in sorted(pinned.epochs.items())
             )
         return rounds, recorded
 
@@ -290,9 +354,9 @@ class Ledger:
         Raises:
             StateError: a claim is not in quarantine, or another one stands against it.
         """
-        numbers = [_whole(each, "claim") for each in claims]
+        numbers = [whole(each, "claim") for each in claims]
         with self._writing() as log:
-            log.accept(numbers, _timestamp(at))
+            log.accept(numbers, timestamp(at))
 
     def drop(self, claims: Iterable[int], at: datetime | None = None) -> int:
         """Leave claims out that are in quarantine; gives how many others that releases.
@@ -304,22 +368,30 @@ class Ledger:
         Raises:
             StateError: a claim is not in quarantine.
         """
-        numbers = [_whole(each, "claim") for each in claims]
+        numbers = [whole(each, "claim") for each in claims]
         with self._writing() as log:
-            log.drop(numbers, _timestamp(at))
+            log.drop(numbers, timestamp(at))
         return sum(after == RECORDED for _, after in log.moved.values())
 
-    def close_epoch(self, epoch: int | None = None, at: datetime | None = None) -> ClosedEpoch:
+    def close_epoch(
+        self,
+        epoch: int | None = None,
+        at: datetime | None = None,
+        *,
+        salt: str | None = None,
+    ) -> ClosedEpoch:
         """Close an epoch; one that is closed already stays as it is.
 
         Args:
             epoch: which; by default the one that is open as the call begins.
             at: when, with an offset.
+            salt: 16 to 64 bytes in hexadecimal digits, which go into the leaf of the epoch.
 
         Raises:
-            StateError: the epoch has not begun, or an argument is of another kind.
+            StateError: the epoch has not begun, an argument is of another kind, or the epoch was
+                closed without this salt.
         """
-        wanted = self.open_epoch() if epoch is None else _whole(epoch, "epoch")
+        wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
         with self._writing() as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
@@ -327,8 +399,56 @@ class Ledger:
                     f"found the epoch {wanted}, expected 0 to {log.state.epoch}, the open "
                     "one: close the epochs before it first"
                 )
-            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(_timestamp(at))
+            at_time = timestamp(at)
+            if already and salt is not None:
+                log.check_closed_with(wanted, salt)
+            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(at_time, salt)
         return ClosedEpoch(wanted, already, snapshot)
+
+    def adopt(
+        self,
+        reference: PathLike,
+        at_epoch: int,
+        *,
+        major: bool = False,
+        authority: Authority = OPERATOR,
+    ) -> Adoption:
+        """Schedule a rule set of one of the state's lines for an epoch that has not begun.
+
+        Args:
+            reference: the rule set.
+            at_epoch: the first epoch under it.
+            major: whether it may take away what others name.
+            authority: what stands behind it.
+
+        Raises:
+            InputError: the reference is neither text nor a path.
+            RuleSetError: the rule set does not load, or does not bind.
+            StateError: the state does not allow it; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        from tallystick.rules.loading import load  # noqa: PLC0415  # a query needs none
+
+        epoch = whole(at_epoch, "epoch")
+        # proofs take a while: nobody has to wait for them
+        rules = StateRules.of(load(reference, self._known.plugins))
+        self._bound(rules)
+        with self._writing() as log:
+            return log.adopt(rules, epoch, major=major, authority=authority)
+
+    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+        """Take back the last adoption of a line, as long as it has not begun; gives what it was.
+
+        Args:
+            line: which; by default the only one.
+            authority: what stands behind it.
+
+        Raises:
+            StateError: there is none that has not begun; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        with self._writing() as log:
+            return log.withdraw(line, authority=authority)
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None
@@ -344,11 +464,24 @@ class Ledger:
         Raises:
             StateError: the type or the epoch is unknown, or the rule set has no groups.
         """
-        _check_text(seed, "seed")
-        dispatched = _whole(number, "round")
+        check_text(seed, "seed")
+        dispatched = whole(number, "round")
         with self._writing() as log:
-            pinned = log.state.epoch if epoch is None else _whole(epoch, "epoch")
+            pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
+
+    @contextmanager
+    def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
+        """The closed epochs, with their leaves and rows.
+
+        Args:
+            keep: whether leaves that are computed are kept in the store.
+            trust: whether leaves that were kept are taken as they are.
+        """
+        from tallystick.state.epoch_log import EpochLog  # noqa: PLC0415  # rarely
+
+        with self.store.writing() if keep else self.store.reading() as transaction:
+            yield EpochLog(transaction, self._in_force(transaction), keep, trust)
 
     def open_epoch(self) -> int:
         """The number of the open epoch."""
@@ -359,27 +492,37 @@ class Ledger:
     def queries(self) -> Iterator[StateQueries]:
         """Queries that all see the state at one instant."""
         with self.store.reading() as transaction:
-            yield StateQueries(transaction, self.rules)
+            yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
-    def scoring(self, scorer: Scorer) -> Iterator[Scorer]:
-        """A scorer that scores each record by the snapshot that it is pinned to.
+    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
+        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
+
+        Args:
+            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
+                other, this one is used. By default the rules in force are bound.
 
         Raises:
-            StateError: the scorer has another rule set than the state.
+            RuleSetError: rules of the state do not bind.
+            StateError: the scorer has a rule set that the state never follows.
         """
-        if scorer.digest != self.rules.digest:
-            raise StateError(
-                f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected that of "
-                f"the state, {self.rules.rule_set.reference} {self.rules.digest}"
-            )
         with self.store.reading() as transaction:
+            in_force = self._in_force(transaction)
+            known = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in known:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
+                raise StateError(
+                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
+                    f"that of the state, {names}"
+                )
+            if scorer is None or len(known) > 1:
+                scorer = self._scorer_of(in_force)
             yield scorer.with_snapshots(_StoredSnapshots(transaction))
 
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
         with self.store.writing() as transaction:
-            log = EventLog(transaction, self.rules, self.hearing)
+            log = EventLog(transaction, self._in_force(transaction), self.hearing)
             before = log.entries
             yield log
             log.finish()
@@ -397,21 +540,18 @@ class Ledger:
         from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
         from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
 
-        scorer = self.scorer.with_snapshots(_StoredSnapshots(log.transaction))
-        given = _path_or_items(source, "a file of records, or an iterable of records")
+        scorer = self._scorer_of(log.in_force).with_snapshots(_StoredSnapshots(log.transaction))
+        given = path_or_items(source, "a file of records, or an iterable of records")
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress)
         return ingest(log, ItemSource(given), scorer, "records", rounds)
 
 
-def _path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN401  # as given
-    """A path, or the items of an iterable; one record, which is a mapping, is neither.
-
-    Raises:
-        InputError: it is something else.
-    """
-    is_path = isinstance(source, str | os.PathLike | Mapping | bytes)
-    return path_of(source, what) if is_path or not isinstance(source, Iterable) else source
+def _closed(queries: StateQueries, number: int, named: int) -> ClosedRound:
+    """A round that a file has closed, in which its records name an epoch."""
+    epoch = queries.round_epoch(number)
+    scores = queries.scores_of_lines(number)
+    return ClosedRound(number, named if epoch is None else epoch, scores)
 
 
 def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
@@ -448,43 +588,3 @@ class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):
     def __len__(self) -> int:
         head = self._transaction.head()
         return head.epoch + 1 if head is not None else 0
-
-
-def _whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
-    """A whole number, NumPy's too: no float and no truth value enters the log."""
-    if not isinstance(found, bool):
-        with suppress(TypeError):
-            number = operator.index(found)
-            if abs(number) < NUMBER_LIMIT:
-                return number
-    raise StateError(f"found {found!r:.80} for {name}, expected a whole number below 2^53")
-
-
-def _check_text(found: object, name: str) -> None:
-    if not isinstance(found, str):
-        raise StateError(f"found {found!r} for {name}, expected text")
-
-
-def _texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise StateError(f"found {found!r} for {name}, expected a list of texts")
-    texts = list(found)
-    for each in texts:
-        _check_text(each, name)
-    return texts
-
-
-def _timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
-    """A time as recorded: UTC with microseconds, so that earlier times are lesser text.
-
-    Raises:
-        StateError: it is no time, or has no offset.
-    """
-    if at is None:
-        return None
-    if not isinstance(at, datetime):
-        raise StateError(f"found {at!r}, expected a datetime with an offset")
-    if at.tzinfo is None:
-        raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
-    said = at.astimezone(UTC).isoformat(timespec="microseconds")
-    return said.replace("+00:00", "Z")

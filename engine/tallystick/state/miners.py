@@ -12,6 +12,7 @@ from tallystick.records.messages import shown
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import initial_reputation
 from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import TypeRules
 
 Flags = Mapping[tuple[str, str], int]
 """How many flags come to each miner from each validator; below 0 for those that go."""
@@ -26,7 +27,7 @@ LAST_UID = 2**16 - 1
 """The last slot of a subnet."""
 
 
-def register(state: State, rules: StateRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
+def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
     """The state with a miner registered in a slot.
 
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
@@ -39,11 +40,11 @@ def register(state: State, rules: StateRules, hotkey: str, uid: int, types: Iter
     declared = tuple(sorted(set(types)))
     _check(rules, hotkey, uid, declared)
     before = state.miners.get(hotkey)
-    fresh = (
-        dict.fromkeys(declared, initial_reputation(rules))
-        if rules.rule_set.reputation is not None
-        else {}
-    )
+    fresh = {
+        name: initial_reputation(of_type)
+        for name in declared
+        if (of_type := rules.type_rules[name]).rule_set.reputation is not None
+    }
     kept = before.reputation if before is not None else {}
     others = {
         name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
@@ -78,7 +79,7 @@ def clear(state: State, hotkey: str) -> State:
     return attrs.evolve(state, miners={**state.miners, hotkey: miner})
 
 
-def flag(state: State, rules: StateRules, flags: Flags) -> State:
+def flag(state: State, rules: TypeRules, flags: Flags) -> State:
     """The state with so many more collusion flags for some miners, or so many fewer."""
     if not flags:
         return state
@@ -86,7 +87,7 @@ def flag(state: State, rules: StateRules, flags: Flags) -> State:
     for (hotkey, validator), more in flags.items():
         miner = changed[hotkey]
         by = dict(miner.flagged_by)
-        if quorum(rules) > 1:
+        if rules.quorum > 1:
             by[validator] = by.get(validator, 0) + more
         changed[hotkey] = attrs.evolve(
             miner,
@@ -96,17 +97,11 @@ def flag(state: State, rules: StateRules, flags: Flags) -> State:
     return attrs.evolve(state, miners=changed)
 
 
-def quorum(rules: StateRules) -> int:
-    """How many validators the flags have to come from that eject a miner."""
-    reputation = rules.rule_set.reputation
-    collusion = None if reputation is None else reputation.collusion
-    return 1 if collusion is None else collusion.quorum
-
-
-def as_of(state: State, pinned: State, rules: StateRules) -> State:
+def as_of(state: State, pinned: State, rules: TypeRules) -> State:
     """The miners of a state as they are, with the reputations of a pinned one.
 
-    A miner, or a type of it, that the pinned state lacks has the initial reputation.
+    A miner, or a type of it, that the pinned state lacks has the initial reputation. Of a type that
+    the rules lack, of which there is no group, it is left as it is.
     """
     return attrs.evolve(
         state,
@@ -114,8 +109,10 @@ def as_of(state: State, pinned: State, rules: StateRules) -> State:
             hotkey: attrs.evolve(
                 miner,
                 reputation={
-                    name: pinned_reputation(pinned, rules, hotkey, name)
-                    for name in miner.reputation
+                    name: pinned_reputation(pinned, rules.type_rules[name], hotkey, name)
+                    if name in rules.type_rules
+                    else nano
+                    for name, nano in miner.reputation.items()
                 },
             )
             for hotkey, miner in state.miners.items()
@@ -164,11 +161,11 @@ def check_hotkey(hotkey: str) -> None:
         )
 
 
-def _check(rules: StateRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+def _check(rules: TypeRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
     check_hotkey(hotkey)
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
-    known = rules.rule_set.skill_types
+    known = rules.type_rules
     for name in types:
         if name not in known:
             raise StateError(

@@ -10,23 +10,24 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby, islice
 
 import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
+from tallystick.records.messages import shown
 from tallystick.state.claims import DROPPED, Claim
-from tallystick.state.event import StateEvent, events_digest
+from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Miner, Snapshot, State, unstructure
 from tallystick.state.reasons import no_candidates, no_weights
-from tallystick.state.round_scores import round_scores
+from tallystick.state.round_scores import round_epoch, round_scores
 from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import EpochRules, RulesInForce
 from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.weights import to_uint16, weights_of
-from tallystick.state.windows import longest_window, window_score
+from tallystick.state.windows import longest_window, newest_tasks, window_score
 
 
 @attrs.frozen
@@ -100,7 +101,7 @@ class RoundInfo:
 
     Attributes:
         round: its number.
-        epoch: the epoch that it is pinned to.
+        epoch: the epoch that it is pinned to: the first that its records name.
         closed: whether it was closed; records can come by an import alone.
         at: when, as it was said; None when nobody said.
         records: how many records there are.
@@ -137,10 +138,15 @@ class EpochInfo:
 class StateQueries:
     """Questions to one transaction."""
 
-    def __init__(self, transaction: Transaction, rules: StateRules) -> None:
+    def __init__(self, transaction: Transaction, rules: StateRules | RulesInForce) -> None:
         """Ask nothing yet."""
-        self._transaction, self._rules = transaction, rules
+        self._transaction, self.in_force = transaction, RulesInForce.of(rules)
         self._states: dict[int, State | None] = {}
+
+    @property
+    def transaction(self) -> Transaction:
+        """What is asked."""
+        return self._transaction
 
     @cached_property
     def head(self) -> LogHead:
@@ -154,6 +160,11 @@ class StateQueries:
     def state(self) -> State:
         """The live state."""
         return self.head.state
+
+    @property
+    def rules(self) -> EpochRules:
+        """The rules of the open epoch."""
+        return self.in_force.at(self.state.epoch)
 
     def digest(self) -> str:
         """The digest of the state: of the last snapshot, of the miners, and of what is recorded.
@@ -176,10 +187,51 @@ class StateQueries:
             self._states[epoch] = found.state if found is not None else None
         return self._states[epoch]
 
-    def round_scores(self, number: int) -> dict[str, int]:
-        """The scores of a round by hotkey, in nano."""
+    def round_scores(self, number: int, line: str | None = None) -> dict[str, int]:
+        """The scores of a round by hotkey, in nano, by the rules of the epoch it is pinned to.
+
+        Args:
+            number: of the round.
+            line: whose rules; by default those of the only line.
+
+        Raises:
+            StateError: the state has no such line, or several where none is named.
+        """
+        name = self._line(line)
+        return self._round_scores(name, self._transaction.events_of_round(number))
+
+    def scores_of_lines(self, number: int) -> dict[str, dict[str, int]]:
+        """By line, the scores of a round; see `round_scores`."""
+        events = [*self._transaction.events_of_round(number)]
+        return {line: self._round_scores(line, events) for line in self.in_force.lines}
+
+    def snapshot_digest(self, epoch: int) -> str:
+        """The digest of the snapshot of an epoch.
+
+        Raises:
+            StateError: it has not begun.
+        """
+        return self._snapshot(epoch).digest
+
+    def recorded(self, number: int) -> frozenset[str]:
+        """The digests of the records of a round that are recorded."""
         events = self._transaction.events_of_round(number)
-        return round_scores(events, self._rules, self._reputation_of)
+        return frozenset(each.record for each in events if each.record is not None)
+
+    def shadow_scores(
+        self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
+    ) -> dict[str, int]:
+        """What other rules would make of a round, in nano by hotkey, with the reputations it had.
+
+        Args:
+            number: the round.
+            scored: what they make of its records, by the digest of the record.
+            rules: the other rules.
+        """
+        events = self._transaction.events_of_round(number)
+        digests = (each.record for each in events)
+        theirs = [scored[each] for each in digests if each is not None and each in scored]
+        return round_scores(theirs, rules, self._reputation_of)
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """A miner, whole.
@@ -199,7 +251,7 @@ class StateQueries:
             reputation=dict(sorted(miner.reputation.items())),
             rank={name: self._rank(hotkey, name) for name in miner.types},
             rounds=rounds_dispatched(
-                self._transaction.dispatched(hotkey), self._times(), at, self._rules
+                self._transaction.dispatched(hotkey), self._times(), at, self.rules.watching()
             ),
         )
 
@@ -209,33 +261,36 @@ class StateQueries:
         Raises:
             StateError: the rule set has no such type.
         """
-        self._rules.check_type(skill_type)
-        return leaderboard(self.state, skill_type, self._rules)
+        return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
 
-    def weights(self, immune: Collection[str] = ()) -> Weights:
+    def weights(self, immune: Collection[str] = (), line: str | None = None) -> Weights:
         """The weights of the miners that have a slot.
 
         A rule set with a window gives them by the averages over it; another one by the scores of
-        the last closed round.
+        the last closed round, of several lines the last that has records of the line.
 
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
+            line: whose rules give them; by default those of the only line.
 
         Raises:
-            StateError: one of them is no miner.
+            StateError: one of them is no miner; or the state has no such line, or several where
+                none is named.
         """
+        name = self._line(line)
         for hotkey in immune:
             miner_of(self.state, hotkey)
         slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-        aggregation = self._rules.rule_set.aggregation
+        rules = self.in_force.lines[name].at(self._weights_epoch(name))
+        aggregation = rules.rule_set.aggregation
         if aggregation is not None and aggregation.window is not None:
-            scores = {hotkey: self._window_score(hotkey, hotkey in immune) for hotkey in slots}
+            scores = {each: self._window_score(each, rules, each in immune) for each in slots}
         else:
-            scores = self._last_scores()
+            scores = self._last_scores(name)
         present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
-        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, self._rules).items()}
+        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, rules).items()}
         uids, values = to_uint16(weights)
-        reason = "" if uids else no_weights(self.state, self._rules, self._last_round())
+        reason = "" if uids else no_weights(self.state, rules, self._last_round(name))
         return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
 
     def quarantine(
@@ -260,18 +315,18 @@ class StateQueries:
 
     def no_candidates(self, skill_type: str) -> str:
         """Why no group of a type, and no leaderboard, has anyone."""
-        return no_candidates(self.state, skill_type, self._rules)
+        return no_candidates(self.state, skill_type, self.rules.of_type(skill_type))
 
     def info(self) -> StateInfo:
         """The state at a glance."""
-        head, recorded = self.head, self._transaction.recorded_rounds()
+        head, newest = self.head, self._transaction.newest_rounds(1)
         miners = head.state.miners.values()
         return StateInfo(
             epoch=head.epoch,
             snapshot=self._snapshot(head.epoch).digest,
             miners=len(miners),
             slots=sum(each.uid is not None for each in miners),
-            records_round=recorded[-1][0] if recorded else None,
+            records_round=newest[0] if newest else None,
             closed_rounds=len(self._transaction.rounds()),
             open_events=self._transaction.counted_events().get(head.epoch, 0),
             entries=head.entries,
@@ -288,20 +343,12 @@ class StateQueries:
         found = self.state.miners.values()
         return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
 
-    def rounds(self) -> list[RoundInfo]:
-        """The rounds with records, in their order."""
-        closed = self._transaction.rounds()
-        return [
-            RoundInfo(
-                number,
-                StateEvent.from_line(line).epoch,
-                number in closed,
-                closed.get(number),
-                records,
-                miners,
-            )
-            for number, records, miners, line in self._transaction.recorded_rounds()
-        ]
+    def rounds(self, last: int | None = None) -> list[RoundInfo]:
+        """The rounds with records, in their order; given ``last``, only so many of the end."""
+        if last is None:
+            return self._rounds()
+        newest = self._transaction.newest_rounds(last)
+        return self._rounds(newest[-1]) if newest else []
 
     def round(self, number: int) -> RoundInfo:
         """One round.
@@ -309,12 +356,24 @@ class StateQueries:
         Raises:
             StateError: it has no records.
         """
-        found = self.rounds()
-        for each in found:
-            if each.round == number:
-                return each
-        known = f"some from {found[0].round} to {found[-1].round}" if found else "none has so far"
+        found = self._rounds(number, number)
+        if found:
+            return found[0]
+        every = self._rounds()
+        known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
         raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+
+    def round_epoch(self, number: int) -> int | None:
+        """The epoch that a round is pinned to, as `RoundInfo` has it; None without records."""
+        found = self._transaction.recorded_rounds(number, number)
+        return found[0][-1] if found else None
+
+    def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
+        closed = self._transaction.rounds()
+        return [
+            RoundInfo(number, epoch, number in closed, closed.get(number), records, miners)
+            for number, records, miners, epoch in self._transaction.recorded_rounds(first, last)
+        ]
 
     def epochs(self, last: int | None = None) -> list[EpochInfo]:
         """The epochs that have begun, in their order; given ``last``, only so many of the end."""
@@ -347,26 +406,70 @@ class StateQueries:
         ]
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
-        if self._rules.rule_set.groups is None:
+        rules = self.rules.type_rules.get(skill_type)
+        if rules is None or rules.rule_set.groups is None:
             return None
-        return rank_of(self.state, hotkey, skill_type, self._rules)
+        return rank_of(self.state, hotkey, skill_type, rules)
 
-    def _window_score(self, hotkey: str, immune: bool) -> int:
-        by_task = groupby(self._transaction.scored(hotkey), key=_task)
-        tasks = ([s.quality for s in events if s.quality is not None] for _, events in by_task)
-        newest = islice(filter(None, tasks), longest_window(self._rules))
-        return window_score(list(newest)[::-1], self._rules, immune=immune)
+    def _line(self, line: str | None) -> str:
+        """The name of a line, or of the only one."""
+        name = self.rules.only().line if line is None else line
+        if name not in self.in_force.lines:
+            lines = ", ".join(self.in_force.lines)
+            raise StateError(
+                f"found the line {shown(name)}, expected one of {lines}", code="other-line"
+            )
+        return name
 
-    def _last_scores(self) -> dict[str, int]:
-        last = self._last_round()
-        return {} if last is None else self.round_scores(last)
+    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, int]:
+        own = self._own(line, events)
+        epoch = round_epoch(own)
+        if epoch is None:
+            return {}
+        rules = self.in_force.lines[line].at(epoch)
+        return round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
 
-    def _last_round(self) -> int | None:
-        return max(self._transaction.rounds(), default=None)
+    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
+        """The events of the skill types of a line."""
+        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+
+    def _weights_epoch(self, line: str) -> int:
+        """The epoch whose rules give the weights of a line: that of the last closed round.
+
+        Before a round is closed it is that of the last one with records, of whichever line, and
+        before that the open one.
+        """
+        if not self.in_force.changes:
+            return 0
+        last = self._last_round(line)
+        if last is None:
+            last = next(iter(self._transaction.newest_rounds(1)), None)
+        events = [] if last is None else [*self._transaction.events_of_round(last)]
+        epoch = round_epoch(self._own(line, events) or events)
+        return self.state.epoch if epoch is None else epoch
+
+    def _window_score(self, hotkey: str, rules: StateRules, immune: bool) -> int:
+        scored = self._transaction.scored(hotkey)
+        own = (e for e in scored if self.in_force.line_of(e.skill_type) == rules.line)
+        tasks = newest_tasks(own, longest_window(rules))
+        return window_score(tasks, rules, immune=immune)
+
+    def _last_scores(self, line: str) -> dict[str, int]:
+        last = self._last_round(line)
+        return {} if last is None else self.round_scores(last, line)
+
+    def _last_round(self, line: str) -> int | None:
+        """The last closed round; where there are several lines, the last with records of one."""
+        types = self.in_force.types_apart(line)
+        return self._transaction.last_closed_round(types=types)
 
     def _reputation_of(self, event: StateEvent) -> int:
-        pinned = self.pinned(event.epoch)
-        return pinned_reputation(pinned, self._rules, event.hotkey, event.skill_type)
+        pinned, rules = self.pinned(event.epoch), self._own_rules(event)
+        return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
+
+    def _own_rules(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that an event is pinned to."""
+        return self.in_force.at(event.epoch).of_type(event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
         found = self._transaction.snapshot(epoch)
@@ -377,7 +480,3 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
-
-
-def _task(event: StateEvent) -> tuple[int, str, str]:
-    return event.round, event.task_id, event.skill_type

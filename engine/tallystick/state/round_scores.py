@@ -38,8 +38,21 @@ class TaskResult:
     missed: bool = False
 
 
+def round_epoch(events: Iterable[StateEvent]) -> int | None:
+    """The epoch that a round is pinned to: the first one that its records name.
+
+    A sound round names one; of another one it does not matter which record came first. None without
+    records.
+    """
+    return min((event.epoch for event in events if event.is_record), default=None)
+
+
 def round_scores(
-    events: Iterable[StateEvent], rules: StateRules, reputation_of: Callable[[StateEvent], int]
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    reputation_of: Callable[[StateEvent], int],
+    *,
+    own_rules: Callable[[StateEvent], StateRules] | None = None,
 ) -> dict[str, int]:
     """The round scores, in nano, by hotkey; empty where the rule set has none.
 
@@ -49,6 +62,8 @@ def round_scores(
         rules: the rules of the round.
         reputation_of: the reputation, in nano, of a record's miner in its type, in the snapshot
             that the round is pinned to.
+        own_rules: the rules of the epoch that a record is pinned to, by which it was scored and
+            which have its base weight; by default the rules of the round.
 
     Raises:
         StateError: a record has no emission, although it was not missed.
@@ -58,8 +73,10 @@ def round_scores(
         return {}
     results = defaultdict[str, list[TaskResult]](list)
     for event in events:
-        if event.is_record and event.skill_type in rules.base_weights:
-            results[event.hotkey].append(_result(event, rules, reputation_of(event)))
+        base_weights = (rules if own_rules is None else own_rules(event)).base_weights
+        if event.is_record and event.skill_type in base_weights:
+            base_weight = base_weights[event.skill_type]
+            results[event.hotkey].append(_result(event, base_weight, reputation_of(event)))
     return {hotkey: round_score(each, aggregation.round) for hotkey, each in results.items()}
 
 
@@ -92,11 +109,10 @@ def _once(
     return round_half_even(weighted, sum(base_weights))
 
 
-def _result(event: StateEvent, rules: StateRules, reputation: int) -> TaskResult:
+def _result(event: StateEvent, base_weight: int, reputation: int) -> TaskResult:
     if event.emission is None and not event.missed:
         raise StateError(
             f"found a record of {event.hotkey} in the round {event.round} without an emission, "
             "expected one: score it under the rule set of the state"
         )
-    base_weight = rules.base_weights[event.skill_type]
     return TaskResult(event.emission or 0, base_weight, reputation, event.missed)

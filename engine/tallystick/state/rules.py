@@ -1,35 +1,29 @@
-"""The rules that a state follows: what its rule set says, as the transitions need it.
+"""The rules that a state follows in an epoch: what a rule set says, as the transitions need it.
 
-A state keeps its rule set, whole, in the first entry of its log. Transitions and queries read the
-sections of the rule set; formulas are bound when the threshold of a tier is asked for, and records
-are scored by a `Scorer` that the ledger binds when it needs one.
+A state keeps its rule sets, whole, in its log; `rules_in_force` says which holds when. Transitions
+and queries read the sections of a rule set; formulas are bound when the threshold of a tier is
+asked for, and records are scored by a `Scorer` that the ledger binds when it needs one.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from tallystick.diagnostics import nearest
-from tallystick.errors import DamagedError, StateError
+from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
-from tallystick.plugins.registry import Registry, installed_plugins
-from tallystick.records.messages import shown
+from tallystick.plugins.registry import Registry
 from tallystick.rules.model import RuleSet
-from tallystick.rules.reading import LoadedRuleSet, read_again
+from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.sections import Epochs, Groups, Reputation
-from tallystick.state.claims import Hearing
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.threshold_snapshots import Thresholds
     from tallystick.scoring.tiers import Tiers
-    from tallystick.state.chain import Entry
 
 GENESIS = "genesis"
 """The kind of the first entry of a log, which holds the rule set."""
@@ -49,6 +43,11 @@ class StateRules:
     loaded: LoadedRuleSet
     registry: Registry
 
+    @classmethod
+    def of(cls, loaded: LoadedRuleSet) -> StateRules:
+        """A rule set that is loaded, with the plugins that it was loaded with."""
+        return cls(loaded, loaded.registry)
+
     @property
     def rule_set(self) -> RuleSet:
         """The rule set as a value."""
@@ -58,6 +57,37 @@ class StateRules:
     def digest(self) -> str:
         """The digest of what the rule set means."""
         return self.loaded.digest
+
+    def to_dict(self) -> dict[str, str]:
+        """What an entry of the log says of it: the rule set, whole."""
+        return {
+            "digest": self.digest,
+            "reference": self.rule_set.reference,
+            "text": self.loaded.text,
+        }
+
+    @property
+    def line(self) -> str:
+        """The name of the line of rule sets that this one is a version of."""
+        return self.rule_set.rule_set.name
+
+    @cached_property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, these rules: for who asks by type, whatever lines there are."""
+        return dict.fromkeys(self.rule_set.skill_types, self)
+
+    @property
+    def quorum(self) -> int:
+        """How many validators the flags have to come from that eject a miner."""
+        reputation = self.rule_set.reputation
+        collusion = None if reputation is None else reputation.collusion
+        return 1 if collusion is None else collusion.quorum
+
+    @cached_property
+    def events(self) -> frozenset[str]:
+        """The names of the events that change a reputation."""
+        reputation = self.rule_set.reputation
+        return frozenset() if reputation is None else frozenset(reputation.events)
 
     @cached_property
     def base_weights(self) -> Mapping[str, int]:
@@ -91,19 +121,6 @@ class StateRules:
         types = self.rule_set.skill_types.items()
         seeds = {name: rules.baseline for name, rules in types}
         return {name: from_decimal(seed) for name, seed in seeds.items() if seed is not None}
-
-    def check_type(self, skill_type: str) -> None:
-        """Refuse a skill type that the rule set does not have.
-
-        Raises:
-            StateError: it has no such type.
-        """
-        known = self.rule_set.skill_types
-        if skill_type not in known:
-            raise StateError(
-                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
-                f"{nearest(skill_type, known)}"
-            )
 
     @property
     def reputation(self) -> Reputation:
@@ -143,74 +160,3 @@ class StateRules:
 def state_rules_of(rules: BoundRules) -> StateRules:
     """The rules of a state that follows the bound rule set."""
     return StateRules(rules.loaded, rules.registry)
-
-
-def genesis_rules(
-    genesis: Entry | None, where: str, registry: Registry | None = None
-) -> StateRules:
-    """The rules that the first entry of a log holds.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        where: the store or the file, for errors.
-        registry: the plugins; by default the installed ones.
-
-    Raises:
-        DamagedError: the entry is none that begins a log, or the installed plugins give the rule
-            set another meaning than it had.
-        RuleSetError: the rule set does not load with the installed plugins.
-    """
-    try:
-        said = _first(genesis, where)["rule_set"]
-        # whoever forged the entry may have put anything there
-        text, name, digest = (_text(said[key]) for key in ("text", "reference", "digest"))
-    except (ValueError, KeyError, TypeError):
-        raise DamagedError(
-            f"{where}: found a first entry without a rule set, expected one: restore a copy"
-        ) from None
-    plugins = registry or installed_plugins()
-    loaded = read_again(text, Path(f"{where}#{name}"), digest, plugins)
-    if loaded.digest != digest:
-        raise DamagedError(
-            f"{where}: found that {name} means {loaded.digest} with the installed "
-            f"plugins, expected {digest}: install the plugins that the state began with"
-        )
-    return StateRules(loaded, loaded.registry)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
-    """Whose claims the state takes, as the first entry of its log says.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        where: the store or the file, for errors.
-
-    Raises:
-        DamagedError: it says no such thing.
-    """
-    said = _first(genesis, where)
-    validator, heard = said.get("validator"), said.get("hears", [])
-    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
-    if not texts or not isinstance(validator, str | None):
-        raise DamagedError(
-            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
-            "copy"
-        )
-    return Hearing(validator, frozenset(heard))
-
-
-def _first(genesis: Entry | None, where: str) -> Mapping[str, Any]:
-    """What the entry says that begins a log."""
-    if genesis is None or genesis.kind != GENESIS:
-        kind = "nothing" if genesis is None else genesis.kind
-        raise DamagedError(
-            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
-        )
-    found: Mapping[str, Any] = json.loads(genesis.body)
-    return found

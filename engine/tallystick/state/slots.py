@@ -25,7 +25,7 @@ from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick.state.miners import LAST_UID
-from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import TypeRules
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
@@ -61,7 +61,7 @@ Row = tuple[int, Any]
 
 
 def slots_of(
-    source: Path | Iterable[Mapping[str, Any]], rules: StateRules, name: str
+    source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
 ) -> tuple[Slot, ...]:
     """The slots of a list, by uid.
 
@@ -94,14 +94,14 @@ def slots_of(
     return tuple(sorted(found.values(), key=lambda slot: slot.uid))
 
 
-def _slot(row: Any, rules: StateRules) -> Slot:  # noqa: ANN401  # any JSON value
+def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
     if isinstance(row, RecordError):
         raise row
     row = plain(row)
     if not isinstance(row, dict):
         raise RecordError("not-an-object", "", shown(row), "a JSON object")
     _validator().validate(row)
-    known = rules.rule_set.skill_types
+    known = rules.type_rules
     for place, each in enumerate(row["types"]):
         if each not in known:
             expected = f"one of {', '.join(sorted(known))}"

@@ -1,36 +1,46 @@
 """Transfer: a whole state as one file, from store to store, byte for byte.
 
 The file is JSON lines: a header with the number of entries and the hash of the last one, then the
-entries of the log. Everything else follows from them and is made again by the import, so that a
-file that was changed or cut cannot come in.
+entries of the log. Before the first entry that names a signed statement stands its envelope.
+Everything else follows from them and is made again by the import, so that a file that was changed
+or cut cannot come in.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
-from tallystick.errors import DamagedError, InputError, OutputError, StoreError
+from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
+from tallystick.state.authority import Envelopes, stored_envelope, stored_envelopes
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
-from tallystick.state.rules import genesis_hearing, genesis_rules
+from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import genesis_hearing, read
 from tallystick.state.store.store import Store
+from tallystick.state.store.transaction import STATING, Transaction
+from tallystick.state.trust_in_force import ROTATION, read_root
 
-FORMAT = 1
-"""The version of the file."""
+if TYPE_CHECKING:
+    from tallystick.trust.envelope import Envelope
+    from tallystick.trust.policy import TrustRoot
+
+FORMAT, SIGNED_FORMAT = 1, 2
+"""The version of the file, and that of one with envelopes."""
 LONGEST_ENTRY = 1 << 26
 """The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
+_START = b'{"entries":'
 
 
 @attrs.frozen
@@ -40,14 +50,17 @@ class Exported:
     Attributes:
         entries: how many entries.
         hash: of the last one.
+        signed: whether envelopes stand among them.
     """
 
     entries: int
     hash: str
+    signed: bool = False
 
     def to_line(self) -> bytes:
         """The header of the file."""
-        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": FORMAT}
+        version = SIGNED_FORMAT if self.signed else FORMAT
+        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
@@ -66,11 +79,33 @@ def export_state(ledger: Ledger, path: PathLike, *, follow_links: bool = False) 
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
-        exported = Exported(head.entries, head.hash)
+        exported = Exported(head.entries, head.hash, transaction.has_envelopes())
         file.write(exported.to_line())
+        before = set[str]()
         for entry in transaction.entries():
+            statement = _statement_of(entry)
+            if statement is not None and statement not in before:
+                before.add(statement)
+                file.write(_envelope_line(statement, transaction.envelope(statement)))
             file.write(line_of(entry))
     return exported
+
+
+def _statement_of(entry: Entry) -> str | None:
+    """The signed statement that an entry names, if it does."""
+    if entry.kind not in STATING:
+        return None
+    found: str | None = json.loads(entry.body).get("statement")
+    return found
+
+
+def _envelope_line(statement: str, text: str | None) -> bytes:
+    """The line of an envelope in the file."""
+    if text is None:
+        raise DamagedError(
+            f"found no envelope of {statement}, expected the one that the log names: restore a copy"
+        )
+    return f'{{"envelope":{text},"statement":"{statement}"}}\n'.encode()
 
 
 def line_of(entry: Entry) -> bytes:
@@ -79,64 +114,163 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(path: PathLike, where: PathLike, *, registry: Registry | None = None) -> Exported:
+def import_state(
+    path: PathLike,
+    where: PathLike,
+    *,
+    trust: PathLike | None = None,
+    registry: Registry | None = None,
+    accept: Callable[[StateRules], None] = lambda _: None,
+) -> Exported:
     """Begin a store with the state of a file.
 
     Args:
         path: what `export_state` wrote.
         where: the new store.
+        trust: the first trust file that the state must have; by default whichever it has.
         registry: the plugins; by default the installed ones.
+        accept: is asked of the rules of each line in the open epoch, before anything is kept, and
+            raises what it refuses.
 
     Raises:
         InputError: the file cannot be read, is no whole state, or was changed.
         StoreError: there is something at that place already.
+        TrustError: something that must be signed is not as it must, or the state has another first
+            trust file.
     """
     path, place = path_of(path, "a file with a state"), path_text(where, PLACE)
+    pinned = None if trust is None else read_root(trust)
+
+    def check_whole(log: EventLog) -> None:
+        for each in log.in_force.at(log.state.epoch).lines:
+            accept(each)
+        if pinned is not None:
+            _check_first(path, log.transaction, pinned)
+
     try:
-        return _imported(path, place, registry)
+        return _imported(path, place, registry, check_whole)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _imported(path: Path, where: str, registry: Registry | None) -> Exported:
+def _imported(
+    path: Path, where: str, registry: Registry | None, check_whole: Callable[[EventLog], None]
+) -> Exported:
     with opened(path) as file:
         header = _header(path, file.readline(MAX_LINE_BYTES))
-        entries = check(_entries(path, file))
+        lines = _Lines(path, file)
+        entries = check(lines.entries())
         genesis = next(entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
-        rules = genesis_rules(genesis, str(path), registry)
+        rules = read(genesis, (), str(path), registry)
         with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
             replay(log, [genesis])
-            replay(log, entries)
-            if (log.entries, log.hash) != (header.entries, header.hash):
+            try:
+                replay(log, entries, lines.envelopes_of(transaction))
+            except TrustError as error:
+                raise TrustError(f"{path}: {error}", code=error.code) from error
+            if (log.entries, log.hash, lines.signed) != attrs.astuple(header):
                 raise _cut(path, log.entries, header)
+            check_whole(log)
             log.finish()
 
     return header
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as `export_state` begins one; not of what is no file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with opened(path) as file:
+        return file.read(len(_START)) == _START
+
+
+def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> None:
+    """Refuse a state whose first trust file is another one."""
+    genesis = next(transaction.entries())
+    first = json.loads(genesis.body).get("trust")
+    if first is None:
+        rotations = map(json.loads, transaction.bodies_of_kind(ROTATION))
+        first = next(rotations, None)
+    found = "none" if first is None else first["digest"]
+    if found != pinned.digest:
+        message = f"{path}: found {found} as the first trust file, expected {pinned.digest}"
+        raise TrustError(message, code="other-root")
 
 
 def _header(path: Path, line: bytes) -> Exported:
     try:
         found = json.loads(line)
         version = found["tallystick_state"]
-        exported = Exported(found["entries"], found["hash"])
+        exported = Exported(found["entries"], found["hash"], version == SIGNED_FORMAT)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"{path}: found no header of a state, expected a file of tallystick state export"
         ) from None
-    if version != FORMAT:
+    if version not in {FORMAT, SIGNED_FORMAT}:
         raise InputError(
-            f"{path}: found the format {version}, expected {FORMAT}: update tallystick"
+            f"{path}: found the format {version}, expected {FORMAT} or {SIGNED_FORMAT}: update "
+            "tallystick"
         )
     return exported
 
 
-def _entries(path: Path, file: BinaryIO) -> Iterator[Entry]:
-    lines = iter(lambda: file.readline(LONGEST_ENTRY), b"")
-    for number, line in enumerate(lines, 2):
-        yield _entry(path, number, line)
+class _Lines:
+    """The lines of a file behind its header.
+
+    Attributes:
+        signed: whether there was an envelope among those that were read.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path, self._file = path, file
+        self._kept: dict[str, Envelope] = {}
+        self.signed = False
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries, one after the other; the envelope before one is kept for it."""
+        lines = iter(lambda: self._file.readline(LONGEST_ENTRY), b"")
+        before: str | None = None
+        for number, line in enumerate(lines, 2):
+            if line.startswith(_ENVELOPE):
+                if before is not None:
+                    raise _bad_line(self._path, number, line)
+                before, envelope = _envelope(self._path, number, line)
+                self._kept[before], self.signed = envelope, True
+                continue
+            entry = _entry(self._path, number, line)
+            if before is not None and _statement_of(entry) != before:
+                raise _bad_line(self._path, number, line)
+            before = None
+            yield entry
+
+    def envelopes_of(self, transaction: Transaction) -> Envelopes:
+        """The envelopes: those that were read and not used yet, and those that are stored."""
+        stored = stored_envelopes(transaction.envelope, str(self._path))
+
+        def envelopes(statement: str) -> Envelope | None:
+            return self._kept.pop(statement, None) or stored(statement)
+
+        return envelopes
+
+
+_ENVELOPE = b'{"envelope":'
+
+
+def _envelope(path: Path, number: int, line: bytes) -> tuple[str, Envelope]:
+    """The envelope of a line, behind the digest of its statement."""
+    text, _, statement = line.removeprefix(_ENVELOPE).rpartition(b',"statement":"')
+    found = stored_envelope(text.decode("utf-8", "replace"), f"{path}:{number}")
+    digest = found.statement_digest
+    if statement != f'{digest}"}}\n'.encode():
+        raise _bad_line(path, number, line)
+    return digest, found
 
 
 def _entry(path: Path, number: int, line: bytes) -> Entry:
@@ -147,11 +281,15 @@ def _entry(path: Path, number: int, line: bytes) -> Entry:
     except (ValueError, KeyError, TypeError, RecursionError):
         entry = None
     if entry is None or line_of(entry) != line:
-        raise InputError(
-            f"{path}:{number}: found {line[:60]!r}, expected an entry of a log: "
-            "the file was cut or changed, export it again"
-        )
+        raise _bad_line(path, number, line)
     return entry
+
+
+def _bad_line(path: Path, number: int, line: bytes) -> InputError:
+    return InputError(
+        f"{path}:{number}: found {line[:60]!r}, expected an entry of a log: "
+        "the file was cut or changed, export it again"
+    )
 
 
 def _cut(path: Path, entries: int, header: Exported) -> InputError:

@@ -22,8 +22,13 @@ WHOLE: Collection[str] = get_args(OwnValue)
 """All that there is to see of a miner, as its operator does."""
 
 
-def seen_by(viewer: str, hotkey: str, rules: StateRules) -> Collection[str]:
+def seen_by(viewer: str, hotkey: str, *rules: StateRules) -> Collection[str]:
     """What a miner sees of a miner: of itself, what the rule set says.
+
+    Args:
+        viewer: who asks.
+        hotkey: whom it asks for.
+        rules: of the state; of several lines, each has to show it.
 
     Raises:
         StateError: they are two miners; of others there are only public pages.
@@ -33,8 +38,8 @@ def seen_by(viewer: str, hotkey: str, rules: StateRules) -> Collection[str]:
             f"found {shown(viewer)}, who asks for {shown(hotkey)}, expected the hotkey of the same "
             "miner: of others a miner sees what is public alone, such as tallystick state board"
         )
-    visibility = _visibility(rules)
-    return WHOLE if visibility is None else visibility.own
+    shown_by = [each.own for each in map(_visibility, rules) if each is not None]
+    return [value for value in WHOLE if all(value in own for own in shown_by)]
 
 
 def check_public(page: PublicPage, rules: StateRules) -> None:

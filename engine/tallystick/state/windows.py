@@ -7,12 +7,14 @@ half-even once, whichever options are on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import groupby, islice
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import NANO, publish
 from tallystick.rules.sections import AggregationOptions, WarmUp, ZeroAverage
+from tallystick.state.event import StateEvent
 from tallystick.state.rules import StateRules
 
 
@@ -65,6 +67,18 @@ def window_score(
     average = window_average(tasks, aggregation.window.tasks)
     count = sum(map(bool, tasks)) if done is None else done
     return publish(options_applied(average, aggregation.options, done=count, immune=immune))
+
+
+def newest_tasks(newest_first: Iterable[StateEvent], most: int) -> list[list[int]]:
+    """The qualities of the last tasks of a miner, oldest task first.
+
+    Args:
+        newest_first: its records, by round, task, skill type and validator.
+        most: so many tasks with a quality at most.
+    """
+    by_task = groupby(newest_first, key=lambda each: (each.round, each.task_id, each.skill_type))
+    tasks = ([e.quality for e in events if e.quality is not None] for _, events in by_task)
+    return [*islice(filter(None, tasks), most)][::-1]
 
 
 def longest_window(rules: StateRules) -> int:

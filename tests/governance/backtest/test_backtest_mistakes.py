@@ -192,7 +192,7 @@ def test_a_run_that_is_killed_leaves_no_folder_and_can_run_again(
         assert process.wait(20) == -signal.SIGKILL
     assert not output.exists()
     history.write_bytes(records)
-    assert start("backtest", history, *words).status == 0
+    assert run("backtest", history, *BOTH, "-o", output).status == 0
     assert (output / "summary.json").is_file()
 
 

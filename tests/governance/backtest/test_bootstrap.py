@@ -198,7 +198,7 @@ def test_a_back_test_tells_the_intervals_of_its_candidates(
         assert known.moved.low <= known.moved.high
         assert known.flips.low <= each.flips <= known.flips.high
         assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
-    by_workers = run("two", executor=Local(2)).shown.full
+    by_workers = run("two", executor=Local(1)).shown.full
     assert [each.uncertainty for each in by_workers] == [each.uncertainty for each in found]
 
 

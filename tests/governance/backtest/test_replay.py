@@ -13,8 +13,8 @@ import attrs
 import pytest
 from state.subnet import TYPES, missed, record
 
-from tallystick.errors import InputError, StateError
-from tallystick.governance.backtest.candidates import candidates_of
+from tallystick.errors import InputError, StateError, TallystickError
+from tallystick.governance.backtest.candidates import Switch, candidates_of
 from tallystick.governance.backtest.comparison_model import EpochState, Outcome
 from tallystick.governance.backtest.history import reader_of
 from tallystick.governance.backtest.parallel_replay import replays
@@ -84,9 +84,7 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
     states = {each.epoch: each for each in told if each.candidate == 1}
     scores, rounds = Counter[str](), Counter[str]()
     with Ledger.create(str(tmp_path / "state.db"), reference) as ledger:
-        for uid, hotkey in enumerate(MINERS):
-            types = {each["skill_type"] for each in records if each["miner"]["hotkey"] == hotkey}
-            ledger.register(hotkey, uid, types)
+        register(ledger, records)
         for epoch in range(max(EPOCHS) + 1):
             lines = [each for each in records if each["epoch"] == epoch]
             if lines:
@@ -103,6 +101,71 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
     assert found.rounds == tuple(rounds[hotkey] for hotkey in hotkeys)
     assert (found.first, found.epochs) == (0, max(EPOCHS) + 1)
     assert len({tuple(map(repr, sorted(s.thresholds.items()))) for s in states.values()}) > 1
+
+
+def register(ledger: Ledger, records: list[dict[str, Any]]) -> None:
+    for uid, hotkey in enumerate(MINERS):
+        types = {each["skill_type"] for each in records if each["miner"]["hotkey"] == hotkey}
+        ledger.register(hotkey, uid, types)
+
+
+SWITCHES = Switch("skills@1.1.0", 2), Switch("skills@1.2.0", 4)
+
+
+def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Path) -> None:
+    records = made(9)
+    path = written(tmp_path / "history.jsonl", records)
+    candidates = candidates_of(["skills@1.0.0"], [], installed(), SWITCHES)
+    assert candidates[1].name == "skills@1.0.0→skills@1.1.0@2→skills@1.2.0@4"
+    told = list[EpochState]()
+    outcome = outcome_of(reader_of(path, candidates), candidates, on_epoch=told.append)
+    states = {each.epoch: each for each in told if each.candidate == 1}
+    with Ledger.create(str(tmp_path / "state.db"), "skills@1.0.0") as ledger:
+        register(ledger, records)
+        for each in SWITCHES:
+            ledger.adopt(each.reference, each.epoch)
+        for epoch in range(max(EPOCHS) + 1):
+            lines = [each for each in records if each["epoch"] == epoch]
+            if lines:
+                check(ledger, states[epoch])
+                ledger.import_events(lines)
+            ledger.close_epoch()
+        check(ledger, states[max(EPOCHS) + 1])
+    # what is counted of each epoch is what its rules alone count
+    alone = candidates_of(["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"], [], installed())
+    spans = (range(2), range(2, 4), range(4, 6))
+    for name, found in outcome.candidates[1].types.items():
+        quality = Counter[str]()
+        for place, epochs in enumerate(spans):
+            own = written(tmp_path / "own.jsonl", [r for r in records if r["epoch"] in epochs])
+            if not own.stat().st_size:
+                continue
+            part = outcome_of(reader_of(own, alone), alone)
+            sums = part.candidates[place].types[name].quality
+            quality.update(dict(zip((m.hotkey for m in part.miners), sums, strict=True)))
+        assert found.quality == tuple(quality[miner.hotkey] for miner in outcome.miners)
+
+
+@pytest.mark.parametrize(
+    ("switches", "message"),
+    [
+        ([Switch("skills@1.1.0", 4), Switch("skills@1.2.0", 4)], "expected a later epoch"),
+        ([Switch("workflow@1.0.0", 4)], "expected a version of skills"),
+    ],
+)
+def test_a_switch_that_no_state_would_take_is_refused(switches: list[Switch], message: str) -> None:
+    with pytest.raises(TallystickError, match=message):
+        candidates_of(["skills@1.0.0"], [], installed(), switches)
+
+
+@pytest.mark.parametrize("text", ["skills@1.1.0", "@3", "skills@1.1.0@0", "skills@1.1.0@x", ""])
+def test_a_switch_is_rules_and_an_epoch(text: str) -> None:
+    with pytest.raises(TallystickError, match="expected RULES@EPOCH"):
+        Switch.parse(text)
+
+
+def test_the_epoch_of_a_switch_stands_behind_the_last_at(tmp_path: Path) -> None:
+    assert Switch.parse(f"{tmp_path}/a@b.toml@7") == Switch(f"{tmp_path}/a@b.toml", 7)
 
 
 def check(ledger: Ledger, state: EpochState) -> None:
@@ -141,7 +204,7 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
 def test_workers_replay_the_same(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", made(8))
     sweep = parse_sweep("skill_types.declarative.baseline=0.3:0.5:0.1")
-    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
+    candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed(), SWITCHES)
     alone, with_workers = list[EpochState](), list[EpochState]()
     reader = reader_of(path, candidates)
     outcome = outcome_of(reader, candidates, on_epoch=alone.append)

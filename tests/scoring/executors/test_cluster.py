@@ -108,10 +108,12 @@ def test_a_worker_of_another_kind_is_refused(
 ) -> None:
     spec = ScorerSpec.of(scorer)
     installation = {key: value for key, value in change.items() if key != "digest"}
+    ((_, (rule_set,)),) = spec.spans
+    said = attrs.evolve(rule_set, digest=change.get("digest", rule_set.digest))
     changed = attrs.evolve(
         spec,
         installation=attrs.evolve(spec.installation, **installation),
-        digest=change.get("digest", spec.digest),
+        spans=((0, (said,)),),
     )
     function = PortableFunction(lambda: ScoringSpec(changed, "csv"))
     with pytest.raises(EngineError, match=r"worker tcp://\S+: " + message):

@@ -86,7 +86,19 @@ def engine(request: pytest.FixtureRequest) -> Local | Cluster | None:
     return Local(2) if request.param == "local" else None
 
 
-@pytest.mark.parametrize("form", ["lines.jsonl", "rows.parquet", "facts.parquet", "mixed"])
+EVERY_PATH = pytest.mark.parametrize(
+    ("engine", "form"),
+    [
+        *(("here", form) for form in ("lines.jsonl", "rows.parquet", "facts.parquet", "mixed")),
+        # which is of all three
+        ("local", "mixed"),
+        ("cluster", "mixed"),
+    ],
+    indirect=["engine"],
+)
+
+
+@EVERY_PATH
 def test_every_path_gives_the_digest_of_scoring_one_by_one(  # noqa: PLR0913, PLR0917  # fixtures
     scorer: tallystick.Scorer,
     forms: Mapping[str, Path],
@@ -111,16 +123,7 @@ def as_table(
     return output.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("engine", "form"),
-    [
-        *(("here", form) for form in ("lines.jsonl", "rows.parquet", "facts.parquet", "mixed")),
-        # which is of all three
-        ("local", "mixed"),
-        ("cluster", "mixed"),
-    ],
-    indirect=["engine"],
-)
+@EVERY_PATH
 def test_every_path_gives_the_same_bytes_of_parquet(  # noqa: PLR0913, PLR0917  # fixtures
     scorer: tallystick.Scorer,
     forms: Mapping[str, Path],

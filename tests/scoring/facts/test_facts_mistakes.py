@@ -135,11 +135,11 @@ def _with_columns(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
         writer.add_key_value_metadata({KEY: said})
 
 
-def _places(data: bytes, form: str) -> list[int]:
-    """Of the pages some, of the description some, and of the rest of the footer many."""
+def _places(data: bytes, form: str, pages: int) -> list[int]:
+    """Of the pages so many, of the footer twice as many, and of the description some."""
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    chosen = [*range(4), *range(4, footer, max(1, footer // 25))]
-    chosen += range(footer, len(data) - 8, max(1, (len(data) - footer) // 60))
+    chosen = [*range(4), *range(4, footer, max(1, footer // pages))]
+    chosen += range(footer, len(data) - 8, max(1, (len(data) - footer) // (2 * pages)))
     if form == "facts":
         start = data.index(b'{"checksum":')
         chosen += range(start, start + 60, 5)
@@ -149,13 +149,16 @@ def _places(data: bytes, form: str) -> list[int]:
 
 
 @pytest.mark.parametrize("form", ["facts", "records"])
-@pytest.mark.parametrize("mask", [pytest.param(1, marks=pytest.mark.slow), 0x55])
-def test_a_byte_that_was_changed_is_told_with_the_file(
+@pytest.mark.parametrize(
+    ("mask", "pages"), [pytest.param(1, 30, marks=pytest.mark.slow), (0x55, 12)]
+)
+def test_a_byte_that_was_changed_is_told_with_the_file(  # noqa: PLR0913, PLR0917  # fixtures
     made: dict[str, bytes],
     scorers: dict[str, tallystick.Scorer],
     tmp_path: Path,
     form: str,
     mask: int,
+    pages: int,
 ) -> None:
     """A facts file has checksums; of a table that somebody made, a page need not have one."""
     source, output, whole = tmp_path / f"{form}.parquet", tmp_path / "out.jsonl", made[form]
@@ -164,7 +167,7 @@ def test_a_byte_that_was_changed_is_told_with_the_file(
     scorers["skills@1.0.0"].score_file(source, output)
     expected = output.read_bytes()
     key = whole.find(KEY)  # without its name the description is not found: a table of no records
-    for place in _places(whole, form):
+    for place in _places(whole, form, pages):
         source.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
         said = _said(scorers["skills@1.0.0"], source, output)
         told += bool(said)
@@ -274,8 +277,8 @@ def test_facts_that_are_killed_leave_no_file_and_can_be_taken_again(
     assert {path.name for path in tmp_path.glob("[!.]*")} == {"pipe.jsonl"}
     source = tmp_path / "records.jsonl"
     source.write_bytes(block)
-    assert start("facts", source, "-o", output, "--workers", workers).status == 0
-    assert start("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
+    assert run("facts", source, "-o", output).status == 0
+    assert run("score", output, *RULES, "-o", tmp_path / "out.jsonl").status == 0
 
 
 #: As in the tests of the command: a process tells its own peak.

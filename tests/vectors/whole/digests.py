@@ -8,6 +8,7 @@ from oracle import InvalidRecordError, band, combine, score
 
 from vectors.builders import base
 from vectors.whole.case import Json, case
+from vectors.whole.facts import facts_digest
 from vectors.whole.jcs import canonical, digest
 from vectors.whole.records import skills, workflows
 from vectors.whole.rows import RULE_SETS, without_nulls
@@ -89,7 +90,7 @@ def state_event(line: str, rule_set: str) -> Json:
         row = score(record, rule_set)
     except InvalidRecordError as error:
         return {"error": error.code}
-    events = list(record.get("events", []))
+    events, keeps = list(record.get("events", [])), rule_set.endswith("@1.2.0")
     missed = "missed_deadline" in events
     if row["consensus"] is not None and not missed:
         events.append(f"consensus_{band(combine(record['consensus']))}")
@@ -102,6 +103,7 @@ def state_event(line: str, rule_set: str) -> Json:
         "quality": row["quality"],
         "emission": row["emission"],
         "record": record_digest(line),
+        "facts": facts_digest(record) if keeps and row["quality"] is not None else None,
     }
     return canonical({name: value for name, value in found.items() if value is not None})
 

@@ -7,7 +7,7 @@ of the history, which gives the `Outcome`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -22,7 +22,11 @@ from tallystick.governance.backtest.comparison_model import (
     OnFlips,
     Outcome,
 )
-from tallystick.governance.backtest.comparison_set import ComparisonSet, comparison_set
+from tallystick.governance.backtest.comparison_set import (
+    ComparisonSet,
+    all_tallies,
+    comparison_set,
+)
 from tallystick.governance.backtest.rounds import distinct, round_keys
 from tallystick.governance.backtest.row_block import PendingFlips, RowBlock, row_blocks
 from tallystick.governance.backtest.tally import Tally
@@ -118,28 +122,48 @@ class BatchCounter:
     """Counts batches of facts under all candidates, by plans that are worked out once."""
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        """Plan every type of the baseline."""
-        self._sets = {name: comparison_set(candidates, name) for name in candidates[0].rules.types}
+        """Plan every type of the baseline, for each stretch of epochs whose rules are the same."""
+        every = {epoch for each in candidates for epoch, _ in each.rules.spans()}
+        self._begins, types = sorted(every), candidates[0].rules.types
+        spans = [[each.at(begin) for each in candidates] for begin in self._begins]
+        self._sets = {name: [comparison_set(span, name) for span in spans] for name in types}
 
     def count(self, batch: FactBatch, into: Aggregate, on_flips: OnFlips | None = None) -> None:
         """Add what is counted of a batch to an aggregate; its flips go to ``on_flips``."""
-        for name, compared in self._sets.items():
+        for name, sets in self._sets.items():
             if name not in into.tallies:
-                into.tallies[name] = compared.tallies()
+                into.tallies[name] = all_tallies(sets)
         into.lines += batch.lines
         into.rejects.update(reject.code for reject in batch.rejects)
         into.defects += defects_of(batch.rejects)
         for name, rows in batch.types.items():
-            kept = self._count_type(rows, into, on_flips) if name in self._sets else rows
-            into.records[name] += len(kept)
-            into.rounds.update(distinct(round_keys(kept)).tolist())
+            for place, part in self._parts(rows):
+                kept = part
+                if name in self._sets:
+                    kept = self._count_type(self._sets[name][place], part, into, on_flips)
+                into.records[name] += len(kept)
+                into.rounds.update(distinct(round_keys(kept)).tolist())
 
-    def _count_type(self, rows: FactRows, into: Aggregate, on_flips: OnFlips | None) -> FactRows:
-        """Add the records of one type; gives those that are counted.
+    def _parts(self, rows: FactRows) -> Iterator[tuple[int, FactRows]]:
+        """The rows of each stretch of epochs, by its place."""
+        if len(self._begins) == 1:
+            yield 0, rows
+            return
+        places = np.searchsorted(self._begins, rows.epoch, side="right") - 1
+        for place in np.unique(places).tolist():
+            yield place, rows.select(places == place)
+
+    def _count_type(
+        self,
+        compared: ComparisonSet,
+        rows: FactRows,
+        into: Aggregate,
+        on_flips: OnFlips | None,
+    ) -> FactRows:
+        """Add records of one type; gives those that are counted.
 
         One on which the engine fails under any candidate is rejected for all of them.
         """
-        compared = self._sets[rows.skill_type]
         work = partial(_counted, compared, wants_flips=on_flips is not None)
         (part, flips), kept, failed = isolated(work, rows, identity_at)
         into.merge(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.canonical import PREFIX, canonical_bytes
+from tallystick.canonical import PREFIX, canonical_bytes, digest
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.governance.backtest.comparison_model import Change, Identity
 from tallystick.governance.backtest.proposal import Proposal, proposal_of
@@ -22,8 +23,9 @@ from tallystick.rules.edit import current, edited, edits
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import unstructure
+from tallystick.rules.timeline import Timeline
 from tallystick.rules.toml import Document, decimal_text, parse
-from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.bound_rules import BoundRules, bound_over
 from tallystick.scoring.scorer import Scorer, bind
 
 if TYPE_CHECKING:
@@ -34,13 +36,41 @@ MOST = 1 << 10
 _SHOWN_DIGITS = 12
 
 
+@attrs.frozen
+class Switch:
+    """A rule set that the baseline adopts.
+
+    Attributes:
+        reference: of the rule set.
+        epoch: the first epoch under it.
+    """
+
+    reference: str
+    epoch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Switch:
+        """The switch that ``RULES@EPOCH`` says; RULES may hold an @ of its own.
+
+        Raises:
+            TallystickError: it says none.
+        """
+        reference, _, epoch = text.rpartition("@")
+        if not reference or not re.fullmatch("[1-9][0-9]{0,9}", epoch):
+            raise TallystickError(
+                f"found {text!r} to adopt, expected RULES@EPOCH such as skills@1.1.0@20, the "
+                "epoch from 1"
+            )
+        return cls(reference, int(epoch))
+
+
 @attrs.frozen(eq=False)
 class Candidate:
     """One rule set of a back-test.
 
     Attributes:
         identity: which it is.
-        rules: the rule set, bound.
+        rules: the rule set, bound; and those that it adopts later.
         proposal: what it changes of the baseline.
     """
 
@@ -53,11 +83,20 @@ class Candidate:
         """Its unique name."""
         return self.identity.name
 
+    def at(self, epoch: int) -> Candidate:
+        """The candidate as if the rules of one epoch held in all."""
+        if not self.rules.later:
+            return self
+        return attrs.evolve(self, rules=attrs.evolve(self.rules.rules_at(epoch), later=()))
+
 
 def candidates_of(
-    references: Sequence[PathLike], sweeps: Sequence[Sweep], plugins: Plugins
+    references: Sequence[PathLike],
+    sweeps: Sequence[Sweep],
+    plugins: Plugins,
+    adoptions: Sequence[Switch] = (),
 ) -> tuple[Candidate, ...]:
-    """The candidates, the baseline first, then the other references, then the sweeps.
+    """The candidates: the baseline, the other references, the sweeps, the baseline that adopts.
 
     A point of a sweep that is the baseline itself, or the same rule set as an earlier candidate, is
     left out: it is there already.
@@ -66,6 +105,7 @@ def candidates_of(
         references: rule sets; the first is the baseline, which the sweeps change.
         sweeps: what is changed of it.
         plugins: where the plugins are found that the rule sets name.
+        adoptions: what the baseline adopts, and when; by ascending epochs.
 
     Raises:
         RuleSetError: a rule set does not load; of a sweep, the file is the candidate's name.
@@ -83,27 +123,65 @@ def candidates_of(
         if loaded.digest not in known:
             known.add(loaded.digest)
             found.append((identity, loaded))
-    _check_count(len(found))
+    adopted = [(each.epoch, load(each.reference, plugins)) for each in adoptions]
+    _check_count(len(found) + bool(adopted))
     # records of every type that a candidate scores are read once, for all of them
-    registry = _shared(found, plugins)
-    bound = [(identity, _bound(identity, loaded, registry)) for identity, loaded in found]
+    registry = _shared([*(each for _, each in found), *(each for _, each in adopted)], plugins)
+    bound: list[tuple[Identity, BoundRules]] = [
+        (identity, _bound(identity, loaded, registry)) for identity, loaded in found
+    ]
     baseline = bound[0][1]
-    candidates = tuple(Candidate(i, rules, proposal_of(baseline, rules)) for i, rules in bound)
+    if adopted:
+        bound.append(_switching(bound[0], adopted, registry))
+    candidates = tuple(
+        Candidate(i, rules, proposal_of(baseline, rules.latest)) for i, rules in bound
+    )
     _check_types(candidates)
     return candidates
 
 
-def _shared(found: Sequence[tuple[Identity, LoadedRuleSet]], plugins: Plugins) -> Registry:
+def _switching(
+    baseline: tuple[Identity, BoundRules],
+    adopted: Sequence[tuple[int, LoadedRuleSet]],
+    registry: Registry,
+) -> tuple[Identity, BoundRules]:
+    """The baseline that adopts other rule sets on its way.
+
+    Raises:
+        TallystickError: the epochs do not ascend, or a rule set is of another line.
+    """
+    identity, first = baseline
+    line = first.rule_set.rule_set.name
+    timeline = Timeline(first)
+    name, held = identity.name, [[0, first.digest]]
+    for epoch, loaded in adopted:
+        reference = loaded.rule_set.reference
+        if loaded.rule_set.rule_set.name != line:
+            raise TallystickError(f"found {reference} to adopt, expected a version of {line}")
+        try:
+            timeline = timeline.extended(epoch, bind(loaded, registry))
+        except ValueError:
+            raise TallystickError(
+                f"found {reference} to adopt at epoch {epoch}, expected a later epoch than before"
+            ) from None
+        name += f"→{reference}@{epoch}"
+        held.append([epoch, loaded.digest])
+    last = adopted[-1][1]
+    found = Identity(name, last.rule_set.reference, digest(held), (), _text(last))
+    return found, bound_over([timeline])
+
+
+def _shared(found: Sequence[LoadedRuleSet], plugins: Plugins) -> Registry:
     """What the plugins offer together that any of the rule sets names, and the engine's own.
 
     A history may hold records of types that no candidate scores. Those of the engine's own plugins
     are known, whoever is installed beside them.
     """
-    names = {name for _, each in found for name in used_plugins(each.rule_set)}
+    names = {name for each in found for name in used_plugins(each.rule_set)}
     with_own = plugins.of({*names, *plugins.own().plugins})
     registry = plugins.of(names) if names & with_own.refused.keys() else with_own
     clashes = [f"{name}: {registry.refused[name]}" for name in names & registry.refused.keys()]
-    if clashes and any(each.registry is not registry for _, each in found):
+    if clashes and any(each.registry is not registry for each in found):
         raise TallystickError(
             f"found plugins that cannot be used together ({'; '.join(sorted(clashes))}), expected "
             "rule sets that can be compared"

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque
 from tallystick.governance.backtest.candidates import Candidate
@@ -165,6 +166,26 @@ class ComparisonSet:
             tally.missed += missed
             tally.rejected.update(codes)
         return None if valid.all() else valid
+
+
+def all_tallies(sets: Sequence[ComparisonSet]) -> dict[int, Tally]:
+    """A tally for each candidate, for a type whose rules change from one set to the next.
+
+    Raises:
+        TallystickError: a candidate has other tiers in some epochs than in others.
+    """
+    found: dict[int, Tally] = {}
+    for tally_by_place in (each.tallies() for each in sets):
+        for place, tally in tally_by_place.items():
+            known = found.setdefault(place, tally)
+            if known.tiers != tally.tiers:
+                raise TallystickError(
+                    f"found the tiers {tally.tiers} in epochs after those with {known.tiers}, "
+                    "expected the same in all: compare the rule sets without an adoption"
+                )
+            if tally.most is not None:
+                found[place] = Tally(max(known.most or 0, tally.most), known.tiers)
+    return found
 
 
 def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:

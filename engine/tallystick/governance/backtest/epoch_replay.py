@@ -33,11 +33,13 @@ from tallystick.governance.backtest.comparison_model import (
 from tallystick.governance.backtest.history import COUNTED, Reader
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
+from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
 from tallystick.scoring.result import CONSENSUS
+from tallystick.state.adoption import adopt
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import FLAG, flag, pinned_reputation
@@ -115,9 +117,10 @@ def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
     Raises:
         StateError: the rule set has no epochs.
     """
-    rules = state_rules_of(candidate.rules)
-    rules.epochs  # noqa: B018  # said at once that there are none
-    run = _Replay(place, candidate.rules, rules, calendar, on_epoch)
+    timeline = Timeline(candidate.rules, candidate.rules.later).map(state_rules_of)
+    for rules in timeline.values():
+        rules.epochs  # noqa: B018  # said at once that there are none
+    run = _Replay(place, candidate.rules, timeline, calendar, on_epoch)
     for epoch, parts in _by_epoch(reader, calendar):
         run.close(epoch, parts)
     return run.outcome(miners)
@@ -147,24 +150,25 @@ class _Replay:
         self,
         place: int,
         scorer: BoundRules,
-        rules: StateRules,
+        timeline: Timeline[StateRules],
         calendar: Calendar,
         on_epoch: OnEpoch,
     ) -> None:
-        self.place, self.scorer, self.rules, self.on_epoch = place, scorer, rules, on_epoch
-        self.state = State(0, _registered(rules, calendar.types), rules.seeds)
+        self.place, self.on_epoch, self.types = place, on_epoch, calendar.types
+        self.all_rules, self.timeline = scorer, timeline
+        self.state = State(0, {}, timeline.first.seeds)
+        self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
         self.first = min(calendar.records, default=0)
         self.defects = list[Reject]()
         self.records = 0
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
         self.scores, self.rounds = Counter[str](), Counter[str]()
-        # many records have one consensus
-        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, rules))
+        self._follow(0)
 
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
-        self.state = _skipped(self.state, epoch, self.rules)
+        self._skip_to(epoch)
         self._tell()
         events = _distinct(s for part in parts for s in self._events(part))
         self._sum(events)
@@ -172,9 +176,35 @@ class _Replay:
         flags = Counter(
             (s.hotkey, s.validator) for s in events for event in s.events if event == FLAG
         )
+        for (hotkey, validator), more in flags.items():
+            self.flagged[hotkey][validator] += more
         flagged = flag(before, self.rules, flags)
         self.state = close_epoch(flagged, events, self.rules, {epoch: before})
+        self._adopt()
         self.records = len(events)
+
+    def _follow(self, epoch: int) -> None:
+        """Go by the rules of an epoch, and register miners for the types that are new in them."""
+        self.scorer, self.rules = self.all_rules.rules_at(epoch), self.timeline.at(epoch)
+        # many records have one consensus
+        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, self.rules))
+        miners = _registered(self.state.miners, self.rules, self.types)
+        self.state = attrs.evolve(self.state, miners=miners)
+
+    def _adopt(self) -> None:
+        """Adopt the rules that begin with the epoch that is open now, if any do."""
+        if self.timeline.begins(self.state.epoch) is not None:
+            old, new = self.rules, self.timeline.at(self.state.epoch)
+            self.state = adopt(self.state, old, new, flagged_by=self.flagged)
+            self._follow(self.state.epoch)
+
+    def _skip_to(self, epoch: int) -> None:
+        """Close epochs without records."""
+        for begin, _ in self.timeline.later:
+            if self.state.epoch < begin <= epoch:
+                self.state = _skipped(self.state, begin, self.rules)
+                self._adopt()
+        self.state = _skipped(self.state, epoch, self.rules)
 
     def outcome(self, miners: Sequence[str]) -> StateOutcome:
         """What it came to."""
@@ -299,17 +329,27 @@ def _distinct(events: Iterable[StateEvent]) -> list[StateEvent]:
     return list(found.values())
 
 
-def _registered(rules: StateRules, types: Mapping[str, frozenset[str]]) -> dict[str, Miner]:
-    """Every miner with the initial reputation of each type that the rule set has."""
+def _registered(
+    miners: Mapping[str, Miner], rules: StateRules, types: Mapping[str, frozenset[str]]
+) -> dict[str, Miner]:
+    """The miners, and who has records of types that the rule set has: each declares these too.
+
+    A type that is new to a miner has the initial reputation.
+    """
     has_reputation = rules.rule_set.reputation is not None
     initial = initial_reputation(rules) if has_reputation else 0
-    found = {}
-    for hotkey, names in sorted(types.items()):
-        declared = tuple(sorted(names & rules.rule_set.skill_types.keys()))
-        if declared:
-            reputation = dict.fromkeys(declared, initial) if has_reputation else {}
-            found[hotkey] = Miner(hotkey, None, declared, reputation)
-    return found
+    found = dict(miners)
+    for hotkey, names in types.items():
+        known = miners.get(hotkey, Miner(hotkey, None, (), {}))
+        new = names & rules.rule_set.skill_types.keys() - set(known.types)
+        if new:
+            begun = dict.fromkeys(sorted(new), initial) if has_reputation else {}
+            found[hotkey] = attrs.evolve(
+                known,
+                types=tuple(sorted({*known.types, *new})),
+                reputation={**begun, **known.reputation},
+            )
+    return dict(sorted(found.items()))
 
 
 def _skipped(state: State, epoch: int, rules: StateRules) -> State:

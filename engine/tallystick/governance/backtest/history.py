@@ -20,6 +20,7 @@ from tallystick.scoring.facts.batch import IDENTITY, FactBatch
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.sources import source_of
 
@@ -72,8 +73,8 @@ def wanted_by(
     """The facts that some candidates read, and some fields."""
     wanted: dict[str, set[str]] = {}
     for candidate in candidates:
-        for name, bound in candidate.rules.types.items():
-            wanted.setdefault(name, set()).update(fact.digest for fact in bound.facts)
+        for name, facts in wanted_by_rules(candidate.rules).items():
+            wanted.setdefault(name, set()).update(facts)
     return FactsWanted(catalog_of(candidates[0].rules.registry), wanted, fields)
 
 

@@ -11,7 +11,8 @@ from tallystick.governance.diff.change import (
     formula_changes,
 )
 from tallystick.governance.diff.effect import Effect, effect
-from tallystick.governance.diff.policy import Level, gone, level_of, raised
+from tallystick.governance.diff.policy import Level, level_of, raised
+from tallystick.rules.compatibility import gone
 from tallystick.scoring.scorer import Scorer
 
 

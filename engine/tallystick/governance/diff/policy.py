@@ -7,12 +7,11 @@ can change. See ``docs/versioning.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from enum import IntEnum
 
 from tallystick.governance.diff.change import Change, FormulaChange
 from tallystick.rules.findings import dotted
-from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import documentation
 
 _DETECTION = ("reputation", "collusion", "detection")
@@ -87,33 +86,3 @@ def successor(version: str, level: Level) -> str:
 
 def _parts(version: str) -> list[int]:
     return [int(part) for part in version.partition("-")[0].split(".")]
-
-
-def gone(old: RuleSet, new: RuleSet) -> tuple[str, ...]:
-    """What is gone that records, states and readers of results name, each with its path."""
-    return tuple(
-        f"{section}.{name}"
-        for section, before, after in _named(old, new)
-        for name in before
-        if name not in after
-    )
-
-
-def _named(old: RuleSet, new: RuleSet) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
-    """The names of two rule sets that others use, section by section."""
-    yield "skill_types", old.skill_types, new.skill_types
-    for name in old.skill_types.keys() & new.skill_types.keys():
-        first, second = old.skill_types[name], new.skill_types[name]
-        yield f"skill_types.{name}.axes", first.all_axes, second.all_axes
-    for section, names in _sections(old).items():
-        yield section, names, _sections(new)[section]
-
-
-def _sections(rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
-    tiers, emission, reputation = rules.tiers, rules.emission, rules.reputation
-    return {
-        "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
-        "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),
-        "emission.factors": () if emission is None else tuple(emission.factors),
-        "reputation.events": () if reputation is None else tuple(reputation.events),
-    }

@@ -22,7 +22,7 @@ from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Plugin, Registry, installed_plugins
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.rules.reading import read_text
-from tallystick.scoring.bound_rules import BoundRules, bind_rules
+from tallystick.scoring.bound_rules import BoundRules, bind_rules, bound_epoch, from_epochs
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -158,40 +158,77 @@ def _plugin_digest(plugin: Plugin) -> str:
 
 
 @attrs.frozen
-class ScorerSpec:
-    """A bound rule set, without its snapshots, as a value that can be pickled and hashed.
+class RuleSetSpec:
+    """One bound rule set, as a value that can be pickled and hashed.
 
     Attributes:
-        installation: the engine and the plugins that it was bound with.
-        path: the file of the rule set, as it was given.
+        path: its file, as it was given.
         text: what it says.
-        digest: of the rule set.
+        digest: of what it means.
         thresholds: of each skill type, by name, in nano.
     """
 
-    installation: Installation
     path: str
     text: str = attrs.field(repr=False)
     digest: str
     thresholds: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
     @classmethod
-    def of(cls, rules: BoundRules) -> ScorerSpec:
+    def of(cls, rules: BoundRules) -> RuleSetSpec:
         """The specification of a rule set."""
         loaded = rules.loaded
-        return cls(
-            Installation.of(rules.registry),
-            str(loaded.path),
-            loaded.text,
-            loaded.digest,
-            tuple((name, tuple(found.items())) for name, found in rules.thresholds.items()),
-        )
+        thresholds = ((name, tuple(found.items())) for name, found in rules.thresholds.items())
+        return cls(str(loaded.path), loaded.text, loaded.digest, tuple(thresholds))
 
-    def rules(self) -> BoundRules:
-        """The rule set, bound once in a process.
+    def rules(self, registry: Registry) -> BoundRules:
+        """The rule set, bound.
 
         Raises:
-            EngineError: the engine, a plugin or the rule set is not the same here.
+            EngineError: it is not the same here.
+        """
+        loaded = read_text(self.text, Path(self.path), registry)
+        if loaded.digest != self.digest:
+            raise EngineError(
+                f"found the rule set {loaded.rule_set.reference} to be {loaded.digest}, expected "
+                f"{self.digest}: install the same engine and plugins on every worker"
+            )
+        thresholds = {name: dict(found) for name, found in self.thresholds}
+        return attrs.evolve(bind_rules(loaded, registry), thresholds=thresholds)
+
+
+@attrs.frozen
+class ScorerSpec:
+    """Bound rules, without their snapshots, as a value that can be pickled and hashed.
+
+    Attributes:
+        installation: the engine and the plugins that they were bound with.
+        spans: the rule sets, one of each line, and from which epoch on they hold; from 0.
+    """
+
+    installation: Installation
+    spans: tuple[tuple[int, tuple[RuleSetSpec, ...]], ...]
+
+    @classmethod
+    def of(cls, rules: BoundRules) -> ScorerSpec:
+        """The specification of rules."""
+        spans = tuple(
+            (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
+            for epoch, span in rules.spans()
+        )
+        return cls(Installation.of(rules.registry), spans)
+
+    @property
+    def digest(self) -> str:
+        """Of what the rules mean: that of the rule set, where it is one."""
+        held = [[epoch, [each.digest for each in lines]] for epoch, lines in self.spans]
+        alone = len(held) == len(self.spans[0][1]) == 1
+        return self.spans[0][1][0].digest if alone else digest(held)
+
+    def rules(self) -> BoundRules:
+        """The rules, bound once in a process.
+
+        Raises:
+            EngineError: the engine, a plugin or a rule set is not the same here.
         """
         return _bound(self)
 
@@ -200,11 +237,6 @@ class ScorerSpec:
 def _bound(spec: ScorerSpec) -> BoundRules:
     registry = spec.installation.registry()
     spec.installation.check(registry)
-    loaded = read_text(spec.text, Path(spec.path), registry)
-    if loaded.digest != spec.digest:
-        raise EngineError(
-            f"found the rule set {loaded.rule_set.reference} to be {loaded.digest}, expected "
-            f"{spec.digest}: install the same engine and plugins on every worker"
-        )
-    thresholds = {name: dict(found) for name, found in spec.thresholds}
-    return attrs.evolve(bind_rules(loaded, registry), thresholds=thresholds)
+    known = {each: each.rules(registry) for _, lines in spec.spans for each in lines}
+    spans = [(epoch, bound_epoch([known[each] for each in of])) for epoch, of in spec.spans]
+    return from_epochs(spans)

@@ -80,15 +80,38 @@ class Extractor:
             items: consecutive records as they came.
             first: the number of the first.
         """
-        taken = _TakenByType(self._plans)
-        rejects, types = _take(records, taken), dict[str, FactRows]()
+        extraction = self.extraction(items, first)
+        extraction.take(records)
+        return extraction.batch()
+
+    def extraction(self, items: Sequence[Item], first: int) -> Extraction:
+        """What takes the facts of some of the items, which are numbered from ``first``."""
+        return Extraction(self._plans, items, first)
+
+
+class Extraction:
+    """The facts of consecutive records, as they are taken bit by bit."""
+
+    def __init__(self, plans: Mapping[str, _Plan], items: Sequence[Item], first: int) -> None:
+        """Take nothing yet; `Extractor.extraction` makes it."""
+        self._plans, self._items, self._first = plans, items, first
+        self._taken, self._rejects = _TakenByType(plans), list[Reject]()
+
+    def take(self, records: Iterable[tuple[int, Decoded]]) -> None:
+        """Take the facts of the next records that are decoded, with their numbers in order."""
+        self._rejects += _take(records, self._taken)
+
+    def batch(self) -> FactBatch:
+        """All that was taken, as far as it meets what the selection requires."""
+        taken, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
         for name in self._plans:
             if name in taken and taken[name].record:
-                rows, refused = taken[name].checked(items, first)
+                rows, refused = taken[name].checked(self._items, self._first)
                 rejects += refused
                 if len(rows):
                     types[name] = rows
-        return FactBatch(first, len(items), types, tuple(sorted(rejects, key=lambda r: r.line)))
+        ordered = tuple(sorted(rejects, key=lambda reject: reject.line))
+        return FactBatch(self._first, len(self._items), types, ordered)
 
 
 def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -24,7 +24,7 @@ from tallystick.formula.tree import leaves
 from tallystick.io.chunks import Chunk
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import Registry
-from tallystick.records.decoding import Decoded, Item
+from tallystick.records.decoding import Decoded, Decoder, Item
 from tallystick.records.extraction import FAILURES, failed
 from tallystick.records.messages import NOTHING, shown
 from tallystick.records.rejects import Identity, Reject
@@ -32,9 +32,11 @@ from tallystick.scoring.batch import ResultBatch, ResultPart
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.epoch_batches import merged, split, split_facts
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
-from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.digests import facts_digests
+from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
@@ -45,6 +47,7 @@ from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 Places = npt.NDArray[np.intp]
 """Positions of rows."""
 
+_T = TypeVar("_T")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
@@ -54,16 +57,26 @@ CODED = ("miner_hotkey", "role", "validator")
 
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
-    """By skill type, the digests of the facts that a rule set reads."""
-    return {name: frozenset(f.digest for f in b.facts) for name, b in rules.types.items()}
+    """By skill type, the digests of the facts that a rule set reads, of any epoch."""
+    found = defaultdict[str, frozenset[str]](frozenset)
+    for _, span in rules.spans():
+        for name, bound in span.types.items():
+            found[name] |= bound.fact_digests
+    return dict(found)
 
 
 class Scoring:
-    """Scores chunks of records or of facts under one rule set."""
+    """Scores chunks of records or of facts, each record by the rules of its epoch."""
 
-    def __init__(self, rules: BoundRules) -> None:
-        """Make nothing yet that is not needed."""
-        self.rules = rules
+    def __init__(self, rules: BoundRules, decoder: Decoder | None = None) -> None:
+        """Make nothing yet that is not needed.
+
+        Args:
+            rules: what holds from which epoch on.
+            decoder: of the records; by default that of the rules.
+        """
+        self.rules, self._decoder = rules, decoder
+        self._spans: dict[int, Scoring] = {}
         self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultBatch:
@@ -73,7 +86,7 @@ class Scoring:
             InputError: it cannot be read.
         """
         if isinstance(chunk, FactsChunk):
-            return score(chunk.facts(self._request), self.rules)
+            return self._facts(chunk.facts(self._request))
         items = chunk.items()
         return self.records(self.rules.decoder.records(items, chunk.first), items, chunk.first)
 
@@ -81,12 +94,38 @@ class Scoring:
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
     ) -> ResultBatch:
         """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
-        return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
+        if not self.rules.later:
+            return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
+        taken = {0: self._of(0).extraction(items, first)}
+        for begin, group in split(records, self.rules):
+            if begin not in taken:
+                taken[begin] = self._of(begin).extraction(items, first)
+            taken[begin].take(group)
+        spans = ((self._of(begin).rules, found.batch()) for begin, found in taken.items())
+        return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
+
+    def extraction(self, items: Sequence[Item], first: int) -> Extraction:
+        """What takes the facts of items that the rules read."""
+        return self._extractor.extraction(items, first)
+
+    def _facts(self, batch: FactBatch) -> ResultBatch:
+        if not self.rules.later:
+            return score(batch, self.rules)
+        spans = split_facts(batch, self.rules).items()
+        return merged([score(part, self._of(begin).rules) for begin, part in spans], self.rules)
+
+    def _of(self, begin: int) -> Scoring:
+        """Scores by the rules that hold from an epoch on, whatever begins later."""
+        if begin not in self._spans:
+            span, pinned = self.rules.rules_at(begin), self.rules.pinned
+            own = attrs.evolve(span, pinned=pinned, later=())
+            self._spans[begin] = Scoring(own, self.rules.decoder)
+        return self._spans[begin]
 
     @cached_property
     def _extractor(self) -> Extractor:
         selections = map(bound_selection, self.rules.types.values())
-        return Extractor(selections, self._fields, self.rules.decoder)
+        return Extractor(selections, self._fields, self._decoder or self.rules.decoder)
 
     @cached_property
     def _request(self) -> FactsRequest:
@@ -101,7 +140,7 @@ def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
     Args:
         batch: its rows hold at least the facts that the rule set reads.
-        rules: the rule set.
+        rules: the rule set; it holds in every epoch.
     """
     rejects, kept = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
@@ -141,6 +180,9 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
+        facts=lambda: order.listed(
+            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in kept]
+        ),
     )
 
 
@@ -262,6 +304,11 @@ class _Order:
         """One array of several."""
         joined = pa.concat_arrays(columns) if columns else pa.array([], pa.string())
         return joined.take(pa.array(self.order))
+
+    def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
+        """One list of several."""
+        joined = [value for column in columns for value in column]
+        return [joined[place] for place in self.order.tolist()]
 
     def names(self, names: Sequence[str]) -> pa.Array:
         """For each row, the name of its type."""

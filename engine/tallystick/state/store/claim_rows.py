@@ -6,6 +6,7 @@ See `tallystick.state.claims`. What a claim says is in the log, by its number.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import attrs
 
 from tallystick.state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick.state.event import StateEvent
+from tallystick.state.miners import FLAG
 from tallystick.state.store.connection import MOST_VALUES, Connection, marks
 
 _READ = 2_000
@@ -95,6 +97,21 @@ class ClaimRows:
         """By hotkey, the number of the entry that last cleared its flags."""
         query = "SELECT seq, body FROM tallystick_log WHERE kind = 'clear' ORDER BY seq"
         return {json.loads(body)["hotkey"]: seq for seq, body in self.connection.rows(query)}
+
+    def flags_by(self) -> Mapping[str, Mapping[str, int]]:
+        """By hotkey, how many flags each validator gave since they were last cleared."""
+        cleared, found = self.cleared(), dict[str, Counter[str]]()
+        query = f"{_RECORDED} body LIKE ? AND seq > ? ORDER BY seq LIMIT {_READ}"
+        values = f'%"{FLAG}"%'
+        page = self._claims(query, (values, 0))
+        while page:
+            for each in page:
+                event = each.event
+                if each.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
+                    by = found.setdefault(event.hotkey, Counter())
+                    by[event.validator] += event.events.count(FLAG)
+            page = self._claims(query, (values, page[-1].seq))
+        return found
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Take claims out of where they are, recorded or in quarantine."""

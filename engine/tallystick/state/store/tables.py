@@ -3,7 +3,9 @@
 The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
 events, in a table that is named after the kind of their entries, are an index over entries of the
 log, with what is searched by. The quarantine is the same for claims that are not recorded, and the
-counts are how many claims a validator has made.
+counts are how many claims a validator has made. Envelopes are the signatures behind entries of the
+log, by the digest of the statement that they sign. The leaves of epochs are made of all the rest,
+and kept because they take long to make.
 """
 
 from __future__ import annotations
@@ -51,6 +53,13 @@ LOG = Table(
         "seq",
         sqlite_where=text("kind = 'clear'"),
         postgresql_where=text("kind = 'clear'"),
+    ),
+    Index(
+        f"{PREFIX}log_kinds",
+        "kind",
+        "seq",
+        sqlite_where=text("kind NOT IN ('signal', 'own', 'signed')"),
+        postgresql_where=text("kind NOT IN ('signal', 'own', 'signed')"),
     ),
 )
 
@@ -109,4 +118,18 @@ ROUNDS = Table(
     METADATA,
     Column("round", Integer, primary_key=True, autoincrement=False),
     Column("at", Text),
+)
+
+ENVELOPES = Table(
+    f"{PREFIX}envelopes",
+    METADATA,
+    Column("statement", Text, primary_key=True),
+    Column("envelope", Text, nullable=False),
+)
+
+EPOCHS = Table(
+    f"{PREFIX}epochs",
+    METADATA,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("leaf", Text, nullable=False),
 )

@@ -7,7 +7,7 @@ read as they were written; nothing is checked against the chain.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick.state.chain import Entry
 from tallystick.state.claims import Rank
-from tallystick.state.event import StateEvent
+from tallystick.state.event import NUMBER_LIMIT, StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
 from tallystick.state.store.claim_rows import ClaimRows
 from tallystick.state.store.connection import MOST_VALUES, Connection, marks
@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 _READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
 _T = TypeVar("_T")
+STATING = ("batch", "rules", "trust", "withdraw")
+"""The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
 _HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
 _ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
+# SQLite uses the index of rare kinds only where the query has its very term
+_RARE = "kind NOT IN ('signal', 'own', 'signed')"
+_RULES = f"FROM tallystick_log WHERE kind IN ('rules', 'trust', 'withdraw') AND {_RARE}"
 _BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
 _ROUNDS_OF_RECORDS = (
     "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
@@ -96,9 +101,24 @@ class Transaction:
         """The canonical lines of `events`."""
         return self._bodies("counted_in", counted_in)
 
-    def events_of_round(self, number: int) -> Iterator[StateEvent]:
-        """The events of a round, those that came alone too, in the order of the log."""
-        return map(StateEvent.from_line, self._bodies("round", number))
+    def events_of_round(self, number: int, counted_by: int | None = None) -> Iterator[StateEvent]:
+        """The events of a round, those that came alone too, in the order of the log.
+
+        Args:
+            number: the round.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
+        """
+        return map(StateEvent.from_line, self._bodies("round", number, counted_by))
+
+    def claimed(self) -> Iterator[StateEvent]:
+        """The event of every claim, recorded or not, in the order of the log."""
+        query = (
+            "SELECT seq, body FROM tallystick_log WHERE seq > ? AND NOT ({}) ORDER BY seq LIMIT ?"
+        )
+        after = 0
+        while rows := self.connection.rows(query.format(_RARE), (after, _READ)):
+            yield from (StateEvent.from_line(body) for _, body in rows)
+            after = rows[-1][0]
 
     @property
     def claims(self) -> ClaimRows:
@@ -147,14 +167,22 @@ class Transaction:
         """The rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
-    def scored(self, hotkey: str) -> Iterator[StateEvent]:
+    def scored(self, hotkey: str, counted_by: int | None = None) -> Iterator[StateEvent]:
         """The records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
+
+        Args:
+            hotkey: of the miner.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
         """
-        query = f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ?"
+        query = (
+            f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? "
+            "AND counted_in <= ?"
+        )
+        last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            rows = self.connection.rows(query, (hotkey, True, oldest, newest))
+            rows = self.connection.rows(query, (hotkey, True, oldest, newest, last))
             found = [StateEvent.from_line(body) for (body,) in rows]
             yield from sorted(found, key=_age, reverse=True)
 
@@ -177,22 +205,66 @@ class Transaction:
         """The time of every round, None where it is not known, in the order of rounds."""
         return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
 
-    def recorded_rounds(self) -> list[tuple[int, int, int, str]]:
-        """Of every round with records: its number, how many, of how many miners, the first's line.
+    def last_closed_round(
+        self,
+        before: int | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        counted_by: int = NUMBER_LIMIT,
+    ) -> int | None:
+        """The highest round that is closed; None without any.
 
-        In the order of rounds.
+        Args:
+            before: only those that an entry before the one with this number closed; by default all.
+            types: only those with records of one of these skill types; by default all.
+            counted_by: of the records, only those that were recorded by the end of this epoch.
         """
-        rows = self.connection.rows(
-            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(seq) FROM tallystick_signals "
-            "WHERE is_record = ? GROUP BY round ORDER BY round",
-            (True,),
+        closed = sorted(self._closed_before(before) if before is not None else self.rounds())
+        of_types = (
+            number
+            for number in reversed(closed)
+            if types is None or self._has_records(number, types, counted_by)
         )
-        lines = dict[int, str]()
-        for start in range(0, len(rows), MOST_VALUES):
-            page = [row[3] for row in rows[start : start + MOST_VALUES]]
-            query = f"SELECT seq, body FROM tallystick_log WHERE seq IN ({marks(page)})"  # noqa: S608
-            lines.update(self.connection.rows(query, page))
-        return [(number, count, miners, lines[seq]) for number, count, miners, seq in rows]
+        return next(of_types, None)
+
+    def _closed_before(self, seq: int) -> set[int]:
+        query = f"SELECT body FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"  # noqa: S608  # ours
+        return {json.loads(body)["round"] for (body,) in self.connection.rows(query, (seq,))}
+
+    def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
+        query = (
+            "SELECT 1 FROM tallystick_signals WHERE round = ? AND is_record = ? "  # noqa: S608  # ours
+            f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
+        )
+        return bool(self.connection.rows(query, (number, True, counted_by, *types)))
+
+    def newest_rounds(self, limit: int) -> list[int]:
+        """The highest rounds with records, so many at most, the last first."""
+        query = (
+            "SELECT DISTINCT round FROM tallystick_signals WHERE is_record = ? "
+            "ORDER BY round DESC LIMIT ?"
+        )
+        return [number for (number,) in self.connection.rows(query, (True, limit))]
+
+    def recorded_rounds(
+        self, first: int = 0, last: int = NUMBER_LIMIT
+    ) -> list[tuple[int, int, int, int]]:
+        """The rounds with records, in their order, from one number to another.
+
+        Returns:
+            Of each its number, how many records it has, of how many miners, and the first epoch
+            that they name.
+        """
+        named = "json_extract(body, '$.epoch')"
+        if not self.connection.is_sqlite:
+            named = "(body::json ->> 'epoch')::bigint"
+        query = (
+            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN({named}) "  # noqa: S608  # ours
+            "FROM tallystick_signals JOIN tallystick_log USING (seq) "
+            "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
+        )
+        rows = self.connection.rows(query, (True, first, last))
+        return [(number, records, miners, epoch) for number, records, miners, epoch in rows]
 
     def counted_events(self) -> dict[int, int]:
         """By epoch, how many events were recorded while it was open; others have none."""
@@ -200,9 +272,76 @@ class Transaction:
         return dict(self.connection.rows(query))
 
     def bodies_of_kind(self, kind: str) -> Iterator[str]:
-        """The bodies of the entries of a kind, in the order of the log; it is read whole."""
-        query = "SELECT body FROM tallystick_log WHERE kind = ? ORDER BY seq"
-        return (body for (body,) in self.connection.rows(query, (kind,)))
+        """The bodies of the entries of a kind that is no claim, in the order of the log."""
+        return (body for _, body in self.numbered_bodies_of_kind(kind))
+
+    def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
+        """The same bodies, each with the number of its entry."""
+        query = f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
+        return [(seq, body) for seq, body in self.connection.rows(query, (kind,))]
+
+    def epoch_leaves(self) -> dict[int, str]:
+        """By epoch, the leaves that are kept."""
+        query = "SELECT epoch, leaf FROM tallystick_epochs ORDER BY epoch"
+        return dict(self.connection.rows(query))
+
+    def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
+        """Keep the leaf of a closed epoch, which has none so far."""
+        self._insert("tallystick_epochs (epoch, leaf)", [(epoch, leaf)])
+
+    def stated_block(self) -> int | None:
+        """The greatest block that an entry states; None where none does.
+
+        Stated blocks never go back, so it is the newest one of a kind of entries.
+        """
+        newest = (self._newest_block(kind) for kind in STATING)
+        return max((block for block in newest if block is not None), default=None)
+
+    def _newest_block(self, kind: str) -> int | None:
+        query = (
+            f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? "  # noqa: S608  # ours
+            "ORDER BY seq DESC LIMIT ?"
+        )
+        rows = self.connection.rows(query, (kind, NUMBER_LIMIT, _FIRST_READ))
+        while rows:
+            for _, body in rows:
+                block = json.loads(body).get("block")
+                if block is not None:
+                    return int(block)
+            rows = self.connection.rows(query, (kind, rows[-1][0], _FIRST_READ))
+        return None
+
+    def envelope(self, statement: str) -> str | None:
+        """The envelope of the statement with a digest; None when there is none."""
+        query = "SELECT envelope FROM tallystick_envelopes WHERE statement = ?"
+        rows = self.connection.rows(query, (statement,))
+        return rows[0][0] if rows else None
+
+    def has_envelopes(self) -> bool:
+        """Whether there is any."""
+        return bool(self.connection.rows("SELECT 1 FROM tallystick_envelopes LIMIT 1"))
+
+    def put_envelope(self, statement: str, envelope: str) -> None:
+        """Keep an envelope, in place of one of the same statement."""
+        query = "DELETE FROM tallystick_envelopes WHERE statement = ?"
+        self.connection.execute(query, (statement,))
+        self._insert("tallystick_envelopes (statement, envelope)", [(statement, envelope)])
+
+    def rules_entries(self, first: int = 1) -> list[Entry]:
+        """The entries that say which rules and which trust file are in force.
+
+        Args:
+            first: from the one with this number on.
+        """
+        rows = self.connection.rows(
+            f"SELECT seq, kind, body, hash {_RULES} AND seq >= ? ORDER BY seq", (first,)
+        )
+        return [Entry(*row) for row in rows]
+
+    def last_rules_seq(self) -> int:
+        """The number of the last entry of `rules_entries`; 0 if only the first entry says so."""
+        ((last,),) = self.connection.rows(f"SELECT MAX(seq) {_RULES}")
+        return last or 0
 
     def put_head(self, head: LogHead) -> None:
         """Say where the log has led, in place of what was said before."""
@@ -260,14 +399,18 @@ class Transaction:
                 "UPDATE tallystick_rounds SET at = ? WHERE round = ?", (at, number)
             )
 
-    def _bodies(self, column: str, value: int) -> Iterator[str]:
+    def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
         """The lines of the events with a value in a column of their index, in the log's order.
+
+        Those that were recorded after the epoch ``counted_by`` are left out.
 
         Their numbers are read first, then the log by its key: so a page costs what it holds, and
         not what the pages before it held.
         """
-        query = f"SELECT seq FROM tallystick_signals WHERE {column} = ? ORDER BY seq"  # noqa: S608
-        numbers = [row[0] for row in self.connection.rows(query, (value,))]
+        chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
+        values = (value,) if counted_by is None else (value, counted_by)
+        query = f"SELECT seq FROM tallystick_signals WHERE {chosen} ORDER BY seq"  # noqa: S608
+        numbers = [row[0] for row in self.connection.rows(query, values)]
         for start in range(0, len(numbers), MOST_VALUES):
             page = numbers[start : start + MOST_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)

@@ -1,0 +1,1 @@
+"""Audits: what others computed and published, against what follows from its inputs."""

@@ -1,0 +1,150 @@
+"""``tallystick state adopt``, ``withdraw`` and ``rules``: which rules a state follows, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick import views
+from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.state_options import (
+    adopted_epoch_type,
+    authority_of,
+    authority_options,
+    opened,
+    state_option,
+)
+
+if TYPE_CHECKING:
+    from tallystick.state.rules_in_force import RulesInForce
+
+
+@click.command(
+    "adopt",
+    epilog=examples(
+        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db",
+        "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
+        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "    --signed vote.json --block 4711",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@click.option(
+    "--at-epoch",
+    "epoch",
+    type=adopted_epoch_type,
+    required=True,
+    metavar="N",
+    help="The first epoch under RULES; it must not have begun.",
+)
+@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@authority_options
+@state_option
+@locked_options
+@as_json
+def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str,
+    epoch: int,
+    major: bool,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Schedule the rule set RULES for an epoch that has not begun; the state keeps it, whole.
+
+    Until the epoch begins it can be withdrawn. Records of earlier epochs are scored by the rules of
+    their own epoch for ever. `tallystick rules diff OLD NEW --state STATE` says what the adoption
+    does to the state.
+    """
+    held.require_reference(reference)
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger, working("proving the rules"):
+        found = ledger.adopt(reference, epoch, major=major, authority=authority)
+        in_force = ledger.in_force
+    view = views.adoption(found, in_force)
+    if as_json:
+        print_json(view)
+    else:
+        echo(
+            f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
+            "if nobody withdraws it"
+        )
+
+
+@click.command(
+    "withdraw",
+    epilog=examples(
+        "tallystick state withdraw --state subnet.db",
+        "tallystick state withdraw --line skills --state subnet.db",
+    ),
+)
+@click.option("--line", metavar="LINE", help="Of a state of several lines, which.")
+@authority_options
+@state_option
+@locked_options
+@as_json
+def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    line: str | None,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Take back the last adoption, as long as its epoch has not begun."""
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger:
+        before = ledger.in_force
+        found = ledger.withdraw(line, authority=authority)
+    view = views.adoption(found, before)
+    if as_json:
+        print_json(view)
+    else:
+        echo(
+            f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
+            f"{found.epoch}"
+        )
+
+
+@click.command("rules", epilog=examples("tallystick state rules --state subnet.db"))
+@state_option
+@as_json
+def rules_command(where: str, as_json: bool) -> None:
+    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        in_force, epoch = queries.in_force, queries.state.epoch
+    view = views.rules_in_force(in_force, epoch)
+    if as_json:
+        print_json(view)
+    else:
+        echo(*_lines(view, in_force))
+
+
+def _lines(view: views.View, in_force: RulesInForce) -> Iterator[str]:
+    for line in view["lines"]:
+        if len(in_force.lines) > 1:
+            yield f"{line['line']}:"
+        for span in line["rules"]:
+            end = "" if span["until"] is None else f" to {span['until']}"
+            yield (
+                f"{span['status']:9}  from epoch {span['epoch']}{end}{_block(span)}  "
+                f"{span['reference']} {span['digest']}{_signed(span)}"
+            )
+
+
+def _block(view: views.View) -> str:
+    return "" if view["block"] is None else f", block {view['block']}"
+
+
+def _signed(view: views.View) -> str:
+    return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

@@ -1,0 +1,178 @@
+"""``--locked``: hold a command to a lock, before it scores or writes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import attrs
+import click
+
+from tallystick.cli.settings import Setting, nearest
+from tallystick.errors import InputError
+from tallystick.lock.lock_file import FILE
+
+if TYPE_CHECKING:
+    from tallystick.lock.lock_file import Lock
+    from tallystick.rules.model import RuleSet
+    from tallystick.state.ledger import Ledger
+
+_Result = TypeVar("_Result")
+_OPTIONS = (
+    click.option(
+        "--locked",
+        cls=Setting,
+        key="locked",
+        is_flag=True,
+        help=f"Refuse whatever differs from the nearest {FILE}.",
+    ),
+    click.option(
+        "--lock",
+        "lock_file",
+        cls=Setting,
+        key="lock",
+        metavar="FILE",
+        help="Refuse whatever differs from this lock.",
+    ),
+)
+LOCK_NAMES = ("locked", "lock_file")
+"""What the options are called among the values of a command."""
+
+
+class Rules(Protocol):
+    """A rule set, in whatever form a command has it."""
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The value."""
+
+    @property
+    def digest(self) -> str:
+        """Of what it means."""
+
+
+@attrs.frozen
+class HeldLock:
+    """A lock that a command is held to.
+
+    Attributes:
+        path: where it is.
+        lock: what it says.
+    """
+
+    path: Path
+    lock: Lock
+
+    @classmethod
+    def read(cls, path: Path) -> HeldLock:
+        """The lock in a file.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        from tallystick.lock.lock_file import read  # noqa: PLC0415  # where there is one
+
+        return cls(path, read(path))
+
+    def references(self) -> list[str | Path]:
+        """How its rule sets are found."""
+        rule_sets = self.lock.rule_sets.items()
+        folder = self.path.parent
+        return [name if rules.path is None else folder / rules.path for name, rules in rule_sets]
+
+    def check(self) -> None:
+        """Compare what is installed.
+
+        Raises:
+            TrustError: something differs.
+        """
+        from tallystick.lock.check import check  # noqa: PLC0415  # when asked for
+
+        check(self.lock, self.path)
+
+    def require(self, rules: Rules) -> None:
+        """That it has a rule set.
+
+        Raises:
+            TrustError: it has none that means the same.
+        """
+        from tallystick.lock.check import require  # noqa: PLC0415  # as above
+
+        require(self.lock, self.path, rules.rule_set.reference, rules.digest)
+
+    def require_reference(self, reference: str) -> None:
+        """That it has the rule set that a reference means.
+
+        Raises:
+            RuleSetError: the rule set does not load.
+            TrustError: as `require`.
+        """
+        from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
+        from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+
+        self.require(load(reference, installed_plugins()))
+
+    def require_state(self, ledger: Ledger) -> None:
+        """That it has the rules of each line of a state in the open epoch.
+
+        Raises:
+            TrustError: as `require`.
+        """
+        with ledger.queries() as queries:
+            for rules in queries.in_force.at(queries.state.epoch).lines:
+                self.require(rules)
+
+
+class NoLock:
+    """What a command is held to that no lock was asked of: every rule set will do."""
+
+    def require(self, rules: Rules) -> None:
+        """Nothing is asked."""
+
+    def require_reference(self, reference: str) -> None:
+        """Nothing is asked."""
+
+    def require_state(self, ledger: Ledger) -> None:
+        """Nothing is asked."""
+
+
+Held: TypeAlias = HeldLock | NoLock
+"""What a command is held to."""
+
+
+def locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options that hold it to a lock, as the one argument ``held``.
+
+    What is installed is compared before the command begins; the rule sets that it goes by are what
+    it has to ask for, by ``held.require``.
+    """
+
+    @wraps(command)
+    def with_lock(*arguments: Any, **options: Any) -> _Result:  # noqa: ANN401  # any options
+        wanted, path = (options.pop(name) for name in LOCK_NAMES)
+        held: Held = NoLock()
+        if wanted or path is not None:
+            held = HeldLock.read(lock_path() if path is None else Path(path))
+            held.check()
+        return command(*arguments, held=held, **options)
+
+    for option in reversed(_OPTIONS):
+        option(with_lock)
+    return with_lock
+
+
+def lock_path() -> Path:
+    """The nearest lock, in the working folder or above.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = nearest(FILE)
+    if path is None:
+        raise InputError(
+            f"found no {FILE} in the working folder or above, expected one: write it by "
+            "tallystick lock --rules, or name one by --lock"
+        )
+    return path

@@ -1,0 +1,149 @@
+"""``tallystick verify``: whether a signed file holds, with nothing else at hand."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.signer_options import public_key
+from tallystick.errors import InputError
+
+if TYPE_CHECKING:
+    from tallystick.trust.keys import PublicKey
+    from tallystick.trust.verification import Against, Verified
+
+_START = 1 << 17
+"""So many bytes tell what a file is: a checkpoint at its beginning may take half of them."""
+_PROOF = re.compile(
+    rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
+    re.DOTALL,
+)
+
+
+@attrs.frozen
+class Kind:
+    """A kind of file that can be verified.
+
+    Attributes:
+        begins: whether a file that begins with some bytes is one.
+        home: where its function is, ``module:name``; it takes a path and what to verify against.
+    """
+
+    begins: Callable[[bytes], bool]
+    home: str
+
+    def verify(self, path: Path, against: Against) -> Verified:
+        """Verify a file of this kind; its module is loaded now."""
+        module, _, name = self.home.partition(":")
+        found: Verified = getattr(import_module(module), name)(path, against)
+        return found
+
+
+def _is_object(start: bytes) -> bool:
+    return start.lstrip(b" \t\r\n").startswith(b"{")
+
+
+def _is_dispute(start: bytes) -> bool:
+    # the canonical form of dispute-1 begins with its side a
+    return start.startswith(b'{"a":{"name":')
+
+
+def _is_proof(start: bytes) -> bool:
+    # so do the two of proof-1
+    return _PROOF.match(start) is not None
+
+
+def _is_note(start: bytes) -> bool:
+    return b"\n\n\xe2\x80\x94 " in start
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(_is_dispute, "tallystick.audit.dispute_file:verify_dispute"),
+    Kind(_is_proof, "tallystick.trust.verification:verify_proof"),
+    # any other object of JSON: its members may have any order
+    Kind(_is_object, "tallystick.trust.verification:verify_envelope"),
+    Kind(_is_note, "tallystick.trust.verification:verify_note"),
+)
+"""The kinds of files that can be verified; the first that fits counts."""
+
+
+@click.command(
+    "verify",
+    epilog=examples(
+        "tallystick verify adoption.json --trust trust.toml --block 4711000",
+        "tallystick verify receipt.json --key \\",
+        "    ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "tallystick verify dispute.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--trust",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A trust file: its groups, or its validators, must have signed.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    type=public_key,
+    metavar="TYPE:HEX",
+    help="A key that must have signed; repeatable.",
+)
+@click.option(
+    "--block",
+    type=click.IntRange(0),
+    metavar="B",
+    help="The block of the chain now, where something expires.",
+)
+@as_json
+def verify(
+    path: Path, trust: Path | None, keys: tuple[PublicKey, ...], block: int | None, as_json: bool
+) -> None:
+    """Verify the signatures of FILE, whatever kind it is.
+
+    Exit status 0 if it holds, 1 if it does not or if there is nothing to verify it by, 2 if it
+    cannot be read.
+    """
+    from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick.trust.verification import Against  # noqa: PLC0415  # as above
+
+    root = None if trust is None else read(trust)
+    against = Against(root, keys, block)
+    found = kind_of(path).verify(path, against)
+    if as_json:
+        print_json(found.view)
+    else:
+        echo(*found.lines)
+    sys.exit(0 if found.checked else 1)
+
+
+def kind_of(path: Path) -> Kind:
+    """What kind a file is, by how it begins.
+
+    Raises:
+        InputError: it cannot be read, or is none of them.
+    """
+    from tallystick.io.inputs import start_of  # noqa: PLC0415  # loads what opens files
+
+    try:
+        start = start_of(path, _START)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: the file cannot be read ({reason}): check the name") from error
+    for kind in KINDS:
+        if kind.begins(start):
+            return kind
+    raise InputError(
+        f"{path}: found nothing that is signed, expected an envelope, a note, a proof or a dispute"
+    )

@@ -1,0 +1,160 @@
+"""Whether what is installed is what a lock says; what differs is told by name.
+
+Files are compared first, and nothing is imported for it: formulas, requirements, schemas and rule
+sets are a function of the files, so where these are equal they are too. Only where a file differs
+are plugins imported and rule sets loaded, to say what the difference means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+
+import attrs
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import LockError, TallystickError, TrustError
+from tallystick.lock.lock_file import (
+    NOTHING,
+    Lock,
+    LockedPlugin,
+    LockedRuleSet,
+    text_digest,
+    vectors_digest,
+)
+from tallystick.plugins.code import (
+    DEPENDENCIES,
+    Files,
+    engine_digest,
+    engine_files,
+    plugin_digest,
+    plugin_files,
+)
+
+_ENGINE, _GROUP = "tallystick", "tallystick.plugins"
+
+
+@attrs.frozen
+class Difference:
+    """One thing that is not as it is locked.
+
+    Attributes:
+        what: its name.
+        found: its digest or version here; ``nothing`` where it is not.
+        locked: the same in the lock.
+    """
+
+    what: str
+    found: str
+    locked: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: found {self.found}, locked {self.locked}"
+
+
+def check(lock: Lock, path: Path) -> None:
+    """Compare what is installed with a lock.
+
+    Args:
+        lock: what is expected.
+        path: where it was read; paths of rule sets are relative to its folder.
+
+    Raises:
+        LockError: something differs.
+        PluginError: a file of the engine or of a plugin cannot be read.
+    """
+    found = tuple(differences(lock, path.parent))
+    if found:
+        raise LockError(str(path), found, _meaning(lock, path.parent))
+
+
+def differences(lock: Lock, folder: Path) -> Iterator[Difference]:
+    """What differs, the cheapest first; nothing of a plugin is imported."""
+    yield from _pairs("the version of {}", _versions(), lock.dependencies)
+    yield from _one("the version of tallystick", version(_ENGINE), lock.version)
+    yield from _files("the engine", engine_files(), lock.files, engine_digest(), lock.engine)
+    for name, plugin in sorted(lock.plugins.items()):
+        yield from _plugin(name, plugin)
+    for name, rules in sorted(lock.rule_sets.items()):
+        if rules.path is not None:
+            text = text_digest(folder / rules.path)
+            yield from _one(f"the rule set {name} in {rules.path}", text, rules.text)
+    yield from _one("the vectors", vectors_digest(), lock.vectors)
+
+
+def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
+    """That a lock has a rule set.
+
+    Raises:
+        TrustError: it has none that means the same.
+    """
+    if digest not in {rules.digest for rules in lock.rule_sets.values()}:
+        has = ", ".join(f"{name} {rules.digest}" for name, rules in sorted(lock.rule_sets.items()))
+        raise TrustError(
+            f"{path}: found the rule set {reference} {digest}, expected one of the lock, {has}: "
+            "take one of these, or lock anew",
+            code="rules-not-locked",
+        )
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in DEPENDENCIES}
+
+
+def _plugin(name: str, locked: LockedPlugin) -> Iterator[Difference]:
+    what = f"the plugin {name}"
+    try:
+        installed = distribution(locked.distribution)
+    except PackageNotFoundError:
+        yield Difference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
+        return
+    yield from _one(f"{what}, of {locked.distribution}", installed.version, locked.version)
+    offered = {each.name: each.module for each in installed.entry_points if each.group == _GROUP}
+    yield from _one(f"the module of {what}", offered.get(name, NOTHING), locked.module)
+    if offered.get(name) == locked.module:
+        files = plugin_files(locked.module) or {}
+        found, wanted = plugin_digest(locked.module) or NOTHING, locked.digest or NOTHING
+        yield from _files(what, files, locked.files, found, wanted)
+
+
+def _files(
+    what: str, files: Files, locked: Mapping[str, str], digest: str, wanted: str
+) -> Iterator[Difference]:
+    here = {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
+    told = list(_pairs(f"the file {{}} of {what}", here, locked))
+    # files are equal and the digest of all is not: the lock was written by hand
+    yield from told or _one(f"the files of {what}", digest, wanted)
+
+
+def _pairs(what: str, found: Mapping[str, str], locked: Mapping[str, str]) -> Iterator[Difference]:
+    for name in sorted(found.keys() | locked.keys()):
+        here, there = found.get(name, NOTHING), locked.get(name, NOTHING)
+        yield from _one(what.format(name), here, there)
+
+
+def _one(what: str, found: str, locked: str) -> Iterator[Difference]:
+    if found != locked:
+        yield Difference(what, found, locked)
+
+
+def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
+    """What differing files come to: which formulas and rules are others, or that none is."""
+    from tallystick.lock.write import locked_rule_set  # noqa: PLC0415  # where something differs
+
+    told = list[str]()
+    for name, rules in sorted(lock.rule_sets.items()):
+        try:
+            reference = name if rules.path is None else folder / rules.path
+            told += map(str, _of_rule_set(name, locked_rule_set(reference, folder), rules))
+        except TallystickError as error:
+            told.append(f"the rule set {name} does not load: {error}")
+    same = "every formula, requirement, schema and rule set means what is locked"
+    return tuple(dict.fromkeys(told)) or (same,)
+
+
+def _of_rule_set(name: str, found: LockedRuleSet, locked: LockedRuleSet) -> Iterator[Difference]:
+    for kind in ("formulas", "requirements", "schemas"):
+        what = "the schema of {}" if kind == "schemas" else f"the {kind[:-1]} {{}}"
+        yield from _pairs(what, getattr(found, kind), getattr(locked, kind))
+    yield from _one(f"the meaning of the rule set {name}", found.digest, locked.digest)

@@ -1,0 +1,132 @@
+"""Writing a lock: rule sets are loaded and proved, and what they rest on is named by digest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import InputError
+from tallystick.io.atomic import atomic_files, output_path
+from tallystick.lock.lock_file import (
+    Lock,
+    LockedPlugin,
+    LockedRuleSet,
+    text_digest,
+    vectors_digest,
+)
+from tallystick.lock.self_test import rows_of
+from tallystick.plugins.code import (
+    DEPENDENCIES,
+    Files,
+    content,
+    engine_digest,
+    engine_files,
+    plugin_digest,
+    plugin_files,
+)
+from tallystick.records.schema import schema_digest
+from tallystick.rules.digest import used_formulas, used_requirements
+from tallystick.scoring.scorer import Scorer, load
+
+if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.plugins.registry import Plugin, Registry
+
+
+def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
+    """The lock of some rule sets, as things are installed now.
+
+    Args:
+        scorers: the rule sets, bound.
+        folder: where the lock will stand.
+
+    Raises:
+        InputError: two of them have one name and version.
+        PluginError: a file of the engine or of a plugin cannot be read.
+    """
+    rule_sets, plugins = dict[str, LockedRuleSet](), dict[str, LockedPlugin]()
+    for scorer in scorers:
+        reference = scorer.rule_set.reference
+        found = _rule_set(scorer, folder)
+        if rule_sets.setdefault(reference, found) != found:
+            raise InputError(f"found two rule sets {reference}, expected one of each name")
+        plugins |= {name: _plugin(each) for name, each in scorer.registry.plugins.items()}
+    return Lock(
+        version=version("tallystick"),
+        engine=engine_digest(),
+        files=_digests(engine_files()),
+        dependencies={name: version(name) for name in DEPENDENCIES},
+        vectors=vectors_digest(),
+        plugins=plugins,
+        rule_sets=rule_sets,
+    )
+
+
+def locked_rule_set(reference: PathLike, folder: Path) -> LockedRuleSet:
+    """A rule set as a lock in a folder has it.
+
+    Raises:
+        RuleSetError: it does not load.
+    """
+    return _rule_set(load(reference), folder)
+
+
+def write(lock: Lock, path: Path, *, follow_links: bool = False) -> None:
+    """Write a lock, whole or not at all.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
+        file.write(lock.to_text().encode())
+
+
+def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
+    rules, registry = scorer.rule_set, scorer.registry
+    kinds = [registry.skill_types[name] for name in rules.skill_types]
+    named = [registry.requirements[name] for name in used_requirements(rules)]
+    required = [*named, *(each for kind in kinds for each in kind.requirements)]
+    path = scorer.loaded.path
+    return LockedRuleSet(
+        digest=scorer.digest,
+        text=text_digest(path),
+        path=None if _is_shipped(path, registry) else _from(folder, path),
+        vectors=len(rows_of(rules.reference)),
+        formulas={name: registry.formulas[name].digest for name in used_formulas(rules)},
+        requirements={each.name: each.digest for each in required},
+        schemas={name: schema_digest(each.schema) for name, each in scorer.types.items()},
+    )
+
+
+def _is_shipped(path: Path, registry: Registry) -> bool:
+    """Whether a file is one of a plugin, which is found by its name and held as a file of it."""
+    folders = [each for found in registry.rule_set_folders.values() for each in found]
+    packages = [plugin_files(plugin.module) or {} for plugin in registry.plugins.values()]
+    held = {sha256 for files in (engine_files(), *packages) for _, sha256 in files.values()}
+    is_offered = any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+    return is_offered and content(path)[1] in held
+
+
+def _from(folder: Path, path: Path) -> str:
+    """A path from a folder, with slashes."""
+    if not path.is_file():
+        raise InputError(f"{path}: found no file, expected one that stays: a lock names it")
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _plugin(plugin: Plugin) -> LockedPlugin:
+    return LockedPlugin(
+        plugin.distribution,
+        plugin.version,
+        plugin.module,
+        plugin_digest(plugin.module),
+        _digests(plugin_files(plugin.module) or {}),
+    )
+
+
+def _digests(files: Files) -> dict[str, str]:
+    return {name: PREFIX + sha256 for name, (_, sha256) in files.items()}

@@ -1,0 +1,91 @@
+"""Timelines: what holds from which epoch on."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import attrs
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@attrs.frozen
+class Timeline(Generic[T]):
+    """What holds in each epoch.
+
+    Attributes:
+        first: what holds from epoch 0.
+        later: what holds from an epoch on until the next, as (epoch, what), by ascending epochs,
+            each at least 1.
+    """
+
+    first: T
+    later: tuple[tuple[int, T], ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is out of order.
+
+        Raises:
+            ValueError: an epoch is not after the one before it.
+        """
+        epochs = [0, *(epoch for epoch, _ in self.later)]
+        if any(before >= after for before, after in pairwise(epochs)):
+            raise ValueError(f"found the epochs {epochs[1:]}, expected ascending ones from 1")
+
+    def at(self, epoch: int) -> T:
+        """What holds in an epoch.
+
+        Raises:
+            ValueError: the epoch is negative.
+        """
+        if epoch < 0:
+            raise ValueError(f"found the epoch {epoch}, expected at least 0")
+        if not self.later:
+            return self.first
+        place = bisect_right(self.later, epoch, key=_epoch)
+        return self.later[place - 1][1] if place else self.first
+
+    def spans(self) -> Iterator[tuple[int, int | None, T]]:
+        """The first epoch, the epoch behind the last (None without an end), and what holds."""
+        starts = [(0, self.first), *self.later]
+        ends = [*(epoch for epoch, _ in self.later), None]
+        return ((start, end, what) for (start, what), end in zip(starts, ends, strict=True))
+
+    def values(self) -> tuple[T, ...]:
+        """What ever holds, in order; what holds again later comes again."""
+        return (self.first, *(what for _, what in self.later))
+
+    def begins(self, epoch: int) -> T | None:
+        """What begins exactly at an epoch; None where nothing does."""
+        return self.first if epoch == 0 else dict(self.later).get(epoch)
+
+    def map(self, change: Callable[[T], U]) -> Timeline[U]:
+        """The timeline of what a function makes of each value."""
+        later = tuple((epoch, change(what)) for epoch, what in self.later)
+        return Timeline(change(self.first), later)
+
+    def extended(self, epoch: int, what: T) -> Timeline[T]:
+        """The timeline with one more value at its end.
+
+        Raises:
+            ValueError: the epoch is not after the last.
+        """
+        return attrs.evolve(self, later=(*self.later, (epoch, what)))
+
+    def shortened(self) -> Timeline[T]:
+        """The timeline without its last value.
+
+        Raises:
+            ValueError: there is only the first.
+        """
+        if not self.later:
+            raise ValueError("found a timeline of one value, expected one with later ones")
+        return attrs.evolve(self, later=self.later[:-1])
+
+
+def _epoch(later: tuple[int, T]) -> int:
+    return later[0]

@@ -1,0 +1,127 @@
+"""Records of epochs with other rules: told apart, scored by their own, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from tallystick.formula.columns import Column
+from tallystick.records.decoding import Decoded, MissedDeadline
+from tallystick.records.rejects import Identity, Reject
+from tallystick.scoring.batch import IDENTITY, ResultBatch, ResultPart
+from tallystick.scoring.bound_rules import BoundRules, without_rules
+from tallystick.scoring.facts.batch import FactBatch
+
+Numbered = tuple[int, Decoded]
+"""What an item holds, with its number."""
+Made = TypeVar("Made")
+
+_BLOCK = 1 << 8
+"""How many records are held at a time."""
+
+
+def split(records: Iterable[Numbered], rules: BoundRules) -> Iterator[tuple[int, list[Numbered]]]:
+    """Records that are decoded, told apart by the first epoch of the rules that hold for each.
+
+    Of a skill type that those rules lack, a record becomes a reject. What was rejected before is
+    with the first rules. Few records are held at a time, as the garbage collector visits them.
+    """
+    begins: dict[int, int] = {}
+    waiting = iter(records)
+    while block := list(islice(waiting, _BLOCK)):
+        yield from _by_rules(block, rules, begins).items()
+
+
+def _by_rules(
+    records: Iterable[Numbered], rules: BoundRules, begins: dict[int, int]
+) -> dict[int, list[Numbered]]:
+    """Some records by the first epoch of their rules; which is that of which epoch is noted."""
+    found: dict[int, list[Numbered]] = {}
+    for number, decoded in records:
+        record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
+        if record.__class__ is Reject:
+            found.setdefault(0, []).append((number, decoded))
+            continue
+        epoch = record.epoch
+        if epoch not in begins:
+            begins[epoch] = rules.begins(epoch)
+        begin = begins[epoch]
+        own = rules.rules_at(begin)
+        kept = decoded if record.skill_type in own.types else _refused(record, number, own)
+        found.setdefault(begin, []).append((number, kept))
+    return found
+
+
+def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: ANN401  # decoded
+    who = Identity(record.task_id, record.miner.uid, record.miner.hotkey, record.validator)
+    return Reject.of(without_rules(record.skill_type, record.epoch, rules), number, who)
+
+
+def split_facts(batch: FactBatch, rules: BoundRules) -> dict[int, FactBatch]:
+    """The facts of records, by the first epoch of the rules that hold for each."""
+    begins = np.array([begin for begin, _ in rules.spans()])
+    spans = {n: np.searchsorted(begins, r.epoch, side="right") - 1 for n, r in batch.types.items()}
+    found: dict[int, FactBatch] = {}
+    for place, begin in enumerate(begins.tolist()):
+        types = {name: rows.select(spans[name] == place) for name, rows in batch.types.items()}
+        kept = {name: rows for name, rows in types.items() if len(rows)}
+        if kept or not begin:
+            rejects = () if begin else batch.rejects
+            found[begin] = attrs.evolve(batch, types=kept, rejects=rejects)
+    return found
+
+
+def merged(batches: Sequence[ResultBatch], rules: BoundRules) -> ResultBatch:
+    """Results of some of the records each, as those of all of them, in the order of the lines.
+
+    Args:
+        batches: of rules of other epochs.
+        rules: those of all epochs.
+    """
+    order, places = _order([batch.record for batch in batches])
+    parts = (
+        ResultPart(place[part.rows], part.scores)
+        for batch, place in zip(batches, places, strict=True)
+        for part in batch.parts
+    )
+    rejects = (reject for batch in batches for reject in batch.rejects)
+    return ResultBatch(
+        rows=len(order),
+        identity={name: _joined(batches, name, order) for name in IDENTITY},
+        parts=tuple(parts),
+        axis_names=rules.axis_names,
+        tiers=rules.tier_names,
+        rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
+        snapshots=frozenset[int]().union(*(batch.snapshots for batch in batches)),
+        facts=lambda: _listed([batch.facts() for batch in batches], order),
+    )
+
+
+def _order(records: Sequence[Column]) -> tuple[Column, list[Column]]:
+    """Which of all rows comes at each place; and at which place those of each batch come."""
+    lines = np.concatenate(records) if records else np.zeros(0, np.int64)
+    order = np.argsort(lines, kind="stable")
+    places = np.empty(len(order), np.intp)
+    places[order] = np.arange(len(order))
+    return order, np.split(places, np.cumsum([len(each) for each in records])[:-1])
+
+
+def _joined(batches: Sequence[ResultBatch], name: str, order: Column) -> Callable[[], Any]:
+    def column() -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
+        columns = [getattr(batch, name) for batch in batches if len(batch)]
+        columns = columns or [getattr(batches[0], name)]
+        if isinstance(columns[0], np.ndarray):
+            return np.concatenate(columns)[order]
+        return pa.concat_arrays(columns).take(pa.array(order))
+
+    return column
+
+
+def _listed(columns: Sequence[list[Made]], order: Column) -> list[Made]:
+    joined = [value for column in columns for value in column]
+    return [joined[place] for place in order.tolist()]

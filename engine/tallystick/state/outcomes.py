@@ -1,0 +1,86 @@
+"""Outcomes: what the changes of a state came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from tallystick.state.model import Snapshot
+
+
+@attrs.frozen
+class ClosedRound:
+    """The scores of a round.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to: the first that its recorded records name, those of
+            earlier files and of others too; where none is recorded, the one that the file names.
+        lines: by line, the scores by hotkey, in nano, of all that is recorded so far.
+    """
+
+    round: int
+    epoch: int
+    lines: Mapping[str, Mapping[str, int]]
+
+    @property
+    def scores(self) -> Mapping[str, int]:
+        """The scores of a state of one line.
+
+        Raises:
+            ValueError: the state has several lines.
+        """
+        (found,) = self.lines.values()
+        return found
+
+
+@attrs.frozen
+class Synced:
+    """What a list of miners and their slots changed.
+
+    Attributes:
+        registered: hotkeys that came, or came back.
+        moved: hotkeys that hold another slot than before.
+        changed: hotkeys that declare other types, in the slot that they had.
+        retired: hotkeys that hold no slot any more.
+        unchanged: how many others the list has.
+    """
+
+    registered: tuple[str, ...]
+    moved: tuple[str, ...]
+    changed: tuple[str, ...]
+    retired: tuple[str, ...]
+    unchanged: int
+
+
+@attrs.frozen
+class ClosedEpoch:
+    """What closing an epoch came to.
+
+    Attributes:
+        epoch: the epoch that is closed.
+        already: whether it was closed before.
+        snapshot: the snapshot of the next epoch.
+    """
+
+    epoch: int
+    already: bool
+    snapshot: Snapshot
+
+
+@attrs.frozen
+class Taken:
+    """What became of a batch of events; they are named by their places in it.
+
+    Attributes:
+        entries: those that have an entry of the log, in its order.
+        raised: by place, the number of a claim that was known, with a lower rank.
+        duplicates: how many others are known.
+        refused: those that are above a limit of the rule set.
+    """
+
+    entries: tuple[int, ...]
+    raised: Mapping[int, int]
+    duplicates: int
+    refused: tuple[int, ...]

@@ -1,0 +1,174 @@
+"""Bytes as text, read strictly: base64, hexadecimal, addresses of keys (SS58), and JSON.
+
+What is signed must not have two spellings, and what strangers send is read within limits.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tallystick.errors import InputError, TrustError
+from tallystick.io.inputs import start_of
+
+_HEX = re.compile(r"(?:[0-9a-f]{2})*")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_SS58_START = b"SS58PRE"
+_SS58_CHECKSUM = 2
+_SS58_LONGEST = 64
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def read_file(path: Path, most: int, what: str) -> bytes:
+    """The bytes of a small file.
+
+    Args:
+        path: the file; ``-`` is the standard input.
+        most: how many bytes it may have.
+        what: what it is, for the error.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read.
+        TrustError: it is too large.
+    """
+    try:
+        data = start_of(path, most + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: {what} cannot be read ({reason}): check the name") from error
+    check_size(data, most, str(path), what)
+    return data
+
+
+def check_size(data: bytes | str, most: int, where: str, what: str) -> None:
+    """Refuse what is larger than its kind may be, before any of it is parsed.
+
+    Raises:
+        TrustError: it has more than ``most`` bytes, or characters of a text.
+    """
+    if len(data) > most:
+        message = f"{where}: found {what} of more than {most} bytes, expected no more"
+        raise TrustError(message, code="too-large")
+
+
+def base64_text(data: bytes) -> str:
+    """Bytes as standard base64 with padding."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def base64_bytes(text: str, where: str) -> bytes:
+    """The bytes of a text in base64, of the standard or the URL-safe alphabet.
+
+    A text has one alphabet, its padding, and no bit beside its bytes; so no two texts of one
+    alphabet are the same bytes.
+
+    Raises:
+        TrustError: the text is something else.
+    """
+    encode = base64.urlsafe_b64encode if "-" in text or "_" in text else base64.b64encode
+    try:
+        data = base64.b64decode(text.translate(_URL_SAFE), validate=True)
+    except (ValueError, binascii.Error):
+        data = None
+    if data is None or encode(data).decode("ascii") != text:
+        message = f"{where}: found no strict base64, expected one alphabet, padding, no white space"
+        raise TrustError(message, code="bad-base64")
+    return data
+
+
+def hex_bytes(text: str) -> bytes:
+    """The bytes of a text of lower-case hexadecimal digits.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    if _HEX.fullmatch(text) is None:
+        raise ValueError("not in lower-case hexadecimal digits")
+    return bytes.fromhex(text)
+
+
+def ss58_text(public: bytes, prefix: int = 42) -> str:
+    """The SS58 address of a public key of 32 bytes, for a network by its prefix."""
+    if prefix < 64:
+        head = bytes([prefix])
+    else:
+        # the two lowest bits of the second byte and the six of the first are the middle ones
+        head = bytes([(prefix & 0xFC) >> 2 | 0x40, prefix >> 8 | (prefix & 3) << 6])
+    body = head + public
+    number = int.from_bytes(body + _ss58_checksum(body), "big")
+    text = ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = _BASE58[digit] + text
+    zeros = len(body) - len(body.lstrip(b"\0"))
+    return _BASE58[0] * zeros + text
+
+
+def ss58_bytes(text: str) -> bytes:
+    """The public key of 32 bytes in an SS58 address of any network.
+
+    Raises:
+        ValueError: the text is no such address.
+    """
+    if not text or len(text) > _SS58_LONGEST:
+        raise ValueError("not as long as an address")
+    number = 0
+    for letter in text:
+        number = number * 58 + _BASE58.index(letter)
+    zeros = len(text) - len(text.lstrip(_BASE58[0]))
+    data = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    head = 2 if data[:1] and data[0] & 0x40 else 1
+    body, checksum = data[:-_SS58_CHECKSUM], data[-_SS58_CHECKSUM:]
+    if len(body) != head + 32 or body[0] & 0x80 or _ss58_checksum(body) != checksum:
+        raise ValueError("not the address of a key")
+    return body[head:]
+
+
+def _ss58_checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(_SS58_START + body).digest()[:_SS58_CHECKSUM]
+
+
+def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> Any:  # noqa: ANN401  # any JSON value
+    """The value of a JSON text in which no key of an object stands twice.
+
+    Args:
+        data: the text, whose size was checked.
+        where: what it is of, for the error.
+        code: the code of the error.
+        exact: refuse numbers with a point or an exponent.
+
+    Raises:
+        TrustError: it is no such text.
+    """
+    try:
+        value = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_no_number,
+            parse_float=_no_number if exact else None,
+        )
+        if b"\\u" in data:
+            # a lone surrogate can be escaped, and has no UTF-8
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else error
+        raise TrustError(f"{where}: found no sound JSON ({reason})", code=code) from None
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {json.dumps(twice[:60])} stands twice")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text[:60]} is no number of the format")

@@ -1,0 +1,185 @@
+"""Adopting, withdrawing and showing rules, by command."""
+
+from pathlib import Path
+
+import pytest
+from cli.command import run
+from state.signing import ALICE, BOB, NETWORK, envelope, genesis, root, written_root
+
+from tallystick.state.ledger import Ledger
+
+OLD = "sha256:66da33ad6f6fed2558aa78a96fae2e2ffd61f9bf672e8b10f12368edad4ecfd7"
+NEW = "sha256:e53087b5442e547e0ed0b458be87fd2262a42362451b127e468f7e44c8c95222"
+
+
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TALLYSTICK_STATE", "state.db")
+    assert run("state", "init", "--rules", "skills@1.0.0").status == 0
+    return "state.db"
+
+
+def test_an_adoption_is_told_with_its_block(where: str) -> None:
+    found = run("state", "adopt", "skills@1.1.0", "--at-epoch", "20", "--state", where)
+    told = f"skills@1.1.0 {NEW} holds from epoch 20, block 2000, if nobody withdraws it\n"
+    assert (found.status, found.out, found.err) == (0, told, "")
+
+
+def test_an_adoption_and_its_withdrawal_as_json(where: str) -> None:
+    adopted = run("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--state", where, "--json")
+    assert adopted.json() == {
+        "line": "skills",
+        "epoch": 2,
+        "block": 200,
+        "reference": "skills@1.1.0",
+        "digest": NEW,
+        "previous": OLD,
+        "sequence": 1,
+        "major": False,
+        "statement": None,
+        "signed_by": [],
+    }
+    withdrawn = run("state", "withdraw", "--line", "skills", "--json")
+    assert withdrawn.json() == adopted.json()
+    again = run("state", "withdraw", "--json")
+    assert (again.status, again.json()["code"]) == (2, "not-scheduled")
+
+
+@pytest.mark.usefixtures("where")
+def test_rules_are_shown_with_what_held_holds_and_will_hold() -> None:
+    run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
+    run("state", "adopt", "skills@1.2.0", "--at-epoch", "3")
+    run("epoch", "close")
+    lines = run("state", "rules").out.splitlines()
+    assert [each[:60].rsplit(" sha", 1)[0] for each in lines] == [
+        "held       from epoch 0 to 0, block 0  skills@1.0.0",
+        "holds      from epoch 1 to 2, block 100  skills@1.1.0",
+        "will hold  from epoch 3, block 300  skills@1.2.0",
+    ]
+    found = run("state", "rules", "--json").json()
+    (line,) = found["lines"]
+    assert (found["epoch"], line["line"]) == (1, "skills")
+    assert line["rules"][1] == {
+        "status": "holds",
+        "epoch": 1,
+        "until": 2,
+        "block": 100,
+        "reference": "skills@1.1.0",
+        "digest": NEW,
+        "sequence": 1,
+        "statement": None,
+        "signed_by": [],
+    }
+
+
+@pytest.mark.usefixtures("where")
+def test_queries_follow_the_rules_of_the_open_epoch() -> None:
+    run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
+    assert run("state", "info", "--json").json()["rule_set"] == "skills@1.0.0"
+    run("epoch", "close")
+    assert run("state", "info", "--json").json()["rule_set"] == "skills@1.1.0"
+    assert run("state", "verify").status == 0
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("workflow@1.0.0", "--at-epoch", "9"), "other-line"),
+        (("skills@1.0.0", "--at-epoch", "9"), "same-rules"),
+    ],
+)
+def test_what_is_refused_has_its_code(arguments: tuple[str, ...], code: str) -> None:
+    before = run("state", "info").out
+    found = run("state", "adopt", *arguments, "--json")
+    assert (found.status, found.json()["code"]) == (2, code)
+    assert run("state", "info").out == before
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("skills@1.1.0",),
+        ("--at-epoch", "9"),
+        ("skills@1.1.0", "--at-epoch", "0"),
+        ("skills@1.1.0", "--at-epoch", str(2**31)),
+        ("skills@1.1.0", "--at-epoch", "9", "--block", "-1"),
+        ("skills@1.1.0", "--at-epoch", "9", "--signed", "none.json"),
+        ("none@1.0.0", "--at-epoch", "9"),
+    ],
+)
+def test_wrong_use_is_refused_and_changes_nothing(arguments: tuple[str, ...]) -> None:
+    before = run("state", "info").out
+    found = run("state", "adopt", *arguments)
+    assert found.status == 2
+    assert "Traceback" not in found.err
+    assert run("state", "info").out == before
+
+
+@pytest.mark.usefixtures("where")
+def test_a_major_change_is_meant() -> None:
+    run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
+    back = ("state", "adopt", "skills@1.0.0", "--at-epoch", "2", "--json")
+    found = run(*back)
+    assert found.json()["code"] == "major-change"
+    assert "say --major if that is meant" in found.err
+    assert run(*back, "--major").json()["major"] is True
+
+
+@pytest.mark.usefixtures("where")
+def test_a_state_that_is_held_to_a_lock_adopts_what_is_in_it(tmp_path: Path) -> None:
+    run("lock", "--rules", "skills@1.0.0", "-o", tmp_path / "tallystick.lock")
+    step = ("state", "adopt", "skills@1.1.0", "--at-epoch", "1", "--locked", "--json")
+    found = run(*step)
+    assert (found.status, found.json()["code"]) == (1, "rules-not-locked")
+    rules = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
+    run("lock", *rules, "-o", tmp_path / "tallystick.lock")
+    assert run(*step).status == 0
+
+
+@pytest.mark.usefixtures("where")
+def test_events_that_are_left_out_are_told() -> None:
+    run("miner", "register", "hk-1", "--uid", "1", "--types", "executable_python")
+    run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
+    run("state", "adopt", "skills@1.0.0", "--at-epoch", "2", "--major")
+    run("epoch", "close")
+    run("epoch", "close")
+    late = Path("late.jsonl")
+    late.write_text(
+        '{"id": "e1", "validator": "v", "hotkey": "hk-1", "skill_type": "executable_python", '
+        '"task_id": "t", "round": 0, "epoch": 1, "event": "parse_failure"}\n'
+    )
+    found = run("events", "import", late)
+    assert (found.status, found.out) == (
+        0,
+        "late.jsonl: 1 recorded, 0 known already, 1 without effect\n",
+    )
+    assert "late.jsonl:1: event-left-out: events: found" in found.err
+
+
+def test_who_signed_is_told(tmp_path: Path) -> None:
+    where, trust = str(tmp_path / "signed.db"), root()
+    path = written_root(tmp_path, trust)
+    Ledger.create(where, "skills@1.0.0", trust=path).close()
+    predicate = {
+        "action": "adopt",
+        "epoch": 2,
+        "format": 1,
+        "genesis": genesis({"skills": OLD}, trust),
+        "line": "skills",
+        "major": False,
+        "network": NETWORK,
+        "previous": OLD,
+        "rule_set": NEW,
+        "sequence": 1,
+    }
+    subject = {"name": "skills@1.1.0", "digest": {"sha256": NEW.removeprefix("sha256:")}}
+    signed = tmp_path / "signed.json"
+    signed.write_bytes(envelope("adoption", predicate, BOB, ALICE, subject=subject))
+    step = ("state", "adopt", "skills@1.1.0", "--at-epoch", "2", "--state", where)
+    refused = run(*step, "--json")
+    assert (refused.status, refused.json()["code"]) == (1, "unsigned")
+    assert run(*step, "--signed", signed, "--json").json()["signed_by"] == ["alice", "bob"]
+    assert run("state", "rules", "--state", where).out.endswith(f"{NEW}, signed by alice, bob\n")

@@ -1,0 +1,111 @@
+"""Commands that score by the rules of a state, and that tell what an adoption would do to it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.command import run
+from state.subnet import record, written
+
+import tallystick
+from tallystick.state.ledger import Ledger
+
+PYTHON = "executable_python"
+OLD, NEW = "skills@1.0.0", "skills@1.1.0"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """A state that adopts other rules for epoch 1, which has begun."""
+    found = Ledger.create(str(tmp_path / "state.db"), OLD)
+    for uid in range(3):
+        found.register(f"hk-{uid}", uid, [PYTHON])
+    found.adopt(NEW, 1)
+    found.close_round(written(tmp_path / "first.jsonl", [made("t0", "hk-0", 0)]))
+    found.close_epoch()
+    return found
+
+
+def made(task: str, hotkey: str, epoch: int) -> dict[str, object]:
+    return record(task, hotkey, round=epoch, epoch=epoch, latency_ms=60_000)
+
+
+def test_records_are_scored_by_the_rules_of_their_epochs(ledger: Ledger, tmp_path: Path) -> None:
+    lines = [made("a", "hk-0", 0), made("b", "hk-1", 1)]
+    source, state = written(tmp_path / "records.jsonl", lines), ledger.store.shown
+    output = tmp_path / "out.jsonl"
+    done = run("score", str(source), "--state", state, "-o", str(output), "--json")
+    assert done.status == 0, done.err
+    by_epoch = json.loads(done.out)["rules_by_epoch"]
+    assert [(each["epoch"], each["rule_set"]) for each in by_epoch] == [(0, OLD), (1, NEW)]
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    for number, (row, name) in enumerate(zip(rows, (OLD, NEW), strict=True), 1):
+        place = ("--line", str(number), "--state", state, "--json")
+        told = json.loads(run("explain", str(source), *place).out)
+        assert told["rule_set"] == name
+        assert told["result"]["quality"] == row["quality"]
+        assert row["quality"] == f"{tallystick.load(name).score(lines[number - 1]).quality:f}"
+
+
+def test_rules_beside_a_state_are_those_that_it_follows(ledger: Ledger, tmp_path: Path) -> None:
+    source, state = written(tmp_path / "r.jsonl", [made("a", "hk-0", 1)]), ledger.store.shown
+    for name in (OLD, NEW):
+        done = run("explain", str(source), "--rules", name, "--state", state, "--json")
+        assert json.loads(done.out)["rule_set"] == NEW
+    refused = run("explain", str(source), "--rules", "skills@1.2.0", "--state", state)
+    assert refused.status == 2
+    assert "expected that of the state" in refused.err
+    nothing = run("explain", str(source))
+    assert nothing.status == 2
+    assert "Missing option '--rules'" in nothing.err
+
+
+def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
+    state = str(tmp_path / "state.db")
+    with Ledger.create(state, OLD) as ledger:
+        ledger.register("hk-0", 0, [PYTHON])
+        ledger.import_events([made("a", "hk-0", 0)])
+        ledger.close_epoch()
+        with ledger.queries() as queries:
+            carried = queries.state.thresholds[PYTHON]
+    done = run("rules", "diff", OLD, NEW, "--state", state, "--json")
+    assert done.status == 0, done.err
+    told = json.loads(done.out)["state"]
+    assert (told["epoch"], told["judged"], told["ejected"]) == (1, 0, [])
+    # 1.1.0 follows the published baseline, which is not tracked: it is seeded anew
+    before = {each["name"]: each["before"] for each in told["thresholds"]}
+    after = {each["name"]: each["after"] for each in told["thresholds"]}
+    assert before["baseline"] == f"{carried['baseline'] / 10**9:.9f}"
+    assert after["baseline"] == "0.500000000"
+    with Ledger.open(state) as ledger:
+        ledger.adopt(NEW, 2)
+        ledger.close_epoch()
+        with ledger.queries() as queries:
+            adopted = queries.state.thresholds[PYTHON]["baseline"]
+    assert adopted == 500_000_000
+    text = run("rules", "diff", NEW, "skills@1.2.0", "--state", state).out
+    assert "what it does to the state as it is in epoch 2" in text
+    refused = run("rules", "diff", OLD, NEW, "--state", state)
+    assert refused.status == 2
+    assert "expected OLD to be what the state goes by" in refused.err
+
+
+def test_a_difference_tells_whose_tier_moves(tmp_path: Path) -> None:
+    state = str(tmp_path / "state.db")
+    with Ledger.create(state, OLD) as ledger:
+        for uid in range(4):
+            ledger.register(f"hk-{uid}", uid, [PYTHON])
+        late = (40_000, 60_000, 90_000, 150_000)
+        ledger.import_events(
+            [
+                record("t", f"hk-{uid}", epoch=0, latency_ms=latency)
+                for uid, latency in enumerate(late)
+            ]
+        )
+        ledger.close_epoch()
+    told = json.loads(run("rules", "diff", OLD, NEW, "--state", state, "--json").out)["state"]
+    assert told["tiers"]
+    assert {move["skill_type"] for move in told["tiers"]} == {PYTHON}
+    assert all(move["before"] != move["after"] for move in told["tiers"])
+    markdown = run("rules", "diff", OLD, NEW, "--state", state, "--markdown").out
+    assert "## What it does to the state in epoch 1" in markdown

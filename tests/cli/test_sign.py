@@ -1,0 +1,239 @@
+"""Signing and verifying by command: what is signed is what the state takes, and what others see."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.command import Finished, message_of, run
+from state.subnet import event, record, written
+from trust.council import hotkey, key, key_file, root, signer, tables, toml
+
+from tallystick.state.authority import Authority
+from tallystick.state.ledger import Ledger
+from tallystick.trust.envelope import Envelope
+from tallystick.trust.trust_file import read
+
+STATE = ("--state", "subnet.db")
+EVE = hotkey("eve")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Key files of a council, a wallet, and a trust file that names them."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("alice", "bob", "mallory"):
+        Path(f"{name}.pem").write_bytes(key_file(name))
+    Path("eve").write_text(json.dumps({"secretSeed": f"0x{b'eve'.ljust(32, b'.').hex()}"}))
+    Path("trust.toml").write_text(toml(tables()))
+    return tmp_path
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """A state of the council."""
+    return Ledger.create("subnet.db", "skills@1.0.0", trust="trust.toml")
+
+
+def council(*first: str, output: str = "out.json") -> Envelope:
+    """What alice signs by a command, and bob adds to."""
+    assert run(*first, "--key", "alice.pem", "-o", output).status == 0
+    assert run("sign", "add", output, "--key", "bob.pem", "-o", output).status == 0
+    return Envelope.of_json(Path(output).read_bytes(), output)
+
+
+def test_an_adoption_and_its_withdrawal(ledger: Ledger) -> None:
+    signed = council("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE)
+    assert run("verify", "out.json", "--trust", "trust.toml").status == 0
+    adopted = ledger.adopt("skills@1.1.0", 2, authority=Authority(signed))
+    assert (adopted.sequence, adopted.statement) == (1, signed.statement_digest)
+    back = council("sign", "withdrawal", *STATE, "--expires-at-block", "9")
+    ledger.withdraw(authority=Authority(back, 8))
+    # the same again is another number
+    again = council("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE)
+    assert again.statement_digest != signed.statement_digest
+    assert ledger.adopt("skills@1.1.0", 2, authority=Authority(again, 8)).sequence == 3
+
+
+def test_who_signs_apart_is_joined(ledger: Ledger) -> None:
+    made = ("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", *STATE)
+    for name in ("alice", "bob"):
+        assert run(*made, "--key", f"{name}.pem", "-o", f"{name}.json").status == 0
+        assert run("verify", f"{name}.json", "--trust", "trust.toml").status == 1
+    joined = run("sign", "join", "alice.json", "bob.json", "alice.json", "-o", "out.json", "--json")
+    assert (joined.status, len(joined.json()["keyids"])) == (0, 2)
+    assert run("verify", "out.json", "--trust", "trust.toml").status == 0
+    signed = Envelope.of_json(Path("out.json").read_bytes(), "out.json")
+    assert ledger.adopt("skills@1.1.0", 2, authority=Authority(signed)).sequence == 1
+    other = ("sign", "rule-set", "skills@1.1.0", "--key", "bob.pem", "-o", "other.json")
+    assert run(*other).status == 0
+    refused = run("sign", "join", "alice.json", "other.json", "-o", "no.json", "--json")
+    assert (refused.status, refused.json()["code"]) == (1, "other-subject")
+    assert not Path("no.json").exists()
+
+
+def test_a_batch_of_events(ledger: Ledger) -> None:
+    ledger.register("hk-1", 1, ["executable_python"])
+    late = event("e1", "rerun_fail", "t1") | {"validator": EVE}
+    lines = [record("t1", validator=EVE), late]
+    written(Path("events.jsonl"), lines)
+    made = ("sign", "events", "events.jsonl", "--validator", EVE, *STATE)
+    found = run(*made, "--wallet", "eve", "-o", "batch.json")
+    assert found.status == 0
+    assert "events: 2 in all" in found.out
+    batch = Envelope.of_json(Path("batch.json").read_bytes(), "batch.json")
+    assert ledger.import_events("events.jsonl", authority=Authority(batch)).events == 2
+    assert run("verify", "batch.json", "--trust", "trust.toml").status == 0
+
+
+def test_a_batch_is_of_one_validator(ledger: Ledger) -> None:
+    assert ledger.in_force.root is not None
+    written(Path("events.jsonl"), [record("t1", validator=EVE), record("t2", validator="other")])
+    made = ("sign", "events", "events.jsonl", "--validator", EVE, *STATE)
+    found = run(*made, "--wallet", "eve", "-o", "batch.json", "--json")
+    assert (found.status, found.json()["code"]) == (1, "other-validator")
+    assert "events.jsonl:2" in found.json()["message"]
+    Path("events.jsonl").write_text("{}\n")
+    assert run(*made, "--wallet", "eve", "-o", "batch.json").status == 1
+    assert not Path("batch.json").exists()
+
+
+def test_a_state_without_a_trust_file_asks_for_nothing() -> None:
+    Ledger.create("subnet.db", "skills@1.0.0").close()
+    written(Path("events.jsonl"), [record("t1", validator=EVE)])
+    for made in (
+        ("adoption", "skills@1.1.0", "--at-epoch", "2"),
+        ("events", "events.jsonl", "--validator", EVE),
+    ):
+        found = run("sign", *made, *STATE, "--key", "alice.pem", "-o", "out.json", "--json")
+        assert (found.status, found.json()["code"]) == (2, "no-root")
+
+
+def test_what_the_state_refuses_is_not_signed(ledger: Ledger) -> None:
+    assert ledger.open_epoch() == 0
+    made = ("sign", "adoption", "skills@1.0.0", "--at-epoch", "2", *STATE)
+    found = run(*made, "--key", "alice.pem", "-o", "out.json", "--json")
+    assert (found.status, found.json()["code"]) == (2, "same-rules")
+    assert not Path("out.json").exists()
+
+
+def test_a_rotation() -> None:
+    old = read(Path("trust.toml"))
+    keys = {name: key(name) for name in ("alice", "bob", "dave")}
+    group = {"keys": ["alice", "bob", "dave"], "threshold": 2}
+    new = tables(version=2, previous=old.digest, keys=keys, groups={"council": group})
+    Path("new.toml").write_text(toml(new))
+    council("sign", "trust", "new.toml")
+    for trusted in ("trust.toml", "new.toml"):
+        assert run("verify", "out.json", "--trust", trusted).status == 0
+    assert run("trust", "check", "trust.toml", "new.toml").status == 0
+    found = run("trust", "check", "new.toml", "trust.toml", "--json")
+    assert (found.status, found.json()["code"]) == (1, "rollback")
+
+
+def test_a_receipt(folder: Path) -> None:
+    written(folder / "records.jsonl", [record("t1")])
+    run("score", "records.jsonl", "--rules", "skills@1.1.0", "-o", "results.jsonl")
+    made = ("sign", "receipt", "results.jsonl.receipt.json", "--key", "alice.pem")
+    assert run(*made, "-o", "out.json").status == 0
+    found = run("verify", "out.json", "--key", str(signer("alice").public), "--json").json()
+    receipt = json.loads(Path("results.jsonl.receipt.json").read_text())
+    assert found["predicate"]["receipt"] == receipt
+    digests = [f"sha256:{each['digest']['sha256']}" for each in found["subject"]]
+    assert digests == [receipt["output_digest"], receipt["rejects_digest"]]
+    Path("other.json").write_text("{}")
+    assert run("sign", "receipt", "other.json", "--key", "alice.pem", "-o", "x").status == 1
+
+
+def test_a_checkpoint() -> None:
+    Path("checkpoint").write_text("tallystick/a/b\n3\n" + "A" * 43 + "=\n")
+    made = ("sign", "checkpoint", "checkpoint", "--wallet", "eve", "-o", "out.json")
+    assert run(*made).status == 0
+    found = run("verify", "out.json", "--key", str(signer("eve", "sr25519").public), "--json")
+    assert found.json()["predicate"]["checkpoint"] == Path("checkpoint").read_text()
+
+
+def verified(*options: str) -> Finished:
+    return run("verify", "out.json", *options)
+
+
+def test_who_verifies_needs_something_to_verify_by() -> None:
+    council("sign", "rule-set", "skills@1.1.0")
+    alice, mallory = (str(signer(name).public) for name in ("alice", "mallory"))
+    found = verified()
+    assert found.status == 1
+    assert "no signature was verified" in found.out
+    assert verified("--json").json()["checked"] is False
+    assert verified("--key", alice).out.endswith(f"signed by {alice}\n")
+    assert verified("--trust", "trust.toml").out.endswith("signed by alice\nsigned by bob\n")
+    assert verified("--key", alice, "--key", mallory).status == 1
+    Path("others.toml").write_text(
+        toml(tables(keys={name: key(f"{name}!") for name in ("alice", "bob", "carol")}))
+    )
+    refused = verified("--trust", "others.toml", "--json")
+    assert (refused.status, refused.json()["code"]) == (1, "threshold-not-met")
+
+
+def test_what_expires_needs_a_block(ledger: Ledger) -> None:
+    assert ledger.in_force.root is not None
+    made = ("sign", "adoption", "skills@1.1.0", "--at-epoch", "2", "--expires-at-block", "9")
+    council(*made, *STATE)
+    trusted = ("--trust", "trust.toml")
+    assert verified(*trusted, "--block", "8").status == 0
+    for block, code in ((("--block", "9"), "expired-statement"), ((), "block-needed")):
+        assert verified(*trusted, *block, "--json").json()["code"] == code
+
+
+def test_a_file_that_is_nothing_signed() -> None:
+    Path("text").write_text("some text")
+    for name in ("text", "nowhere", "."):
+        found = run("verify", name)
+        assert (found.status, found.out) == (2, "")
+        assert message_of(found).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--key", "alice.pem", "--wallet", "eve"),
+        ("--sign-with", "true"),
+        ("--public", f"ed25519:{'00' * 32}"),
+        ("--key", "alice.pem", "--public", "nonsense"),
+    ],
+)
+def test_one_signer_is_named(options: tuple[str, ...]) -> None:
+    found = run("sign", "rule-set", "skills@1.1.0", *options, "-o", "out.json")
+    assert (found.status, found.out) == (2, "")
+    assert not Path("out.json").exists()
+
+
+def test_a_password_comes_from_a_file_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("secret").write_text("geheim…\r\nmore\n")
+    assert run("keys", "new", "new.pem", "--password-file", "secret").status == 0
+    shown = run("keys", "show", "new.pem", "--password-file", "secret")
+    assert shown.status == 0
+    found = run("keys", "show", "new.pem", "--json")
+    assert (found.status, found.json()["code"]) == (1, "wrong-password")
+    monkeypatch.setenv("TALLYSTICK_KEY_PASSWORD", "geheim…")
+    assert run("keys", "show", "new.pem") == shown
+    monkeypatch.setenv("TALLYSTICK_KEY_PASSWORD", "")
+    assert run("keys", "new", "other.pem").status == 2
+    assert not Path("other.pem").exists()
+    both = ("--no-password", "--password-file", "secret")
+    assert run("keys", "new", "other.pem", *both).status == 2
+
+
+def test_a_key_and_its_address_are_shown() -> None:
+    found = run("keys", "show", "eve", "--json").json()
+    public = signer("eve", "sr25519").public
+    assert (found["type"], found["public"]) == ("sr25519", public.data.hex())
+    assert (found["address"], found["keyid"]) == (EVE, public.keyid)
+    assert run("keys", "show", "eve").out.splitlines()[-1] == f"address {EVE}"
+
+
+def test_a_trust_file_is_shown_as_it_counts() -> None:
+    found = run("trust", "check", "trust.toml", "--json").json()["roots"][0]
+    assert found["digest"] == root().digest
+    assert found["keys"]["alice"]["public"] == str(signer("alice").public)
+    assert found["groups"] == {"council": {"keys": ["alice", "bob", "carol"], "threshold": 2}}
+    assert "council: 2 of 3 keys; adopt and root" in run("trust", "check", "trust.toml").out

@@ -1,0 +1,144 @@
+"""What a check compares beside files, and how it tells it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+from cli.command import run
+
+import tallystick
+from tallystick.errors import MOST_TOLD, InputError, LockError, TrustError
+from tallystick.lock import check as module
+from tallystick.lock.check import check, differences, require
+from tallystick.lock.lock_file import Lock, read
+from tallystick.lock.write import lock_of, write
+from tallystick.rules.loading import load
+
+D = "sha256:" + "0" * 64
+HERE = Path()
+
+
+def changed(lock: Lock, name: str, plugin: str, **values: object) -> Lock:
+    """A lock in which something of a plugin is another."""
+    plugins = {**lock.plugins, plugin: attrs.evolve(lock.plugins[plugin], **values)}
+    return attrs.evolve(lock, **{name: plugins})
+
+
+CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
+    "the version of the engine": (
+        lambda lock: attrs.evolve(lock, version="9.9"),
+        "the version of tallystick: found 0.1.0, locked 9.9",
+    ),
+    "a dependency": (
+        lambda lock: attrs.evolve(lock, dependencies={**lock.dependencies, "numpy": "1.0"}),
+        f"the version of numpy: found {__import__('numpy').__version__}, locked 1.0",
+    ),
+    "a dependency that the engine has not": (
+        lambda lock: attrs.evolve(lock, dependencies={**lock.dependencies, "acme": "1.0"}),
+        "the version of acme: found nothing, locked 1.0",
+    ),
+    "the vectors": (lambda lock: attrs.evolve(lock, vectors=D), "the vectors: found sha256:"),
+    "a distribution": (
+        lambda lock: changed(lock, "plugins", "skills", distribution="acme-skills"),
+        "the plugin skills, of acme-skills: found nothing, locked 0.1.0",
+    ),
+    "a module": (
+        lambda lock: changed(lock, "plugins", "skills", module="acme.plugin"),
+        "the module of the plugin skills: found tallystick_skills.plugin, locked acme.plugin",
+    ),
+    "a file that is gone": (
+        lambda lock: attrs.evolve(lock, files={**lock.files, "gone.py": D}),
+        f"the file gone.py of the engine: found nothing, locked {D}",
+    ),
+    "a digest that is not that of the files": (
+        lambda lock: attrs.evolve(lock, engine=D),
+        "the files of the engine: found sha256:",
+    ),
+    "the digest of a plugin": (
+        lambda lock: changed(lock, "plugins", "workflow", digest=D),
+        "the files of the plugin workflow: found sha256:",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_each_kind_of_difference_is_a_line(lock: Lock, name: str) -> None:
+    change, told = CHANGES[name]
+    found = [str(each) for each in differences(change(lock), HERE)]
+    assert len(found) == 1
+    assert found[0].startswith(told)
+
+
+def test_a_lock_of_what_is_installed_differs_in_nothing(lock: Lock) -> None:
+    assert list(differences(lock, HERE)) == []
+    check(lock, HERE / "tallystick.lock")
+
+
+def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
+    rules = lock.rule_sets["skills@1.1.0"]
+    formulas = {**rules.formulas, "skills/detection@2": D}
+    other = {**lock.rule_sets, "skills@1.1.0": attrs.evolve(rules, formulas=formulas, digest=D)}
+    with pytest.raises(LockError) as caught:
+        check(attrs.evolve(lock, rule_sets=other, engine=D), HERE / "the.lock")
+    assert caught.value.code == "lock-differs"
+    assert [each.what for each in caught.value.differences] == ["the files of the engine"]
+    first, second = caught.value.meaning
+    assert first.startswith("the formula skills/detection@2: found sha256:f03d")
+    assert second.startswith("the meaning of the rule set skills@1.1.0: found sha256:e530")
+    assert str(caught.value).splitlines()[0].startswith("the.lock: found other things")
+
+
+def test_meanings_are_not_computed_where_files_are_equal(
+    lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_meaning", None)
+    check(lock, HERE)
+
+
+def test_of_many_differences_some_are_told_and_all_are_held(lock: Lock) -> None:
+    files = dict.fromkeys(lock.files, D)
+    with pytest.raises(LockError) as caught:
+        check(attrs.evolve(lock, files=files), HERE / "the.lock")
+    assert len(caught.value.differences) == len(files)
+    assert f"\nand {len(files) - MOST_TOLD} more\n" in str(caught.value)
+
+
+def test_a_rule_set_in_a_file_is_found_from_the_folder_of_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = load("workflow@1.1.0", tallystick.load("workflow@1.1.0").registry).text
+    mine = tmp_path / "rules" / "mine.toml"
+    mine.parent.mkdir()
+    mine.write_text(text, encoding="utf-8")
+    (tmp_path / "locks").mkdir()
+    where = tmp_path / "locks" / "my.lock"
+    write(lock_of([tallystick.load(mine)], where.parent), where)
+    lock = read(where)
+    assert lock.rule_sets["workflow@1.1.0"].path == "../rules/mine.toml"
+    monkeypatch.chdir(mine.parent)
+    assert run("lock", "--check", where).status == 0
+    mine.write_bytes(text.replace("\n", "\r\n").encode())
+    assert run("lock", "--check", where).status == 0
+    mine.write_text(text + "# more\n", encoding="utf-8")
+    found = run("lock", "--check", where)
+    assert found.status == 1
+    assert "the rule set workflow@1.1.0 in ../rules/mine.toml: found sha256:" in found.err
+    mine.unlink()
+    assert "mine.toml: found nothing, locked" in run("lock", "--check", where).err
+
+
+def test_two_rule_sets_of_one_name_are_refused(tmp_path: Path) -> None:
+    text = load("workflow@1.1.0", tallystick.load("workflow@1.1.0").registry).text
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"found two rule sets workflow@1\.1\.0"):
+        lock_of([tallystick.load("workflow@1.1.0"), tallystick.load(mine)], tmp_path)
+
+
+def test_a_rule_set_is_required_by_what_it_means(lock: Lock) -> None:
+    digest = lock.rule_sets["skills@1.1.0"].digest
+    require(lock, HERE, "renamed@1.0.0", digest)
+    with pytest.raises(TrustError, match=r"found the rule set skills@1\.1\.0 sha256:0") as caught:
+        require(lock, HERE, "skills@1.1.0", D)
+    assert caught.value.code == "rules-not-locked"

@@ -1,0 +1,43 @@
+"""Envelopes stand beside the log, and stated blocks are found in it."""
+
+import json
+
+from state.store.filled import made
+
+from tallystick.state.chain import GENESIS_HASH, Entry, chained
+from tallystick.state.store.transaction import STATING, Transaction
+
+
+def test_an_envelope_is_found_by_its_statement_and_replaced(where: str) -> None:
+    store = made(where)
+    with store.writing() as transaction:
+        assert not transaction.has_envelopes()
+        assert transaction.envelope("sha256:a") is None
+        transaction.put_envelope("sha256:a", "one")
+        transaction.put_envelope("sha256:b", "two")
+        transaction.put_envelope("sha256:a", "three")
+    with store.reading() as transaction:
+        assert transaction.has_envelopes()
+        found = [transaction.envelope(f"sha256:{name}") for name in "abc"]
+    assert found == ["three", "two", None]
+
+
+def stating(transaction: Transaction, *said: tuple[str, int | None]) -> None:
+    """Entries of some kinds, each with the block that it states."""
+    entries, previous = list[Entry](), GENESIS_HASH
+    for seq, (kind, block) in enumerate(said, 1):
+        body = json.dumps({} if block is None else {"block": block})
+        entries.append(chained(previous, seq, kind, body))
+        previous = entries[-1].hash
+    transaction.append(entries)
+
+
+def test_the_newest_stated_block_is_found_behind_many_that_state_none(where: str) -> None:
+    store = made(where)
+    with store.writing() as transaction:
+        assert transaction.stated_block() is None
+        silent = [("batch", None)] * 250
+        said = [("rules", 5), ("batch", 7), *silent, ("trust", 9), ("withdraw", None), *silent]
+        stating(transaction, *said)
+        assert transaction.stated_block() == 9
+        assert {"rules", "withdraw", "trust", "batch"} == set(STATING)

@@ -1,0 +1,235 @@
+"""What an adoption makes of a state: each step by hand, and what holds for all of them."""
+
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from state.subnet import TYPES, under
+
+import tallystick
+from tallystick.numbers.nano import from_text
+from tallystick.rules.model import RuleSet
+from tallystick.rules.sections import BaselineTracking
+from tallystick.state.adoption import adopt
+from tallystick.state.groups import candidate_pool, is_ejected
+from tallystick.state.model import Miner, State
+from tallystick.state.rules import StateRules, state_rules_of
+
+PYTHON, RAG = "executable_python", "rag_knowledge"
+SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
+RULES = {name: state_rules_of(tallystick.load(name)) for name in SKILLS}
+
+
+def changed(name: str, section: str, **values: Any) -> StateRules:  # noqa: ANN401  # of any field
+    """Shipped rules with other values in a section."""
+    rule_set = RULES[name].rule_set
+    other = attrs.evolve(getattr(rule_set, section), **values)
+    return under(RULES[name], attrs.evolve(rule_set, **{section: other}))
+
+
+def without(name: str, skill_type: str) -> StateRules:
+    """Shipped rules without a skill type."""
+    rule_set = RULES[name].rule_set
+    types = {each: rules for each, rules in rule_set.skill_types.items() if each != skill_type}
+    return under(RULES[name], attrs.evolve(rule_set, skill_types=types))
+
+
+def without_reputation(name: str) -> StateRules:
+    rule_set: RuleSet = attrs.evolve(RULES[name].rule_set, reputation=None)
+    return under(RULES[name], rule_set)
+
+
+def state(rules: StateRules, *miners: Miner, **thresholds: dict[str, str]) -> State:
+    """A state in which some thresholds have moved from their seeds."""
+    moved = {
+        name: {
+            **seeds,
+            **{each: from_text(text) for each, text in thresholds.get(name, {}).items()},
+        }
+        for name, seeds in rules.seeds.items()
+    }
+    return State(7, {miner.hotkey: miner for miner in miners}, moved)
+
+
+def miner(value: str = "0.600000000", **values: Any) -> Miner:  # noqa: ANN401  # of any field
+    return attrs.evolve(Miner("hk-1", 1, (PYTHON,), {PYTHON: from_text(value)}), **values)
+
+
+def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> Miner:  # noqa: ANN401  # as above
+    return adopt(found, old, new, **values).miners["hk-1"]
+
+
+def test_reputations_stay() -> None:
+    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    assert adopted(state(old, miner()), old, new) == miner()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("0.100000000", "0.200000000"),
+        ("0.500000000", "0.500000000"),
+        ("1.000000000", "0.900000000"),
+    ],
+)
+def test_reputations_come_within_the_new_floor_and_ceiling(before: str, after: str) -> None:
+    old = RULES["skills@1.1.0"]
+    narrow = changed("skills@1.1.0", "reputation", floor=Decimal("0.2"), ceiling=Decimal("0.9"))
+    assert adopted(state(old, miner(before)), old, narrow) == miner(after)
+
+
+def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() -> None:
+    old, new = RULES["skills@1.1.0"], without("skills@1.2.0", PYTHON)
+    low = changed("skills@1.1.0", "reputation", floor=Decimal("0.7"))
+    before = state(old, miner())
+    gone = adopt(
+        before, old, under(new, attrs.evolve(new.rule_set, reputation=low.rule_set.reputation))
+    )
+    assert gone.miners["hk-1"] == miner()
+    assert candidate_pool(gone, PYTHON, new, 1) == ()
+    assert PYTHON not in gone.thresholds
+    back = adopt(gone, new, old)
+    assert candidate_pool(back, PYTHON, old, 1) == ("hk-1",)
+    assert back.thresholds[PYTHON] == old.seeds[PYTHON]
+
+
+def test_a_declared_type_without_a_reputation_begins_at_initial() -> None:
+    old, new = without_reputation("skills@1.1.0"), RULES["skills@1.2.0"]
+    bare = miner(types=(PYTHON, RAG), reputation={})
+    found = adopted(state(old, bare), old, new)
+    assert found.reputation == dict.fromkeys((PYTHON, RAG), from_text("0.500000000"))
+
+
+def test_rules_without_reputations_leave_them() -> None:
+    old, new = RULES["skills@1.1.0"], without_reputation("skills@1.1.0")
+    low = miner("0.010000000")
+    assert adopted(state(old, low), old, new) == low
+
+
+def test_flags_stay_and_those_who_gave_them_come_from_the_log_for_a_first_quorum() -> None:
+    old, new = RULES["skills@1.1.0"], RULES["skills@1.2.0"]
+    alone = miner(flags=3)
+    assert is_ejected(old, alone)
+    found = adopted(state(old, alone), old, new, flagged_by={"hk-1": {"val-1": 3}})
+    assert (found.flags, found.flagged_by) == (3, {"val-1": 3})
+    assert not is_ejected(new, found)
+    found = adopted(state(old, alone), old, new, flagged_by={"hk-1": {"val-2": 1, "val-1": 2}})
+    assert list(found.flagged_by) == ["val-1", "val-2"]
+    assert is_ejected(new, found)
+
+
+def test_without_a_quorum_nobody_is_noted_and_between_quorums_who_was_stays() -> None:
+    rules, before = RULES["skills@1.2.0"], miner(flags=3, flagged_by={"val-1": 2, "val-2": 1})
+    found = adopted(state(rules, before), rules, RULES["skills@1.1.0"])
+    assert (found.flags, found.flagged_by) == (3, {})
+    more = attrs.evolve(rules.reputation, collusion=attrs.evolve(_collusion(rules), quorum=3))
+    stricter = under(rules, attrs.evolve(rules.rule_set, reputation=more))
+    assert adopted(state(rules, before), rules, stricter) == before
+
+
+def test_a_quorum_of_another_line_keeps_who_gave_the_flags() -> None:
+    old, new = RULES["skills@1.2.0"], RULES["skills@1.1.0"]
+    before = miner(flags=3, flagged_by={"val-1": 3})
+    assert adopted(state(old, before), old, new, quorum_elsewhere=2) == before
+
+
+def _collusion(rules: StateRules) -> Any:  # noqa: ANN401  # that it is there
+    return rules.reputation.collusion
+
+
+def test_a_threshold_that_both_track_is_carried_and_another_one_seeded() -> None:
+    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    before = state(old, executable_python={"baseline": "0.700000000", "novel": "0.990000000"})
+    found = adopt(before, old, new).thresholds[PYTHON]
+    # the baseline of 1.1.0 is the published constant, which follows nothing
+    assert found == {"baseline": new.seeds[PYTHON]["baseline"], "novel": from_text("0.990000000")}
+    back = adopt(attrs.evolve(before, thresholds={PYTHON: found}), new, old).thresholds[PYTHON]
+    assert back == {"baseline": old.seeds[PYTHON]["baseline"], "novel": from_text("0.990000000")}
+
+
+def test_a_tracked_baseline_is_carried_between_rules_that_track_it() -> None:
+    old = RULES["skills@1.0.0"]
+    new = changed("skills@1.1.0", "epochs", baseline=old.epochs.baseline)
+    before = state(old, executable_python={"baseline": "0.700000000", "novel": "0.990000000"})
+    assert adopt(before, old, new).thresholds[PYTHON] == before.thresholds[PYTHON]
+
+
+def test_a_name_that_is_tracked_no_more_is_dropped_and_tracked_anew_seeded() -> None:
+    old = RULES["skills@1.1.0"]
+    new = changed("skills@1.1.0", "epochs", thresholds={})
+    before = state(old, executable_python={"novel": "0.990000000"})
+    dropped = adopt(before, old, new)
+    assert dropped.thresholds[PYTHON] == {"baseline": old.seeds[PYTHON]["baseline"]}
+    assert adopt(dropped, new, old).thresholds == old.seeds
+
+
+def test_the_floor_of_the_new_formula_holds_at_once() -> None:
+    old = RULES["skills@1.0.0"]
+    median = BaselineTracking("median_quality", roles=("primary",))
+    # 1.1.0 has the novel threshold at least at b + (1 − b) / 2 where 1.5 · b is above that
+    new = changed("skills@1.1.0", "epochs", baseline=median)
+    before = state(old, executable_python={"baseline": "0.800000000", "novel": "0.850000000"})
+    found = adopt(before, old, new).thresholds[PYTHON]
+    assert found == {"baseline": from_text("0.800000000"), "novel": from_text("0.900000000")}
+
+
+def test_types_of_other_lines_are_left_alone() -> None:
+    old, new = RULES["skills@1.0.0"], RULES["skills@1.1.0"]
+    other = {"workflow": {"baseline": 1}}
+    found = adopt(attrs.evolve(state(old), thresholds={**old.seeds, **other}), old, new)
+    assert found.thresholds["workflow"] == {"baseline": 1}
+
+
+reputations = st.integers(0, 10**9)
+miners = st.builds(
+    lambda values, flags: Miner("hk-1", 1, tuple(sorted(values)), values, flags),
+    st.dictionaries(st.sampled_from(TYPES), reputations, min_size=1),
+    st.integers(0, 5),
+)
+nanos = st.integers(0, 10**9)
+states = st.builds(
+    lambda found, values: State(
+        3,
+        {found.hotkey: found},
+        {name: {"baseline": values[0], "novel": values[1]} for name in RULES[SKILLS[0]].seeds},
+    ),
+    miners,
+    st.tuples(nanos, nanos),
+)
+names = st.sampled_from(SKILLS)
+
+
+@given(states, names)
+def test_adopting_the_same_rules_only_clamps_and_applies_floors(found: State, name: str) -> None:
+    rules = RULES[name]
+    once = adopt(found, rules, rules)
+    assert adopt(once, rules, rules) == once
+    for skill_type, nano in found.miners["hk-1"].reputation.items():
+        after = once.miners["hk-1"].reputation[skill_type]
+        assert after == min(max(nano, from_text("0.050000000")), from_text("1.000000000"))
+    for skill_type, thresholds in found.thresholds.items():
+        assert once.thresholds[skill_type]["novel"] >= thresholds["novel"]
+
+
+@given(states, names, names)
+def test_there_and_back_keeps_what_both_have_a_place_for(
+    found: State, name: str, other: str
+) -> None:
+    old, new = RULES[name], RULES[other]
+    settled = adopt(found, old, old)
+    back = adopt(adopt(settled, old, new), new, old)
+    assert back.miners["hk-1"].reputation == settled.miners["hk-1"].reputation
+    assert back.miners["hk-1"].flags == settled.miners["hk-1"].flags
+    for skill_type, thresholds in settled.thresholds.items():
+        # between the two the other formula may have raised it
+        assert back.thresholds[skill_type]["novel"] >= thresholds["novel"]
+
+
+@given(states, names, names)
+def test_an_adoption_is_a_function_of_nothing_else(found: State, name: str, other: str) -> None:
+    first = adopt(found, RULES[name], RULES[other])
+    assert first == adopt(found, RULES[name], RULES[other])
+    assert (first.epoch, first.miners.keys()) == (found.epoch, found.miners.keys())

@@ -1,0 +1,318 @@
+"""A state of several lines is for each of them what a state of this line alone is."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from cli.command import Finished, message_of, run
+from oracle.tiers import BASELINES
+from state.chronicle import digest_of, snapshots_of
+from state.databases import database, server, where
+from state.subnet import Record, event, record, written
+from state.test_workflow_state import task
+
+from tallystick.canonical import digest
+from tallystick.errors import DamagedError, StateError
+from tallystick.resources import folder
+from tallystick.rules.sections import Claims
+from tallystick.state.chain import chained
+from tallystick.state.claims import united
+from tallystick.state.groups import is_ejected
+from tallystick.state.ledger import Ledger
+from tallystick.state.outcomes import ClosedRound
+from tallystick.state.replay import verify
+from tallystick.state.rules_in_force import read
+from tallystick.state.transfer import export_state, import_state
+
+__all__ = ["database", "server", "where"]
+
+SKILLS, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
+PYTHON = "executable_python"
+MINERS = ("hk-0", "hk-1", "hk-2")
+EPOCHS = 4
+
+
+def skills_of(epoch: int) -> list[Record]:
+    """Records and a flag of one epoch, with what 1.0.0 and 1.1.0 score and count otherwise."""
+    about = {"round": epoch, "epoch": epoch}
+    records = [
+        record(f"s{epoch}-{n}", MINERS[n % 3], validator=f"val-{n % 2}", **about)
+        | {"events": ["rerun_fail"] if n == epoch else ["parse_failure"] if n == 5 else []}
+        for n in range(8)
+    ]
+    records[1]["submission"]["verdict"] = "REVIEW"
+    return [*records, event(f"e{epoch}", "collusion_flag", f"s{epoch}-2", MINERS[2], **about)]
+
+
+def workflows_of(epoch: int) -> list[Record]:
+    about = {"round": epoch, "epoch": epoch}
+    return [task(10 * epoch + n, MINERS[n % 3], 0.3 + n / 10, **about) for n in range(5)]
+
+
+LINES = {"skills": (PYTHON, skills_of), "workflow": ("workflow", workflows_of)}
+
+
+@attrs.frozen
+class Life:
+    """What a state of some lines came to, by line."""
+
+    reputations: Mapping[str, Any]
+    thresholds: Mapping[str, Any]
+    rounds: Mapping[str, Any]
+    weights: Mapping[str, Any]
+    digests: Sequence[str]
+
+
+def lived(ledger: Ledger, at: Path, *lines: str, interleaved: bool = False) -> Life:
+    """Four epochs; the skills adopt 1.1.0 at the third."""
+    for uid, hotkey in enumerate(MINERS):
+        ledger.register(hotkey, uid, [LINES[line][0] for line in lines])
+    rounds: dict[str, Any] = {line: [] for line in lines}
+    digests = []
+    for epoch in range(EPOCHS):
+        if epoch == 1 and "skills" in lines:
+            ledger.adopt("skills@1.1.0", 2)
+        given = [LINES[line][1](epoch) for line in lines]
+        for each in [[*chain.from_iterable(given)][::-1]] if interleaved else given:
+            ledger.import_events(written(at / "lines.jsonl", each))
+        (closed,), _ = ledger.close_round(written(at / "again.jsonl", [g[0] for g in given]))
+        for line in lines:
+            rounds[line].append(closed.lines[line])
+        digests.append(digest_of(ledger))
+        ledger.close_epoch(epoch)
+    with ledger.queries() as queries:
+        state = queries.state
+        types = {
+            name: line
+            for line in lines
+            for name in queries.in_force.lines[line].first.rule_set.skill_types
+        }
+        kept = [
+            (line, h, n, r)
+            for h, m in state.miners.items()
+            for n, r in m.reputation.items()
+            for line in [types[n]]
+        ]
+        weights = {line: queries.weights(line=line) for line in lines}
+        profile = queries.profile("hk-1")
+        assert set(profile.rank) == {LINES[line][0] for line in lines}
+    return Life(
+        {line: sorted(each[1:] for each in kept if each[0] == line) for line in lines},
+        {line: {n: t for n, t in state.thresholds.items() if types[n] == line} for line in lines},
+        rounds,
+        weights,
+        digests,
+    )
+
+
+@pytest.fixture
+def both(where: str) -> Iterator[Ledger]:
+    with Ledger.create(where, [WORKFLOW, SKILLS]) as found:
+        yield found
+
+
+def test_each_line_is_what_it_is_alone(both: Ledger, tmp_path: Path) -> None:
+    found = lived(both, tmp_path, "skills", "workflow")
+    for line, reference in (("skills", SKILLS), ("workflow", WORKFLOW)):
+        with Ledger.create(tmp_path / f"{line}.db", reference) as ledger:
+            alone = lived(ledger, tmp_path, line)
+        assert found.reputations[line] == alone.reputations[line]
+        assert found.thresholds[line] == alone.thresholds[line]
+        assert found.rounds[line] == alone.rounds[line]
+        assert found.weights[line] == alone.weights[line]
+    assert len({each for _, _, each in found.reputations["skills"]}) == 3
+    assert found.thresholds["skills"]
+    assert found.weights["skills"] != found.weights["workflow"]
+
+
+def test_a_round_of_one_line_leaves_the_weights_of_the_others(both: Ledger) -> None:
+    for uid, hotkey in enumerate(MINERS):
+        both.register(hotkey, uid, [PYTHON, "workflow"])
+    both.close_round(skills_of(0))
+    with both.queries() as queries:
+        before = queries.weights(line="skills")
+    both.close_round([task(0, MINERS[0], 0.9, round=1, epoch=0)])
+    both.close_epoch()
+    with both.queries() as queries:
+        assert queries.weights(line="skills") == before
+        assert queries.weights(line="workflow").uids == (0,)
+    with both.epoch_log() as log:
+        rows = [json.loads(row) for row in log.rows(0)["weights"] or ()]
+    assert {row[1] for row in rows} == {"skills", "workflow"}
+    shares = {row[0]: row[-1] for row in rows if row[1] == "skills"}
+    assert {each["round"] for each in shares.values()} == {0}
+    assert sorted(each["uid"] for each in shares.values()) == [*before.uids]
+
+
+def test_order_does_not_matter_and_the_log_leads_to_it(both: Ledger, tmp_path: Path) -> None:
+    expected = lived(both, tmp_path, "skills", "workflow")
+    assert verify(both).snapshots == EPOCHS + 1
+    with Ledger.create(tmp_path / "other.db", [SKILLS, WORKFLOW]) as other:
+        assert lived(other, tmp_path, "workflow", "skills", interleaved=True) == expected
+        assert snapshots_of(other) == snapshots_of(both)
+    export_state(both, tmp_path / "state.jsonl")
+    import_state(tmp_path / "state.jsonl", tmp_path / "copy.db")
+    with Ledger.open(tmp_path / "copy.db") as copy:
+        assert digest_of(copy) == digest_of(both)
+        assert snapshots_of(copy) == snapshots_of(both)
+        assert copy.in_force.genesis == both.in_force.genesis
+
+
+def test_a_snapshot_names_the_rules_of_every_line(both: Ledger) -> None:
+    with both.queries() as queries:
+        rules = {each.line: each.digest for each in queries.rules.lines}
+        assert list(rules) == ["skills", "workflow"]
+        assert queries.epoch(0).snapshot.rule_set == digest(rules)
+    both.adopt("skills@1.1.0", 1)
+    both.close_epoch()
+    with both.queries() as queries:
+        changed = {each.line: each.digest for each in queries.rules.lines}
+        assert changed["workflow"] == rules["workflow"]
+        assert changed["skills"] != rules["skills"]
+        assert queries.epoch(1).snapshot.rule_set == digest(changed)
+
+
+def test_what_asks_for_the_only_line_is_refused(both: Ledger) -> None:
+    with both.queries() as queries:
+        for ask in (queries.weights, lambda: queries.round_scores(0), lambda: both.rules):
+            with pytest.raises(StateError, match="found a state of the lines skills, workflow"):
+                ask()
+        with pytest.raises(StateError, match='found the line "other"') as caught:
+            queries.weights(line="other")
+        assert caught.value.code == "other-line"
+    with pytest.raises(ValueError, match="too many values"):
+        _ = ClosedRound(0, 0, {"skills": {}, "workflow": {}}).scores
+
+
+def made_up(name: str, types: Sequence[str], change: tuple[str, str] = ("", "")) -> str:
+    """A rule set of some skill types, under another name."""
+    text = (folder("rules") / "skills" / "1.0.0.toml").read_text(encoding="utf-8")
+    text = text.replace('name = "skills"', f'name = "{name}"').replace(*change)
+    text = text.replace(
+        'skill_types = ["mcp_server", "agent_composition"]', f'skill_types = ["{types[0]}"]'
+    )
+    for gone in BASELINES.keys() - {*types}:
+        before, _, after = text.partition(f"\n[skill_types.{gone}]")
+        text = re.sub(rf"\n{gone}\..*", "", f"{before}\n[{after.partition(chr(10) + '[')[2]}")
+    return text
+
+
+MISTAKES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, str]], ...] = (
+    ("same-line", ("skills", PYTHON), ("skills", "rag_knowledge"), ("", "")),
+    ("types-overlap", ("one", PYTHON), ("two", PYTHON), ("", "")),
+    (
+        "clock-differs",
+        ("one", PYTHON),
+        ("two", "rag_knowledge"),
+        ("\nblocks = 100", "\nblocks = 99"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "one", "two", "change"), MISTAKES, ids=lambda each: str(each)[:13]
+)
+def test_lines_that_do_not_go_together_begin_no_state(
+    code: str, one: Sequence[str], two: Sequence[str], change: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "one.toml").write_text(made_up(one[0], one[1:]))
+    (tmp_path / "two.toml").write_text(made_up(two[0], two[1:], change))
+    with pytest.raises(StateError) as caught:
+        Ledger.create(tmp_path / "state.db", [tmp_path / "one.toml", tmp_path / "two.toml"])
+    assert caught.value.code == code
+    assert not (tmp_path / "state.db").exists()
+
+
+def test_lines_that_ask_for_a_quorum_from_one_epoch_on_know_who_gave_the_flags(
+    tmp_path: Path,
+) -> None:
+    types = {"one": PYTHON, "two": "rag_knowledge"}
+    quorum = ("[reputation.collusion]", "[reputation.collusion]\nquorum = 2")
+    version = ('version = "1.0.0"', 'version = "1.1.0"')
+    for name, skill_type in types.items():
+        before = made_up(name, [skill_type])
+        (tmp_path / f"{name}.toml").write_text(before)
+        (tmp_path / f"{name}-2.toml").write_text(before.replace(*quorum).replace(*version))
+    with Ledger.create(
+        tmp_path / "state.db", [tmp_path / f"{name}.toml" for name in types]
+    ) as ours:
+        ours.register("hk-0", 0, [*types.values()])
+        ours.import_events(
+            event(f"e{n}", "collusion_flag", "t", "hk-0", validator=f"val-{n % 2}")
+            for n in range(3)
+        )
+        for name in types:
+            ours.adopt(tmp_path / f"{name}-2.toml", 1)
+        ours.close_epoch()
+        with ours.queries() as queries:
+            miner = queries.state.miners["hk-0"]
+            assert (miner.flags, dict(miner.flagged_by)) == (3, {"val-0": 2, "val-1": 1})
+            assert all(is_ejected(rules, miner) for rules in queries.rules.lines)
+        verify(ours)
+
+
+def test_no_line_begins_no_state(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="found no rule set"):
+        Ledger.create(tmp_path / "state.db", [])
+
+
+@pytest.mark.parametrize("body", ['{"rule_sets":[]}', '{"rule_sets":{"a":1}}', '{"rule_sets":7}'])
+def test_a_forged_first_entry_is_damaged(body: str) -> None:
+    entry = chained("0" * 64, 1, "genesis", body)
+    with pytest.raises(DamagedError, match="restore a copy"):
+        read(entry, (), "forged.db")
+
+
+def test_limits_of_lines_are_taken_together() -> None:
+    one, two = Claims("any", 10, 20, 3), Claims("recorded", 1, 2, 30)
+    assert united([one]) is one
+    found = united([one, two])
+    assert (found.per_round, found.per_epoch, found.rounds_per_epoch) == (11, 22, 30)
+    without = united([one, Claims(), two])
+    assert (without.per_round, without.per_epoch, without.rounds_per_epoch) == (None, None, None)
+
+
+def test_the_commands_show_every_line(tmp_path: Path) -> None:
+    def do(*command: str | Path) -> Finished:
+        found = run(*command, "--state", tmp_path / "state.db")
+        assert found.status == 0, found
+        return found
+
+    begun = do("state", "init", "--rules", WORKFLOW, "--rules", SKILLS, "--json").json()
+    assert list(begun["lines"]) == ["skills", "workflow"]
+    assert begun["lines"]["skills"]["rule_set"] == SKILLS
+    do("miner", "register", "hk-0", "--uid", "0", "--types", f"{PYTHON},workflow")
+    lines = [record("t1", "hk-0"), task(0, "hk-0", 0.9)]
+    closed = do("round", "close", written(tmp_path / "lines.jsonl", lines), "--json").json()
+    scores = closed["rounds"][0]["lines"]
+    assert set(scores["skills"]["scores"]) == {"hk-0"}
+    assert scores["workflow"]["scores"] == {}
+    assert do("round", "show", "0", "--json").json()["lines"] == scores
+    assert do("round", "show", "0").out.splitlines()[1] == " skills:"
+    info = do("state", "info", "--json").json()
+    assert info["lines"] == begun["lines"]
+    assert f"rules of workflow  {WORKFLOW} sha256:" in do("state", "info").out
+    weights = do("weights", "--json").json()["lines"]
+    assert weights["workflow"]["uids"] == weights["skills"]["uids"] == [0]
+    assert do("weights", "--line", "skills", "--json").json() == weights["skills"]
+    assert [each for each in do("weights").out.splitlines() if each.endswith(":")] == [
+        "skills:",
+        "workflow:",
+    ]
+    refused = run("weights", "--line", "other", "--state", tmp_path / "state.db")
+    assert message_of(refused) == 'found the line "other", expected one of skills, workflow'
+    assert do("state", "show", "--as", "hk-0", "--json").json()["rank"] == {
+        PYTHON: 1,
+        "workflow": None,
+    }
+    assert "skills@1.1.0" in do("state", "adopt", "skills@1.1.0", "--at-epoch", "2").out
+    assert {each["line"] for each in do("state", "rules", "--json").json()["lines"]} == {
+        *begun["lines"]
+    }
+    do("epoch", "close")
+    do("state", "verify")

@@ -1,0 +1,275 @@
+"""In a state with a trust file, no function writes what must be signed and is not.
+
+The functions that write are found by inspection, so that a new one has to be listed here.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import rfc8785
+from state.databases import database, server, where
+from state.signing import ALICE, BOB, VAL_2, Key, batch, digest, record_digest, sealed, written_root
+from state.subnet import event, written
+from state.trusted import (
+    FIRST,
+    LATER,
+    NEWER,
+    PEER,
+    THEIRS,
+    adoption,
+    authority,
+    began,
+    of,
+    rows,
+    signed_adoption,
+    successor,
+    with_peer,
+)
+
+from tallystick import load
+from tallystick.errors import DamagedError, TallystickError, TrustError
+from tallystick.state.authority import OPERATOR, Authority
+from tallystick.state.chain import chained
+from tallystick.state.claims import Rank
+from tallystick.state.event import StateEvent
+from tallystick.state.event_log import EventLog
+from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
+from tallystick.state.store.transaction import Transaction
+from tallystick.state.transfer import export_state, import_state
+from tallystick.trust import trust_file
+from tallystick.trust.envelope import Envelope
+
+__all__ = ["database", "server", "where"]
+
+Asked = Callable[[Ledger, Authority, Path], object]
+NEXT = successor(FIRST, events=[PEER])
+
+
+def public(of_class: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(of_class) if not name.startswith("_")}
+
+
+# ------------------------------------------------------------------------------------- a ledger
+
+
+def _adopt(ledger: Ledger, given: Authority, _: Path) -> object:
+    return ledger.adopt(NEWER, 5, authority=given)
+
+
+def _withdraw(ledger: Ledger, given: Authority, _: Path) -> object:
+    return ledger.withdraw(authority=given)
+
+
+def _rotate(ledger: Ledger, given: Authority, folder: Path) -> object:
+    return ledger.rotate_trust(written_root(folder, NEXT), authority=given)
+
+
+def _import(ledger: Ledger, given: Authority, folder: Path) -> object:
+    return ledger.import_events(written(folder / "later.jsonl", [LATER]), authority=given)
+
+
+def _import_items(ledger: Ledger, given: Authority, _: Path) -> object:
+    return ledger.import_events([LATER, event("e1", "collusion_flag", "t2")], authority=given)
+
+
+def _close_round(ledger: Ledger, given: Authority, _: Path) -> object:
+    found = ledger.close_round([LATER], authority=given)[1]
+    (told,) = found.told
+    raise TrustError(str(told), code=told.code)
+
+
+SIGNED: Mapping[str, tuple[Asked, ...]] = {
+    "adopt": (_adopt,),
+    "withdraw": (_withdraw,),
+    "rotate_trust": (_rotate,),
+    "import_events": (_import, _import_items),
+    "close_round": (_close_round,),
+}
+"""The methods of a ledger that write what must be signed."""
+OPERATORS = {"register", "sync_miners", "clear", "accept", "drop", "close_epoch", "select_group"}
+"""Those that write what the operator alone decides, of the subnet or of what waits."""
+BEGINNING = {"create"}
+READING = {"open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"}
+OF_LEAVES = {"checkpoint", "epoch_log"}
+"""Those that keep what follows from the log, which `verify` computes again."""
+
+
+def test_every_method_of_a_ledger_is_listed() -> None:
+    assert public(Ledger) - READING - OF_LEAVES == {*SIGNED} | OPERATORS | BEGINNING
+    for name in SIGNED:
+        assert "authority" in inspect.signature(getattr(Ledger, name)).parameters
+
+
+def forgeries() -> dict[str, tuple[Authority, str]]:
+    """What somebody may come with who has no right to, and what the code of the refusal has."""
+    payload = Envelope.of_json(signed_adoption(ALICE), "the test").payload
+    return {
+        "nothing": (OPERATOR, "unsigned"),
+        "a block alone": (Authority(block=7), "unsigned"),
+        "a statement of something else": (authority(signed_adoption(ALICE, BOB)), "other-"),
+        "strangers": (authority(sealed(payload, Key("mallory"))), "other-"),
+        "another payload": (authority(sealed(b"{}", ALICE, BOB)), "bad-statement"),
+        "another type": (
+            authority(sealed(payload, ALICE, BOB, payload_type="text/plain")),
+            "other-payload-type",
+        ),
+    }
+
+
+def test_what_must_be_signed_is_refused_unless_it_is(where: str, tmp_path: Path) -> None:
+    with with_peer(where, tmp_path) as ledger:
+        before = rows(ledger)
+        for asked in [each for several in SIGNED.values() for each in several]:
+            for name, (given, code) in forgeries().items():
+                with pytest.raises(TrustError) as caught:
+                    asked(ledger, given, tmp_path)
+                assert code in caught.value.code, (asked, name)
+                assert rows(ledger) == before, (asked, name)
+        assert verify(ledger).entries
+
+
+# --------------------------------------------------------------------------------- below a ledger
+
+OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record"}
+"""The methods of the log of a state that write what must be signed."""
+OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
+OPERATORS_OF_LOG |= {"close_epoch", "select_group", "finish"}
+NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch", "check_closed_with"}
+"""What reads, and what writes a batch that was found to hold."""
+
+
+def test_every_method_of_a_log_is_listed() -> None:
+    assert public(EventLog) == OF_LOG | OPERATORS_OF_LOG | NOT_WRITING
+
+
+def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
+    with with_peer(tmp_path / "state.db", tmp_path) as ledger:
+        before = rows(ledger)
+        with ledger.store.reading() as transaction:
+            theirs = next(e for e in transaction.events(0) if e.validator == PEER)
+        new = attrs.evolve(theirs, task_id="t9")
+        rules = ledger.in_force.lines["skills"].first
+        path = written_root(tmp_path, NEXT)
+        with ledger.store.writing() as transaction:
+            log = EventLog(transaction, ledger.in_force, ledger.hearing)
+            for rank in Rank:
+                with pytest.raises(TrustError, match="expected"):
+                    log.record([new], rank)
+            asked: list[Callable[[Authority], object]] = [
+                lambda given: log.adopt(rules, 9, major=True, authority=given),
+                lambda given: log.withdraw(authority=given),
+                lambda given: log.rotate(trust_file.read(path), given),
+                log.begin_batch,
+            ]
+            for ask in asked:
+                for given in (OPERATOR, authority(signed_adoption(ALICE))):
+                    with pytest.raises(TrustError):
+                        ask(given)
+            log.write_batch()
+            listed = batch(began(), PEER, [record_digest(THEIRS)], VAL_2)
+            assert log.begin_batch(authority(listed)).validator == PEER
+            with pytest.raises(TrustError) as caught:
+                log.record([attrs.evolve(new, record="sha256:" + "0" * 64)], Rank.SIGNED)
+            assert caught.value.code == "not-in-batch"
+            log.finish()
+        assert rows(ledger) == before
+
+
+RAW = {"append", "put_envelope", "put_events", "put_head", "put_round", "put_snapshot"}
+RAW |= {"put_epoch_leaf"}
+
+
+def test_every_way_to_write_a_store_itself_is_listed() -> None:
+    named = ("append", "put", "delete", "write", "set", "drop", "keep")
+    assert {name for name in public(Transaction) if name.startswith(named)} == RAW
+
+
+def _rules_entry(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any keys of a body
+    with_text = {"digest": of(NEWER), "reference": NEWER, "text": load(NEWER).loaded.text}
+    said = {"epoch": 5, "line": "skills", "previous": adoption()["rule_set"], "sequence": 2}
+    return said | {"rule_set": with_text} | changes
+
+
+def _claim(ledger: Ledger, **changes: Any) -> dict[str, Any]:  # noqa: ANN401  # of an event
+    with ledger.store.reading() as transaction:
+        theirs = next(e for e in transaction.events(0) if e.validator == PEER)
+    found: dict[str, Any] = json.loads(attrs.evolve(theirs, **changes).to_line())
+    return found
+
+
+FORGED: dict[str, Callable[[Ledger], tuple[str, dict[str, Any]]]] = {
+    "an adoption": lambda _: ("rules", _rules_entry()),
+    "an adoption by a statement that is not there": lambda _: (
+        "rules",
+        _rules_entry(statement="sha256:" + "0" * 64),
+    ),
+    "a withdrawal": lambda _: (
+        "withdraw",
+        {"epoch": 3, "line": "skills", "rule_set": adoption()["rule_set"], "sequence": 2},
+    ),
+    "a trust file": lambda _: (
+        "trust",
+        {"digest": digest(NEXT), "stakes": {}, "text": _toml(NEXT), "version": 2},
+    ),
+    "a batch": lambda _: ("batch", {"events": 1, "validator": PEER}),
+    "an imported claim": lambda ledger: ("signal", _claim(ledger, task_id="t9")),
+    "a claim of no batch": lambda ledger: (
+        "signed",
+        _claim(ledger, task_id="t9", record="sha256:" + "1" * 64),
+    ),
+    "an own claim of another": lambda ledger: ("own", _claim(ledger, task_id="t9")),
+}
+OPENED = ("an adoption", "a withdrawal", "a trust file")
+
+
+def _toml(said: Mapping[str, Any]) -> str:
+    import tempfile  # noqa: PLC0415  # of one test
+
+    with tempfile.TemporaryDirectory() as folder:
+        return written_root(Path(folder), dict(said)).read_text()
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_store_that_was_written_itself_is_found(tmp_path: Path, case: str) -> None:
+    """Its log is chained anew, and its events are put where they belong."""
+    place = tmp_path / "state.db"
+    with with_peer(place, tmp_path) as ledger:
+        kind, body = FORGED[case](ledger)
+        with ledger.store.writing() as transaction:
+            head = transaction.head()
+            assert head is not None
+            text = rfc8785.dumps(body).decode()
+            entry = chained(head.hash, head.entries + 1, kind, text)
+            transaction.append([entry])
+            if "task_id" in body:
+                claim = StateEvent.from_line(text)
+                transaction.put_events([(entry.seq, claim, 0)], Rank.OWN)
+            transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
+        if case.startswith(OPENED):
+            with pytest.raises(DamagedError):
+                Ledger.open(place)
+            with pytest.raises(DamagedError):
+                ledger.open_epoch()
+        else:
+            with pytest.raises(TallystickError), Ledger.open(place) as forged:
+                verify(forged)
+        with pytest.raises(TallystickError):
+            _copy(_before(ledger), tmp_path)
+    with pytest.raises(TallystickError):
+        Ledger.open(tmp_path / "copy.db")
+
+
+def _copy(ledger: Ledger, folder: Path) -> None:
+    export_state(ledger, folder / "forged.jsonl")
+    import_state(folder / "forged.jsonl", folder / "copy.db")
+
+
+def _before(ledger: Ledger) -> Ledger:
+    """The ledger of who does not look."""
+    return Ledger(ledger.store, ledger._known, ledger.hearing)  # as a forger has it

@@ -1,0 +1,115 @@
+"""Keys of both types from fixed seeds, trust files over them, and statements that they sign."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tallystick.canonical import digest
+from tallystick.trust import ed25519, sr25519, trust_file
+from tallystick.trust.encoding import ss58_text
+from tallystick.trust.envelope import Envelope
+from tallystick.trust.keys import KeyType, PairSigner
+from tallystick.trust.policy import TrustRoot
+from tallystick.trust.statement import Action, Statement, adoption
+
+GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
+NETWORK = "subnet-42"
+
+
+@cache
+def signer(name: str, kind: KeyType = "ed25519") -> PairSigner:
+    """A signer whose seed is its name."""
+    seed = name.encode().ljust(32, b".")
+    if kind == "sr25519":
+        return PairSigner.of(sr25519.Pair.of_seed(seed))
+    return PairSigner.of(ed25519.Pair.of(Ed25519PrivateKey.from_private_bytes(seed)))
+
+
+def key_file(name: str) -> bytes:
+    """The key of Ed25519 of a name, as a file without a password."""
+    seed = name.encode().ljust(32, b".")
+    return Ed25519PrivateKey.from_private_bytes(seed).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+def hotkey(name: str) -> str:
+    """The SS58 address of the wallet of a name."""
+    return ss58_text(signer(name, "sr25519").public.data)
+
+
+def stake_text(stake: Mapping[str, int | str], block: int = 4711) -> str:
+    """A stake snapshot."""
+    return json.dumps({"format": 1, "block": block, "stake": stake})
+
+
+def key(name: str, kind: KeyType = "ed25519", hotkey: str | None = None) -> dict[str, Any]:
+    """A key of a trust file."""
+    found = {"type": kind, "public": signer(name, kind).public.data.hex()}
+    return found if hotkey is None else {**found, "hotkey": hotkey}
+
+
+def tables(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any TOML value
+    """The tables of a trust file: a council of two of three; a change to None leaves a key out."""
+    found = {
+        "format": 1,
+        "version": 1,
+        "network": NETWORK,
+        "adopt": ["council"],
+        "root": ["council"],
+        "events": [hotkey("eve")],
+        "keys": {name: key(name) for name in ("alice", "bob", "carol")},
+        "groups": {"council": {"keys": ["alice", "bob", "carol"], "threshold": 2}},
+    }
+    return {name: value for name, value in {**found, **changes}.items() if value is not None}
+
+
+def toml(value: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
+    """Tables as TOML, by hand: JSON texts, numbers and lists are TOML too."""
+    lines = [f"[{'.'.join(path)}]"] if path else []
+    lines += [f"{k} = {json.dumps(v)}" for k, v in value.items() if not isinstance(v, Mapping)]
+    inner = [toml(v, (*path, k)) for k, v in value.items() if isinstance(v, Mapping)]
+    return "\n".join([*lines, *inner])
+
+
+def root(stakes: Mapping[str, str] | None = None, **changes: Any) -> TrustRoot:  # noqa: ANN401  # as above
+    """A trust root; ``stakes`` are the snapshots, whose tables are made."""
+    named = {
+        name: {"file": f"{name}.json", "block": json.loads(text)["block"], "digest": _digest(text)}
+        for name, text in (stakes or {}).items()
+    }
+    text = toml(tables(stakes=named or None, **changes))
+    return trust_file.parse(text, stakes or {}, "trust.toml")
+
+
+def _digest(text: str) -> str:
+    return digest(json.loads(text))
+
+
+def to_adopt(action: Action = "adopt", **changes: Any) -> Statement:  # noqa: ANN401  # as above
+    """A statement of an adoption."""
+    said = {
+        "genesis": GENESIS,
+        "network": NETWORK,
+        "line": "skills",
+        "previous": OLD,
+        "rule_set": NEW,
+        "reference": "skills@1.1.0",
+        "epoch": 20,
+        "sequence": 1,
+    }
+    return adoption(action, **{**said, **changes})
+
+
+def signed(statement: Statement, signers: Sequence[PairSigner | str]) -> Envelope:
+    """An envelope of a statement; a signer of Ed25519 may be given by its name."""
+    envelope = statement.envelope()
+    for each in signers:
+        envelope = envelope.signed(signer(each) if isinstance(each, str) else each)
+    return envelope

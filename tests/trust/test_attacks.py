@@ -1,0 +1,258 @@
+"""Attacks by name: each is refused with its code, and what is sound beside it is allowed."""
+
+from typing import Any
+
+import attrs
+import pytest
+from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, stake_text, to_adopt
+
+from tallystick.errors import TrustError
+from tallystick.trust import envelope as envelopes
+from tallystick.trust.envelope import MOST_SIGNATURES, Envelope, Signature
+from tallystick.trust.points import ORDER
+from tallystick.trust.policy import (
+    Action,
+    TrustRoot,
+    authorise,
+    authorise_rotation,
+    check_succession,
+)
+from tallystick.trust.statement import Statement, events, rule_set
+
+COUNCIL = ["alice", "bob"]
+OTHER = f"sha256:{'d' * 64}"
+
+
+def code(
+    statement: Statement,
+    *,
+    expected: Statement | None = None,
+    action: Action = "adopt",
+    trusted: TrustRoot | None = None,
+    block: int | None = None,
+) -> str:
+    """The code by which a state refuses what the council has signed; empty where it does not."""
+    envelope = signed(statement, COUNCIL)
+    try:
+        authorise(trusted or root(), action, expected or to_adopt(), envelope, block)
+    except TrustError as error:
+        return error.code
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ""),
+        ({"genesis": OTHER}, "other-genesis"),
+        ({"network": "subnet-7"}, "other-network"),
+        ({"line": "workflow"}, "other-line"),
+        ({"previous": OTHER}, "other-previous"),
+        ({"rule_set": OTHER}, "other-rules"),
+        ({"epoch": 21}, "other-epoch"),
+        ({"sequence": 2}, "other-sequence"),
+        ({"major": True}, "other-action"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "-".join(each),
+)
+def test_mix_and_match(changes: dict[str, Any], expected: str) -> None:
+    assert code(to_adopt(**changes)) == expected
+
+
+def test_a_withdrawal_is_no_adoption() -> None:
+    assert code(to_adopt("withdraw")) == "other-action"
+    assert code(to_adopt(), expected=to_adopt("withdraw"), action="withdraw") == "other-action"
+    assert code(to_adopt("withdraw"), expected=to_adopt("withdraw"), action="withdraw") == ""
+
+
+def test_a_statement_of_another_kind() -> None:
+    assert code(rule_set(reference="a@1", digest=OTHER, text=OTHER)) == "other-predicate"
+    batch = events(
+        genesis=GENESIS,
+        network=NETWORK,
+        validator=hotkey("eve"),
+        digests=["d" * 64],
+        file="events.jsonl",
+        digest=OTHER,
+    )
+    assert code(batch) == "other-predicate"
+
+
+def test_a_payload_of_another_type() -> None:
+    envelope = Envelope(to_adopt().payload, "application/json")
+    for name in COUNCIL:
+        envelope = envelope.signed(signer(name))
+    with pytest.raises(TrustError) as error:
+        authorise(root(), "adopt", to_adopt(), envelope, None)
+    assert error.value.code == "other-payload-type"
+
+
+def test_another_spelling_of_a_statement() -> None:
+    payload = to_adopt().payload.replace(b'"epoch":20', b'"epoch": 20')
+    envelope = attrs.evolve(to_adopt().envelope(), payload=payload)
+    for name in COUNCIL:
+        envelope = envelope.signed(signer(name))
+    with pytest.raises(TrustError) as error:
+        authorise(root(), "adopt", to_adopt(), envelope, None)
+    assert error.value.code == "not-canonical"
+
+
+def rotation(**changes: Any) -> TrustRoot:  # noqa: ANN401  # any TOML value
+    return root(**{"version": 2, "previous": root().digest, **changes})
+
+
+def rotation_code(old: TrustRoot, new: TrustRoot, *held: str, block: int | None = None) -> str:
+    try:
+        authorise_rotation(old, new, signed(new.statement(), COUNCIL), block, held=held)
+    except TrustError as error:
+        return error.code
+    return ""
+
+
+def test_rollback() -> None:
+    old, new = root(), rotation()
+    assert rotation_code(old, new) == ""
+    assert rotation_code(new, old, old.digest) == "circular-rotation"
+    assert rotation_code(new, rotation(previous=new.digest)) == "rollback"
+    assert rotation_code(old, root(version=1, previous=old.digest)) == "rollback"
+
+
+def test_rotation_in_a_circle() -> None:
+    first, second = root(), rotation()
+    third = root(version=3, previous=second.digest)
+    check_succession(second, third, held=[first.digest])
+    for before in (first, second):
+        with pytest.raises(TrustError) as error:
+            check_succession(third, before, held=[first.digest, second.digest])
+        assert error.value.code == "circular-rotation"
+    assert rotation_code(first, first) == "circular-rotation"
+
+
+def test_a_rotation_past_the_one_in_force() -> None:
+    old = root()
+    assert rotation_code(old, root(version=3, previous=OTHER)) == "other-previous"
+    assert rotation_code(old, root(version=3)) == "other-previous"
+    assert rotation_code(old, rotation(network="subnet-7")) == "other-network"
+
+
+def test_freeze() -> None:
+    trusted = root(expires_at_block=100)
+    assert code(to_adopt(), trusted=trusted, block=99) == ""
+    assert code(to_adopt(), trusted=trusted, block=100) == "expired-root"
+    assert code(to_adopt(), trusted=trusted) == "block-needed"
+    assert rotation_code(root(), rotation(expires_at_block=100), block=100) == "expired-root"
+
+
+def test_an_expired_statement() -> None:
+    statement = to_adopt(expires_at_block=100)
+    assert code(statement, block=99) == ""
+    assert code(statement, block=100) == "expired-statement"
+    assert code(statement) == "block-needed"
+
+
+def test_a_duplicate_key_in_a_quorum() -> None:
+    keys = {"alice": key("alice"), "alias": key("alice"), "bob": key("bob")}
+    group = {"keys": ["alice", "alias", "bob"], "threshold": 2}
+    trusted = root(keys=keys, groups={"council": group})
+    alone = signed(to_adopt(), ["alice"])
+    (signature,) = alone.signatures
+    # the same signature under another label, and under none
+    doubled = attrs.evolve(
+        alone,
+        signatures=(signature, Signature("", signature.data), Signature("alias", signature.data)),
+    )
+    with pytest.raises(TrustError, match="council has 1 of 3 keys, expected 2"):
+        authorise(trusted, "adopt", to_adopt(), doubled, None)
+    authorise(trusted, "adopt", to_adopt(), signed(to_adopt(), COUNCIL), None)
+
+
+def test_two_signatures_of_one_key() -> None:
+    keys = {name: key(name, "sr25519") for name in ("alice", "bob")}
+    trusted = root(keys=keys, groups={"council": {"keys": ["alice", "bob"], "threshold": 2}})
+    alice, statement = signer("alice", "sr25519"), to_adopt().envelope()
+    both = [Signature(alice.public.keyid, alice.sign(statement.pae)) for _ in range(2)]
+    assert both[0] != both[1]
+    with pytest.raises(TrustError, match="council has 1 of 2 keys, expected 2"):
+        authorise(trusted, "adopt", to_adopt(), attrs.evolve(statement, signatures=both), None)
+
+
+@pytest.mark.parametrize(("others", "expected"), [(99, ""), (100, ""), (101, "threshold-not-met")])
+def test_stake_exactly_at_the_threshold(others: int, expected: str) -> None:
+    names = [*COUNCIL, "carol"]
+    keys = {name: key(name, hotkey=hotkey(name)) for name in names}
+    group = {"keys": names, "share": "2/3", "stake": "now"}
+    # the council has 200 of 300, or of one more or less
+    stake = dict(zip(map(hotkey, names), (150, 50, others), strict=True))
+    trusted = root({"now": stake_text(stake)}, keys=keys, groups={"council": group})
+    assert trusted.stakes["now"].total == 200 + others
+    assert code(to_adopt(), trusted=trusted) == expected
+
+
+def test_a_snapshot_of_nothing_is_no_share() -> None:
+    keys = {"alice": key("alice", hotkey="hers")}
+    group = {"keys": ["alice"], "share": "1/2", "stake": "now"}
+    with pytest.raises(TrustError) as error:
+        root({"now": stake_text({"hers": 0})}, keys=keys, groups={"council": group})
+    assert error.value.code == "unreachable-threshold"
+
+
+def test_truncated() -> None:
+    data = signed(to_adopt(), COUNCIL).to_json()
+    for end in range(0, len(data) - 2, 7):
+        with pytest.raises(TrustError) as error:
+            Envelope.of_json(data[:end], "cut")
+        assert error.value.code == "bad-envelope"
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+def test_malleable(kind: Any) -> None:  # noqa: ANN401  # one of the two
+    keys = {"alice": key("alice", kind)}
+    trusted = root(keys=keys, groups={"council": {"keys": ["alice"], "threshold": 1}})
+    envelope = to_adopt().envelope().signed(signer("alice", kind))
+    (signature,) = envelope.signatures
+    data = signature.data
+    marker = 0x80 << 248 if kind == "sr25519" else 0
+    scalar = int.from_bytes(data[32:], "little") - marker + ORDER
+    other = data[:32] + (scalar + marker).to_bytes(32, "little")
+    forged = attrs.evolve(envelope, signatures=(Signature(signature.keyid, other),))
+    with pytest.raises(TrustError, match="is not canonical") as error:
+        authorise(trusted, "adopt", to_adopt(), forged, None)
+    assert error.value.code == "threshold-not-met"
+
+
+def test_signatures_of_strangers_do_no_harm() -> None:
+    envelope = signed(to_adopt(), [*COUNCIL, "mallory"])
+    rubbish = [Signature("", bytes([n]) * 64) for n in range(60)]
+    shorter = [Signature("", b""), Signature("x" * 256, b"short")]
+    more = attrs.evolve(envelope, signatures=(*rubbish, *shorter, *envelope.signatures))
+    authorise(root(), "adopt", to_adopt(), more, None)
+
+
+def test_too_many_signatures() -> None:
+    envelope = signed(to_adopt(), COUNCIL)
+    value = envelope.to_value()
+    value["signatures"] *= MOST_SIGNATURES
+    with pytest.raises(TrustError) as error:
+        Envelope.of_value(value, "many")
+    assert error.value.code == "too-many-signatures"
+
+
+def test_no_more_tries_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelopes, "MOST_TRIES", 100)
+    strangers = [signer(f"stranger-{n}").public for n in range(2)]
+    rubbish = tuple(Signature("", bytes([n % 128]) * 63 + b"\0") for n in range(MOST_SIGNATURES))
+    rubbish = tuple(attrs.evolve(each, keyid=str(n)) for n, each in enumerate(rubbish))
+    envelope = attrs.evolve(to_adopt().envelope(), signatures=rubbish)
+    with pytest.raises(TrustError) as error:
+        envelope.verify(strangers)
+    assert error.value.code == "too-many-signatures"
+
+
+def test_what_is_wrapped_already_is_not_signed() -> None:
+    alice = signer("alice", "sr25519")
+    with pytest.raises(TrustError) as error:
+        alice.sign(b"<Bytes>message</Bytes>")
+    assert error.value.code == "signer-failed"
+    signature = alice.sign(b"message")
+    assert alice.public.verifies(b"message", signature)
+    assert not alice.public.verifies(b"<Bytes>message</Bytes>", signature)

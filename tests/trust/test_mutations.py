@@ -1,0 +1,208 @@
+"""1 000 of 1 000 mutations of what is signed are refused, in both key types."""
+
+import base64
+import random
+from collections.abc import Callable
+
+import attrs
+import pytest
+from trust.council import root, signer, to_adopt
+
+from tallystick.errors import TrustError
+from tallystick.trust.envelope import Envelope, Signature
+from tallystick.trust.keys import KeyType, PairSigner, PublicKey
+from tallystick.trust.points import ORDER
+from tallystick.trust.policy import TrustedKey, TrustRoot, authorise
+
+MUTATIONS = 1000
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
+
+
+def flipped(data: bytes, chance: random.Random) -> bytes:
+    """Bytes with one bit flipped."""
+    place = chance.randrange(len(data) * 8)
+    changed = bytearray(data)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def payload(envelope: Envelope, chance: random.Random) -> Envelope:
+    return attrs.evolve(envelope, payload=flipped(envelope.payload, chance))
+
+
+def truncated_payload(envelope: Envelope, chance: random.Random) -> Envelope:
+    length = chance.randrange(len(envelope.payload))
+    return attrs.evolve(envelope, payload=envelope.payload[:length])
+
+
+def payload_type(envelope: Envelope, chance: random.Random) -> Envelope:
+    place = chance.randrange(len(envelope.payload_type))
+    letter = chance.choice([c for c in "abcxyz/+" if c != envelope.payload_type[place]])
+    changed = envelope.payload_type[:place] + letter + envelope.payload_type[place + 1 :]
+    return attrs.evolve(envelope, payload_type=changed)
+
+
+def with_data(envelope: Envelope, data: bytes) -> Envelope:
+    (signature,) = envelope.signatures
+    return attrs.evolve(envelope, signatures=(Signature(signature.keyid, data),))
+
+
+def signature_bit(envelope: Envelope, chance: random.Random) -> Envelope:
+    return with_data(envelope, flipped(envelope.signatures[0].data, chance))
+
+
+def signature_length(envelope: Envelope, chance: random.Random) -> Envelope:
+    data, length = envelope.signatures[0].data, chance.randrange(64)
+    return with_data(envelope, chance.choice([data[:length], data + bytes(length + 1)]))
+
+
+def other_scalar(envelope: Envelope, chance: random.Random) -> Envelope:
+    """The scalar plus a multiple of the order of the group: the same number to a lenient reader."""
+    data = envelope.signatures[0].data
+    # the marker of sr25519 is no part of the scalar
+    marker = data[63] & 0x80 if envelope.signatures[0].keyid == SR.public.keyid else 0
+    scalar = int.from_bytes(data[32:], "little") - (marker << 248)
+    most = (2**255 - 1 - scalar) // ORDER if marker else (2**256 - 1 - scalar) // ORDER
+    changed = bytearray((scalar + chance.randint(1, most) * ORDER).to_bytes(32, "little"))
+    changed[31] |= marker
+    return with_data(envelope, data[:32] + bytes(changed))
+
+
+def no_marker(envelope: Envelope, chance: random.Random) -> Envelope:
+    """The highest bit of the signature the other way, and a chance that another is, too."""
+    data = bytearray(envelope.signatures[0].data)
+    data[63] ^= 0x80
+    data[chance.randrange(32)] ^= chance.choice([0, 1])
+    return with_data(envelope, bytes(data))
+
+
+def swapped(envelope: Envelope, chance: random.Random) -> Envelope:
+    """The signature of another statement by the same key, or the halves the other way round."""
+    data = envelope.signatures[0].data
+    other = to_adopt(sequence=chance.randint(2, 10**6)).envelope().signed(_signer_of(envelope))
+    return with_data(envelope, chance.choice([data[32:] + data[:32], other.signatures[0].data]))
+
+
+def _signer_of(envelope: Envelope) -> PairSigner:
+    return SR if envelope.signatures[0].keyid == SR.public.keyid else ED
+
+
+ED, SR = signer("alice"), signer("alice", "sr25519")
+MUTATORS: tuple[Callable[[Envelope, random.Random], Envelope], ...] = (
+    payload,
+    truncated_payload,
+    payload_type,
+    signature_bit,
+    signature_length,
+    other_scalar,
+    no_marker,
+    swapped,
+)
+
+
+def trusting(public: PublicKey) -> TrustRoot:
+    """A trust file whose council is one key."""
+    groups = {"council": {"keys": ["alice"], "threshold": 1}}
+    return attrs.evolve(root(groups=groups), keys={"alice": TrustedKey("alice", public)})
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+def test_a_thousand_mutations_of_an_envelope(kind: KeyType) -> None:
+    chance, by, expected = random.Random(kind), signer("alice", kind), to_adopt()
+    envelope, trusted = expected.envelope().signed(by), trusting(by.public)
+    authorise(trusted, "adopt", expected, envelope, None)
+    passed = []
+    for number in range(MUTATIONS):
+        mutate = MUTATORS[number % len(MUTATORS)]
+        mutant = mutate(envelope, chance)
+        assert mutant != envelope
+        # whatever it says now, its signature is of nothing
+        assert not mutant.signers([by.public])
+        try:
+            authorise(trusted, "adopt", expected, mutant, None)
+        except TrustError:
+            continue
+        passed.append(mutate.__name__)
+    assert passed == []
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+def test_a_thousand_mutations_of_a_file(kind: KeyType) -> None:
+    """Of its bytes: what is read all the same, is another statement, or the very same."""
+    chance, by, expected = random.Random(kind), signer("alice", kind), to_adopt()
+    envelope, trusted = expected.envelope().signed(by), trusting(by.public)
+    data, passed = envelope.to_json(), 0
+    for _ in range(MUTATIONS):
+        place, letter = chance.randrange(len(data)), ord(chance.choice(_LETTERS))
+        changed = data[:place] + bytes([letter]) + data[place + chance.choice([0, 1]) :]
+        try:
+            mutant = Envelope.of_json(changed, "mutant")
+            authorise(trusted, "adopt", expected, mutant, None)
+        except TrustError:
+            continue
+        # the keyid alone is a hint: whatever else is read is what was signed
+        assert (mutant.payload, mutant.payload_type) == (envelope.payload, envelope.payload_type)
+        assert mutant.signatures[0].data == envelope.signatures[0].data
+        passed += mutant == envelope
+    assert passed < MUTATIONS // 10
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "sr25519"])
+def test_another_key_with_the_keyid_of_a_trusted_one(kind: KeyType) -> None:
+    by, mallory, expected = signer("alice", kind), signer("mallory", kind), to_adopt()
+    forged = expected.envelope().signed(mallory)
+    forged = attrs.evolve(
+        forged, signatures=(Signature(by.public.keyid, forged.signatures[0].data),)
+    )
+    with pytest.raises(TrustError, match="does not verify"):
+        authorise(trusting(by.public), "adopt", expected, forged, None)
+
+
+def test_a_key_of_the_other_type_is_another_key() -> None:
+    # of sr25519 about half of the points of Ed25519 are keys, too
+    of_both = next(
+        data for name in map(str, range(64)) if is_of_both(data := signer(name).public.data)
+    )
+    assert PublicKey("ed25519", of_both) != PublicKey("sr25519", of_both)
+    assert PublicKey("ed25519", of_both).keyid != PublicKey("sr25519", of_both).keyid
+
+
+def is_of_both(data: bytes) -> bool:
+    try:
+        return bool(PublicKey("sr25519", data))
+    except TrustError:
+        return False
+
+
+def other_spellings(text: str) -> list[str]:
+    """Base64 that a lenient reader takes for the same bytes."""
+    body = text.rstrip("=")
+    place = _LETTERS.index(body[-1])
+    return [
+        body,
+        f"{text}=",
+        f"{text}\n",
+        f" {text}",
+        f"{text[:4]}\n{text[4:]}",
+        f"{text[:4]}={text[4:]}",
+        f"{body[:-1]}{_LETTERS[place ^ 1]}{'=' * (len(text) - len(body))}",
+    ]
+
+
+def test_base64_has_one_spelling() -> None:
+    envelope = to_adopt().envelope().signed(ED)
+    (signature,) = envelope.signatures
+    text = base64.b64encode(signature.data).decode()
+    assert text.endswith("==")
+    for other in other_spellings(text):
+        value = {**envelope.to_value(), "signatures": [{"keyid": "", "sig": other}]}
+        with pytest.raises(TrustError) as error:
+            Envelope.of_value(value, "mutant")
+        assert error.value.code == "bad-base64", other
+    mixed = (
+        base64.b64encode(b"\xfb\xff\xbf").decode() + base64.urlsafe_b64encode(b"\xfb" * 3).decode()
+    )
+    value = {**envelope.to_value(), "payload": mixed}
+    with pytest.raises(TrustError) as error:
+        Envelope.of_value(value, "mutant")
+    assert error.value.code == "bad-base64"

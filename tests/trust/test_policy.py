@@ -1,0 +1,164 @@
+"""Who may what: groups, shares of stake, batches, rotations and blocks."""
+
+from typing import Any
+
+import pytest
+from trust.council import (
+    GENESIS,
+    NETWORK,
+    hotkey,
+    key,
+    root,
+    signed,
+    signer,
+    stake_text,
+    to_adopt,
+)
+
+from tallystick.errors import TrustError
+from tallystick.trust.policy import TrustRoot, authorise, authorise_rotation
+from tallystick.trust.statement import Statement, events
+
+
+def by_stake(stake: dict[str, int | str], share: str, **changes: Any) -> TrustRoot:  # noqa: ANN401  # any TOML value
+    """A trust file whose one group counts the stake of alice, bob and carol."""
+    keys = {name: key(name, hotkey=hotkey(name)) for name in ("alice", "bob", "carol")}
+    group = {"keys": ["alice", "bob", "carol"], "share": share, "stake": "now"}
+    snapshot = stake_text({hotkey(name): amount for name, amount in stake.items()})
+    return root({"now": snapshot}, **{"keys": keys, "groups": {"council": group}, **changes})
+
+
+def refusal(trusted: TrustRoot, *signers: str, statement: Statement | None = None) -> str:
+    """The code by which an adoption is refused; empty where it is not."""
+    expected = to_adopt()
+    try:
+        authorise(trusted, "adopt", expected, signed(statement or expected, signers), None)
+    except TrustError as error:
+        return error.code
+    return ""
+
+
+def test_a_council_of_two_of_three() -> None:
+    assert refusal(root(), "alice", "carol") == ""
+    assert refusal(root(), "alice", "bob", "carol") == ""
+    assert refusal(root(), "alice") == "threshold-not-met"
+    assert refusal(root(), "alice", "mallory") == "threshold-not-met"
+
+
+def test_every_group_has_to_reach_its_threshold() -> None:
+    groups = {
+        "council": {"keys": ["alice", "bob"], "threshold": 1},
+        "elders": {"keys": ["bob", "carol"], "threshold": 1},
+    }
+    trusted = root(groups=groups, adopt=["council", "elders"])
+    # a key in two groups counts in each
+    assert refusal(trusted, "bob") == ""
+    assert refusal(trusted, "alice", "carol") == ""
+    assert refusal(trusted, "alice") == "threshold-not-met"
+
+
+@pytest.mark.parametrize(
+    ("stake", "share", "expected"),
+    [
+        ({"alice": 2, "bob": 1}, "2/3", ""),
+        ({"alice": 2 * 10**15, "bob": 10**15}, "2/3", ""),
+        ({"alice": 2 * 10**15 - 1, "bob": 10**15}, "2/3", "threshold-not-met"),
+        ({"alice": "20000000000000000", "bob": "10000000000000001"}, "2/3", "threshold-not-met"),
+        ({"alice": "20000000000000000", "bob": "10000000000000000"}, "2/3", ""),
+        # all stake counts, that of nobody's key too
+        ({"alice": 2, "bob": 1, "dave": 0}, "2/3", ""),
+        ({"alice": 3, "bob": 1, "dave": 1}, "2/3", "threshold-not-met"),
+        ({"alice": 1}, "1/1", ""),
+    ],
+)
+def test_exactly_the_share_suffices(stake: dict[str, int | str], share: str, expected: str) -> None:
+    assert refusal(by_stake(stake, share), "alice") == expected
+
+
+def test_two_keys_of_a_hotkey_count_its_stake_once() -> None:
+    keys = {
+        "alice": key("alice", hotkey="both"),
+        "bob": key("bob", hotkey="both"),
+        "carol": key("carol", hotkey="hers"),
+    }
+    snapshot = stake_text({"both": 1, "hers": 2})
+    group = {"keys": ["alice", "bob", "carol"], "share": "2/3", "stake": "now"}
+    trusted = root({"now": snapshot}, keys=keys, groups={"council": group})
+    assert refusal(trusted, "alice", "bob") == "threshold-not-met"
+    assert refusal(trusted, "carol") == ""
+
+
+def test_a_refusal_names_who_signed_and_what_is_lacking() -> None:
+    with pytest.raises(TrustError) as error:
+        authorise(root(), "adopt", to_adopt(), signed(to_adopt(), ["alice", "mallory"]), None)
+    said = str(error.value)
+    assert "council has 1 of 3 keys, expected 2" in said
+    assert "signed by alice" in said
+    assert f"a signature of {signer('mallory').public.keyid[:16]} is of no known key" in said
+
+
+def batch(validator: str, **changes: Any) -> Statement:  # noqa: ANN401  # as above
+    said: dict[str, Any] = {
+        "genesis": GENESIS,
+        "network": NETWORK,
+        "validator": validator,
+        "digests": ["d" * 64],
+        "file": "events.jsonl",
+        "digest": f"sha256:{'e' * 64}",
+    }
+    return events(**{**said, **changes})
+
+
+def test_a_batch_is_signed_by_its_validator() -> None:
+    eve, eves = signer("eve", "sr25519"), batch(hotkey("eve"))
+    authorise(root(), "events", eves, signed(eves, [eve]), None)
+    with pytest.raises(TrustError, match="no key of") as error:
+        authorise(root(), "events", eves, signed(eves, ["alice", "bob", "carol"]), None)
+    assert error.value.code == "threshold-not-met"
+
+
+def test_a_key_that_names_the_hotkey_signs_its_batches() -> None:
+    keys = {"alice": key("alice"), "bob": key("bob", hotkey="opaque"), "carol": key("carol")}
+    trusted, bobs = root(keys=keys, events=["opaque"]), batch("opaque")
+    authorise(trusted, "events", bobs, signed(bobs, ["bob"]), None)
+    with pytest.raises(TrustError, match="no key of opaque has signed"):
+        authorise(trusted, "events", bobs, signed(bobs, ["alice"]), None)
+
+
+def test_a_batch_of_who_is_not_heard() -> None:
+    mallorys = batch(hotkey("mallory"))
+    signature = signed(mallorys, [signer("mallory", "sr25519")])
+    with pytest.raises(TrustError, match="that the trust file hears") as error:
+        authorise(root(), "events", mallorys, signature, None)
+    assert error.value.code == "unheard-validator"
+
+
+def test_what_the_caller_leaves_out_of_a_statement_is_not_compared() -> None:
+    eve, eves = signer("eve", "sr25519"), batch(hotkey("eve"))
+    known = {name: value for name, value in eves.predicate.items() if name != "events"}
+    expected = Statement(eves.predicate_type, known)
+    authorise(root(), "events", expected, signed(eves, [eve]), None)
+
+
+def test_a_rotation_is_signed_by_the_old_and_the_new() -> None:
+    old = root()
+    keys = {name: key(name) for name in ("carol", "dave", "erin")}
+    group = {"keys": ["carol", "dave", "erin"], "threshold": 2}
+    new = root(version=2, previous=old.digest, keys=keys, groups={"council": group})
+    said = new.statement()
+    authorise_rotation(old, new, signed(said, ["alice", "carol", "dave"]), None)
+    for lacking in (["alice", "bob"], ["carol", "dave"], ["alice", "dave", "erin"]):
+        with pytest.raises(TrustError) as error:
+            authorise_rotation(old, new, signed(said, lacking), None)
+        assert error.value.code == "threshold-not-met"
+
+
+def test_an_expired_root_signs_its_successor_and_nothing_else() -> None:
+    old = root(expires_at_block=100)
+    new = root(version=2, previous=old.digest, expires_at_block=200)
+    council = ["alice", "bob"]
+    authorise_rotation(old, new, signed(new.statement(), council), 150)
+    authorise(old, "adopt", to_adopt(), signed(to_adopt(), council), 99)
+    with pytest.raises(TrustError) as error:
+        authorise(old, "adopt", to_adopt(), signed(to_adopt(), council), 100)
+    assert error.value.code == "expired-root"
