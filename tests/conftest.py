@@ -53,9 +53,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector leave alone what stays until the end: modules and tests."""
+    """Let the garbage collector look seldom: most of what it looks through are modules and tests.
+
+    `gc.freeze` would hide them, and Hypothesis asks the collector who holds its generator.
+    """
     gc.collect()
-    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.hookimpl(tryfirst=True)
