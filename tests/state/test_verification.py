@@ -174,9 +174,9 @@ ADDED = {
     "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, hash FROM "
     "tallystick_log WHERE seq = 1",
     "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
-    "skill_type, role, is_record, rank FROM tallystick_signals LIMIT 1",
+    "skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
     "an event below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
-    "hotkey, skill_type, role, is_record, rank FROM tallystick_signals LIMIT 1",
+    "hotkey, skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
     "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state FROM "
     "tallystick_head",
 }

@@ -94,6 +94,40 @@ def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "versions" / f"v{NEXT}_more.py"
 
 
+def as_the_first_version(store: Store) -> None:
+    """Take from a store what the second version brought."""
+    with store.writing() as transaction:
+        for change in (
+            "DROP INDEX tallystick_log_kinds",
+            "DROP TABLE tallystick_envelopes",
+            "DROP TABLE tallystick_epochs",
+            "ALTER TABLE tallystick_signals DROP COLUMN epoch",
+            "UPDATE tallystick_version SET version_num = '0001'",
+        ):
+            transaction.connection.execute(change)
+
+
+def test_a_store_of_the_first_version_has_all_that_one_of_this_has(where: str) -> None:
+    now = made(where, [event(1), event(2)])
+    before = contents(now)
+    as_the_first_version(now)
+    store = Store.open(where)
+    assert contents(store) == before
+    with store.reading() as transaction:
+        assert differences(transaction.connection) == []
+
+
+def test_a_store_of_the_first_version_that_is_damaged_stays_as_it_is(where: str) -> None:
+    now = made(where, [event(1), event(2)])
+    as_the_first_version(now)
+    with now.writing() as transaction:
+        transaction.connection.execute("UPDATE tallystick_log SET body = '[]' WHERE seq = 2")
+    with pytest.raises(StoreError, match="an event in the store that cannot be read"):
+        Store.open(where)
+    with now.reading() as transaction:
+        assert migration.found_version(transaction.connection) == "0001"
+
+
 def test_an_older_store_is_migrated_and_keeps_everything(
     where: str, request: pytest.FixtureRequest
 ) -> None:

@@ -75,6 +75,7 @@ EVENTS = Table(
     Column("role", Text),
     Column("is_record", Boolean, nullable=False),
     Column("rank", Integer, nullable=False),
+    Column("epoch", Integer),
     UniqueConstraint("identity", name=f"{PREFIX}signals_identity"),
     Index(f"{PREFIX}signals_counted_in", "counted_in", "seq"),
     Index(f"{PREFIX}signals_round", "round", "seq"),

@@ -255,12 +255,8 @@ class Transaction:
             Of each its number, how many records it has, of how many miners, and the first epoch
             that they name.
         """
-        named = "json_extract(body, '$.epoch')"
-        if not self.connection.is_sqlite:
-            named = "(body::json ->> 'epoch')::bigint"
         query = (
-            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN({named}) "  # noqa: S608  # ours
-            "FROM tallystick_signals JOIN tallystick_log USING (seq) "
+            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM tallystick_signals "
             "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
         )
         rows = self.connection.rows(query, (True, first, last))
@@ -369,7 +365,7 @@ class Transaction:
         """
         self._insert(
             "tallystick_signals "
-            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record, rank)",
+            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record, rank, epoch)",
             (_indexed(*each, int(rank)) for each in events),
         )
 
@@ -450,7 +446,7 @@ def _age(event: StateEvent) -> tuple[int, str, str, str]:
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
     miner = event.hotkey, event.skill_type, event.role, event.is_record
-    return seq, event.identity, counted_in, event.round, *miner, rank
+    return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
 
 
 def _structured(text: str, cls: type[_T], what: str) -> _T:

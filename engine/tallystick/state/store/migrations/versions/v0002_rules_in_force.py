@@ -1,9 +1,13 @@
-"""The second version: an index of the rare kinds of entries, envelopes, and leaves of epochs."""
+"""The second version: rare kinds of entries by index, epochs of events, envelopes, leaves."""
 
 from __future__ import annotations
 
+import json
+
 import sqlalchemy as sa
 from alembic import op
+
+from tallystick.errors import DamagedError
 
 revision = "0002"
 down_revision = "0001"
@@ -12,7 +16,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the index and the two tables."""
+    """Make the index, the column and the two tables."""
     rare = sa.text("kind NOT IN ('signal', 'own', 'signed')")
     op.create_index(
         "tallystick_log_kinds",
@@ -21,6 +25,8 @@ def upgrade() -> None:
         sqlite_where=rare,
         postgresql_where=rare,
     )
+    op.add_column("tallystick_signals", sa.Column("epoch", sa.Integer))
+    _fill_epochs()
     op.create_table(
         "tallystick_envelopes",
         sa.Column("statement", sa.Text, primary_key=True),
@@ -31,3 +37,21 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("leaf", sa.Text, nullable=False),
     )
+
+
+def _fill_epochs() -> None:
+    bind = op.get_bind()
+    read = "SELECT seq, body FROM tallystick_signals JOIN tallystick_log USING (seq)"
+    try:
+        rows = [
+            {"seq": seq, "epoch": int(json.loads(body)["epoch"])}
+            for seq, body in bind.execute(sa.text(read))
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedError(
+            f"found an event in the store that cannot be read ({error}), expected what tallystick "
+            "wrote: the store is damaged, so take it back from a copy"
+        ) from error
+    if rows:
+        write = "UPDATE tallystick_signals SET epoch = :epoch WHERE seq = :seq"
+        bind.execute(sa.text(write), rows)
