@@ -49,6 +49,8 @@ def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
     if rule_set.emission is not None:
         names.add(rule_set.emission.formula)
         names |= {factor.formula for factor in rule_set.emission.factors.values()}
+    if rule_set.consensus is not None:
+        names |= {component.formula for component in rule_set.consensus.components.values()}
     return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
 
 

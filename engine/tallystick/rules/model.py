@@ -14,6 +14,7 @@ from typing import Literal
 
 import attrs
 
+from tallystick.rules.consensus import Consensus
 from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
 
 Parameters = Mapping[str, Decimal]
@@ -179,6 +180,7 @@ class RuleSet:
     epochs: Epochs | None = None
     groups: Groups | None = None
     aggregation: Aggregation | None = None
+    consensus: Consensus | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)

@@ -18,11 +18,12 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
+from tallystick.rules.consensus import Component
 from tallystick.rules.model import Axis, Emission, Factor, Level, RuleSet, Threshold
 from tallystick.rules.toml import decimal_text
 
 # a class stands after those that it holds: its hook is made of theirs
-_WITH_PARAMETERS = (Axis, Factor, Threshold, Emission)
+_WITH_PARAMETERS = (Axis, Component, Factor, Threshold, Emission)
 _T = TypeVar("_T")
 
 
