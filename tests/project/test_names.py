@@ -20,6 +20,7 @@ ENGINE = ROOT / "engine" / "tallystick"
 _RESULT = "a field of the result format, null where a rule set has no such factor"
 _FORMAT = "a key of the rule-set format, which a threshold or a factor is called after too"
 _RECORD = "an event of the record format: it lets a record be without a submission"
+_GROUP = "a set of a member of a group, as a record of a group has it"
 _COMPARED = "the rule set that the others are compared with"
 EXEMPT = {
     ("scoring/result.py", "early_bonus"): _RESULT,
@@ -28,6 +29,7 @@ EXEMPT = {
     ("scoring/result.py", "bootstrap_bonus"): _RESULT,
     ("rules/", "baseline"): _FORMAT,
     ("rules/", "consensus"): _FORMAT,
+    ("rules/consensus.py", "policy"): _GROUP,
     ("scoring/", "baseline"): _FORMAT,
     ("records/", "missed_deadline"): _RECORD,
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
