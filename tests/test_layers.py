@@ -32,6 +32,7 @@ LAYERS = (
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
+    ("population",),
     ("trust", "lock"),
     ("state", "testing"),
     ("audit",),

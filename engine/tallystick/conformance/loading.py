@@ -178,7 +178,8 @@ def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
 def used_formulas(rules: RuleSet) -> Iterator[str]:
     """The names of the formulas that a rule set uses."""
     yield from (axis.formula for axis in rules.axes.values())
-    yield from (each.composite for each in rules.skill_types.values())
+    yield from (measure.formula for measure in rules.measures.values())
+    yield from (each.composite for each in rules.skill_types.values() if each.composite)
     if rules.tiers is not None:
         yield from (t.formula for t in rules.tiers.thresholds.values() if t.formula)
     if rules.emission is not None:

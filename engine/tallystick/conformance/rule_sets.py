@@ -237,13 +237,14 @@ class _Uses:
         return self.of_records(use.formula, use.parameters, self.axis_steps(name))
 
     def composite(self) -> Claim | None:
-        if self.rules.composite not in self.registry.formulas:
+        name = self.rules.composite
+        if name is None or name not in self.registry.formulas:
             return None
         steps = [
-            s for name in self.rules.all_axes for s in (*self.axis_steps(name), self.one(name))
+            s for axis in self.rules.all_axes for s in (*self.axis_steps(axis), self.one(axis))
         ]
         once = {step.name: step for step in steps}
-        return self.of_records(self.rules.composite, self.rules.parameters, once.values())
+        return self.of_records(name, self.rules.parameters, once.values())
 
     def factor(self, name: str) -> Claim | None:
         emission = self.rule_set.emission

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from decimal import Decimal
 
-FormulaKind = Literal["axis", "composite", "factor", "emission", "threshold"]
+FormulaKind = Literal["axis", "composite", "factor", "emission", "threshold", "measure"]
 
 Bounds = tuple["int | Fraction | Decimal", "int | Fraction | Decimal"]
 """The closed range of a parameter or of a formula."""
@@ -72,7 +72,8 @@ class Formula:
         tree: the expression.
         low: the smallest value that it may have.
         high: the largest value that it may have.
-        applies: the condition under which a factor is published; elsewhere it counts as 1.
+        applies: the condition under which a factor or a measure is published; elsewhere it is null,
+            and a factor counts as 1.
     """
 
     name: str
@@ -97,6 +98,16 @@ class Formula:
     def published(self) -> tuple[str, ...]:
         """The names of the published values that it reads."""
         return names(self.tree, "published")
+
+    @property
+    def unrounded(self) -> tuple[str, ...]:
+        """The names of the values that it reads as they are before they are published."""
+        return names(self.tree, "unrounded")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of all values that it reads, each once."""
+        return tuple(dict.fromkeys((*self.published, *self.unrounded)))
 
 
 @attrs.frozen(eq=False)
@@ -173,6 +184,22 @@ def threshold(
     return _declare(name, "threshold", "", within, parameters, ())
 
 
+def measure(
+    name: str,
+    *,
+    within: Bounds,
+    applies: Node | None = None,
+    sums_to_one: tuple[str, ...] = (),
+    **parameters: Bounds,
+) -> Callable[[Callable[[Parameters], Operand]], Formula]:
+    """Declare a measure: a value in a range of its own, of a record or of a step of an allocation.
+
+    Of a record it reads facts and other axes and measures; where ``applies`` does not hold it is
+    null. As a step it reads earlier columns.
+    """
+    return _declare(name, "measure", "", within, parameters, sums_to_one, applies)
+
+
 def formulas_in(*modules: ModuleType) -> tuple[Formula, ...]:
     """Every formula that the modules define, in name order."""
     found = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
@@ -226,7 +253,7 @@ def _range(name: str, bounds: Bounds) -> tuple[Fraction, Fraction]:
 def _condition_of_facts(node: Node) -> Node:
     """A condition that facts alone decide."""
     condition = as_condition(node)
-    if names(condition, "published") or names(condition, "param"):
+    if any(names(condition, op) for op in ("published", "unrounded", "param")):
         raise FormulaError("found a published value or a parameter, expected a condition of facts")
     return condition
 
@@ -235,5 +262,7 @@ def _check(name: str, kind: FormulaKind, tree: Node, ranges: Mapping[str, object
     unused = sorted(set(ranges) - set(names(tree, "param")))
     if unused:
         raise FormulaError(f"found that {name} never reads its parameters {', '.join(unused)}")
+    if kind not in ("axis", "measure") and leaves(tree, "unrounded"):
+        raise FormulaError(f"found unrounded() in {name}, expected it in an axis or a measure only")
     if kind in ("composite", "emission", "threshold") and leaves(tree, "fact"):
         raise FormulaError(f"found a fact in {name}, expected published values only in a {kind}")

@@ -13,6 +13,7 @@ const      ; numerator, denominator              a number
 fact       ; reader, path, arguments, scale      an integer read from the record, over its scale
 param      ; name                                a parameter of the formula
 published  ; name                                a value as published, in nano
+unrounded  ; name                                a value before it is published
 label      x; name                               x, named in traces and in text
 rank       choice                                the position of the chosen option, from 0
 add … div  x, y                                  x + y, x − y, x · y, x / y
@@ -239,6 +240,14 @@ def param(name: str) -> Node:
 def published(name: str) -> Node:
     """Another value of the same record as published: an axis, a factor, a threshold."""
     return Node("published", (), (name,))
+
+
+def unrounded(name: str) -> Node:
+    """Another axis or measure of the same record, exact: as it is before it is published.
+
+    Binding puts the formula of that value in its place.
+    """
+    return Node("unrounded", (), (name,))
 
 
 def label(name: str, value: Operand) -> Node:

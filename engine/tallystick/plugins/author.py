@@ -35,6 +35,7 @@ from tallystick.formula.formula import (
     emission,
     factor,
     formulas_in,
+    measure,
     require,
     threshold,
 )
@@ -49,6 +50,7 @@ from tallystick.formula.tree import (
     published,
     rank,
     summed,
+    unrounded,
 )
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
@@ -101,6 +103,7 @@ __all__ = [
     "less_is_better",
     "matches",
     "maximum",
+    "measure",
     "minimum",
     "more_is_better",
     "never_above",
@@ -116,4 +119,5 @@ __all__ = [
     "summed",
     "threshold",
     "total",
+    "unrounded",
 ]

@@ -7,6 +7,7 @@ a formula stays in its range for every valid record is proved later, when the ru
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,9 @@ from tallystick.rules.options import options_of, switches_of
 from tallystick.rules.section_checks import check_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
     from tallystick.rules.schema import Declared
     from tallystick.rules.toml import KeyPath
@@ -52,7 +54,7 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
     """
     return [
         *_check_names(rule_set),
-        *_check_axes(rule_set, registry),
+        *_check_read_values(rule_set, registry),
         *_check_skill_types(rule_set, declared, registry),
         *_check_options(rule_set, registry),
         *check_sections(rule_set, declared, registry),
@@ -63,23 +65,58 @@ def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
     """The values of a record go by their names, in formulas, proofs and differences alike."""
     factors = () if rule_set.emission is None else tuple(rule_set.emission.factors)
     taken = f"a name that no other value of a record has: {', '.join(VALUES)} are taken"
-    for path in (*(("axes", name) for name in rule_set.axes), *((*_FACTORS, n) for n in factors)):
+    paths: list[KeyPath] = [
+        *(("axes", name) for name in rule_set.axes),
+        *(("measures", name) for name in rule_set.measures),
+        *((*_FACTORS, name) for name in factors),
+    ]
+    for path in paths:
         if path[-1] in VALUES:
             yield mistake(path, shown(path[-1]), taken)
-        elif path[0] == "axes" and path[-1] in factors:
+        elif path[0] in {"axes", "measures"} and path[-1] in factors:
             yield mistake(path, shown(path[-1]), "a name that no factor of the emission has")
+        elif path[0] == "measures" and path[-1] in rule_set.axes:
+            yield mistake(path, shown(path[-1]), "a name that no axis has")
 
 
-def _check_axes(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
+def _check_read_values(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
+    """The axes and the measures, which others read by their names."""
+    references = {**_axis_references(rule_set), **_measure_references(rule_set)}
     reads = {}
-    for name, reference in _axis_references(rule_set).items():
+    for name, reference in references.items():
         yield from check_reference(reference, registry)
         formula = formula_of(reference, registry)
-        reads[name] = formula.published if formula else ()
+        reads[name] = formula.reads if formula else ()
+        if formula is not None:
+            yield from _check_published(reference, formula, rule_set)
     cycle = find_cycle(reads)
     if cycle:
-        chain = " → ".join(cycle)
-        yield mistake(("axes", cycle[0]), chain, "axes that do not read themselves in a circle")
+        section = references[cycle[0]].path[0]
+        expected = f"{section} that do not read themselves in a circle"
+        yield mistake((section, cycle[0]), " → ".join(cycle), expected)
+
+
+def _check_published(
+    reference: FormulaReference, formula: Formula, rule_set: RuleSet
+) -> Iterator[Finding]:
+    """An exact measure is no whole number of nano, which is what a formula reads as published."""
+    for name in formula.published:
+        if (read := rule_set.measures.get(name)) is not None and read.exact:
+            found = f"{shown(formula.name)}, which reads {name} as published"
+            yield mistake(reference.key, found, f'unrounded("{name}"): that measure is exact')
+
+
+def _measure_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
+    return {
+        name: FormulaReference(
+            path=("measures", name),
+            key=("measures", name, "formula"),
+            formula=measure.formula,
+            kind="measure",
+            parameters=measure.parameters,
+        )
+        for name, measure in rule_set.measures.items()
+    }
 
 
 def _axis_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
@@ -142,11 +179,14 @@ class _SkillTypeCheck:
     def findings(self) -> Iterator[Finding]:
         yield from self._plugin()
         yield from self._axes_exist()
-        if self.rules.composite in BUILT_IN_COMPOSITES:
+        yield from self._measures_exist()
+        if self.rules.composite is None:
+            yield from self._no_quality()
+        elif self.rules.composite in BUILT_IN_COMPOSITES:
             yield from self._weights()
         else:
-            yield from self._composite_formula()
-        yield from self._axes_read()
+            yield from self._composite_formula(self.rules.composite)
+        yield from self._values_read()
         yield from self._gates()
         yield from self._requirements()
 
@@ -159,6 +199,28 @@ class _SkillTypeCheck:
             if axis not in self.declared.axes:
                 expected = f"an axis of [axes]{nearest(axis, self.declared.axes)}"
                 yield mistake((*self.path, *place), shown(axis), expected)
+
+    def _measures_exist(self) -> Iterator[Finding]:
+        for place, measure in enumerate(self.rules.measures):
+            if measure not in self.declared.measures:
+                expected = f"a measure of [measures]{nearest(measure, self.declared.measures)}"
+                yield mistake((*self.path, "measures", place), shown(measure), expected)
+
+    def _no_quality(self) -> Iterator[Finding]:
+        """Without a composite there is no quality, and nothing that is made of one."""
+        rules = self.rules
+        made_of_it = {
+            "weights": rules.weights,
+            "parameters": rules.parameters,
+            "gates": rules.gates,
+            "base_weight": rules.base_weight,
+            "baseline": rules.baseline,
+        }
+        for key, value in made_of_it.items():
+            if value is not None and value not in ({}, ()):
+                found = shown(value) if isinstance(value, Decimal) else "a value"
+                expected = f"no {key}, or a composite: without one a record has no quality"
+                yield mistake((*self.path, key), found, expected)
 
     def _weights(self) -> Iterator[Finding]:
         path = (*self.path, "weights")
@@ -175,8 +237,8 @@ class _SkillTypeCheck:
             expected = f"no parameters: the composite {self.rules.composite} has none"
             yield mistake(place, shown(value), expected)
 
-    def _composite_formula(self) -> Iterator[Finding]:
-        reference = self._composite_reference()
+    def _composite_formula(self, name: str) -> Iterator[Finding]:
+        reference = self._composite_reference(name)
         yield from check_reference(reference, self.registry)
         if self.rules.weights:
             expected = (
@@ -187,28 +249,49 @@ class _SkillTypeCheck:
         if formula is not None:
             yield from self._read_by(reference.formula, formula.published, reference.key)
 
-    def _composite_reference(self) -> FormulaReference:
+    def _composite_reference(self, name: str) -> FormulaReference:
         rules = self.rules
         return FormulaReference(
             (*self.path, "parameters"),
             (*self.path, "composite"),
-            rules.composite,
+            name,
             "composite",
             rules.parameters,
         )
 
-    def _axes_read(self) -> Iterator[Finding]:
+    def _values_read(self) -> Iterator[Finding]:
         references = _axis_references(self.rule_set)
         for axis in self.rules.all_axes:
             formula = formula_of(references[axis], self.registry) if axis in references else None
             if formula is not None:
-                yield from self._read_by(f"its axis {axis}", formula.published, self.path)
+                yield from self._read_by(f"its axis {axis}", formula.reads, self.path)
+        references = _measure_references(self.rule_set)
+        for name in self.rules.measures:
+            formula = formula_of(references[name], self.registry) if name in references else None
+            if formula is not None:
+                yield from self._read_by_measure(name, formula, references)
 
     def _read_by(self, reader: str, names: tuple[str, ...], path: KeyPath) -> Iterator[Finding]:
         for name in names:
             if name not in self.rules.all_axes:
                 expected = f"the axis {name} in weights or axes, because {reader} reads it"
                 yield mistake(path, f"the axes {one_of(self.rules.all_axes)}", expected)
+
+    def _read_by_measure(
+        self, reader: str, formula: Formula, measures: Mapping[str, FormulaReference]
+    ) -> Iterator[Finding]:
+        """A measure reads axes and measures of its type, those that every record has."""
+        known = {*self.rules.all_axes, *self.rules.measures}
+        for name in formula.reads:
+            read = formula_of(measures[name], self.registry) if name in measures else None
+            if name not in known:
+                section = "measures" if name in self.declared.measures else "axes"
+                expected = f"{name} in {section}, because its measure {reader} reads it"
+                yield mistake(self.path, f"the values {one_of(sorted(known))}", expected)
+            elif read is not None and read.applies is not None:
+                found = f"{shown(formula.name)}, which reads {name}"
+                expected = "a formula that reads values of every record: this one can be null"
+                yield mistake(measures[reader].key, found, expected)
 
     def _gates(self) -> Iterator[Finding]:
         for place, gate in enumerate(self.rules.gates):

@@ -29,6 +29,7 @@ def _named(old: RuleSet, new: RuleSet) -> Iterator[tuple[str, Iterable[str], Ite
     for name in old.skill_types.keys() & new.skill_types.keys():
         first, second = old.skill_types[name], new.skill_types[name]
         yield f"skill_types.{name}.axes", first.all_axes, second.all_axes
+        yield f"skill_types.{name}.measures", first.measures, second.measures
     for section, names in _sections(old).items():
         yield section, names, _sections(new)[section]
 

@@ -43,7 +43,8 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
 def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
     """The names of every formula that the rule set names, each once, in name order."""
     names = {axis.formula for axis in rule_set.axes.values()}
-    names |= {rules.composite for rules in rule_set.skill_types.values()}
+    names |= {measure.formula for measure in rule_set.measures.values()}
+    names |= {rules.composite or "" for rules in rule_set.skill_types.values()}
     if rule_set.tiers is not None:
         names |= {threshold.formula or "" for threshold in rule_set.tiers.thresholds.values()}
     if rule_set.emission is not None:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import attrs
 
+from tallystick.rules.allocation import Allocation
 from tallystick.rules.consensus import Consensus
 from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
 
@@ -58,6 +59,19 @@ class Axis:
 
 
 @attrs.frozen
+class Measure:
+    """The formula of a measure and the values of its parameters.
+
+    Attributes:
+        exact: whether it is published as the ratio that it is, rather than rounded to 1e-9.
+    """
+
+    formula: str
+    exact: bool = False
+    parameters: Parameters = attrs.field(factory=dict)
+
+
+@attrs.frozen
 class Gate:
     """The composite becomes ``composite`` when the published ``axis`` is below ``below``."""
 
@@ -71,10 +85,12 @@ class SkillTypeRules:
     """How one skill type is scored.
 
     Attributes:
-        composite: ``geometric``, ``arithmetic``, or the name of a composite formula.
+        composite: ``geometric``, ``arithmetic``, or the name of a composite formula; None in a type
+            that has measures alone, whose records have no quality.
         weights: the share of each weighed axis; they sum to exactly 1.
         parameters: the values of the parameters of a composite formula.
         axes: axes that are computed and read but not weighed.
+        measures: the measures of a record, in the order in which results show them.
         base_weight: the base weight in the emission; without it the type has no emission.
         baseline: the seed of the tier baseline, in [0, 1]; without it the type has no tier.
         gates: applied to the composite in this order.
@@ -83,10 +99,11 @@ class SkillTypeRules:
             or requirements the rule set names.
     """
 
-    composite: str
+    composite: str | None = None
     weights: Mapping[str, Decimal] = attrs.field(factory=dict)
     parameters: Parameters = attrs.field(factory=dict)
     axes: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
     base_weight: Decimal | None = None
     baseline: Decimal | None = None
     gates: tuple[Gate, ...] = ()
@@ -172,14 +189,16 @@ class RuleSet:
     """One rule set; a section that is left out is None, or empty."""
 
     rule_set: Header
-    axes: Mapping[str, Axis]
     skill_types: Mapping[str, SkillTypeRules]
+    axes: Mapping[str, Axis] = attrs.field(factory=dict)
+    measures: Mapping[str, Measure] = attrs.field(factory=dict)
     tiers: Tiers | None = None
     emission: Emission | None = None
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
     aggregation: Aggregation | None = None
+    allocation: Allocation | None = None
     consensus: Consensus | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()

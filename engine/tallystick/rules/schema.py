@@ -40,9 +40,9 @@ _TYPES = {
     "array": "an array",
 }
 # sections without which there is nothing to check
-_NEEDED = frozenset({"rule_set", "axes", "skill_types"})
+_NEEDED = frozenset({"rule_set", "axes", "measures", "skill_types"})
 # sections whose entries stand for themselves
-_BY_ENTRY = frozenset({"axes", "skill_types"})
+_BY_ENTRY = frozenset({"axes", "measures", "skill_types"})
 
 
 @attrs.frozen
@@ -91,12 +91,14 @@ class Declared:
 
     sections: frozenset[str]
     axes: frozenset[str]
+    measures: frozenset[str]
     skill_types: frozenset[str]
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Declared:
         """The names in the tables of a document."""
-        return cls(frozenset(data), _keys(data.get("axes")), _keys(data.get("skill_types")))
+        named = (_keys(data.get(section)) for section in ("axes", "measures", "skill_types"))
+        return cls(frozenset(data), *named)
 
 
 def sound_part(

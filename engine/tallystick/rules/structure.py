@@ -18,12 +18,13 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
+from tallystick.rules.allocation import AllocationStep
 from tallystick.rules.consensus import Component
-from tallystick.rules.model import Axis, Emission, Factor, Level, RuleSet, Threshold
+from tallystick.rules.model import Axis, Emission, Factor, Level, Measure, RuleSet, Threshold
 from tallystick.rules.toml import decimal_text
 
 # a class stands after those that it holds: its hook is made of theirs
-_WITH_PARAMETERS = (Axis, Component, Factor, Threshold, Emission)
+_WITH_PARAMETERS = (Axis, Component, Measure, Factor, Threshold, Emission)
 _T = TypeVar("_T")
 
 
@@ -56,6 +57,8 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(Decimal, _decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
+    converter.register_structure_hook(AllocationStep, _step)
+    converter.register_unstructure_hook(AllocationStep, _step_table)
     _rename_threshold(converter)
     for cls in _WITH_PARAMETERS:
         _spread_parameters(converter, cls)
@@ -89,6 +92,39 @@ def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any]
         return items(_exactly(list)(value, list), of)
 
     return hook
+
+
+def _step(value: Any, _: Any) -> AllocationStep:  # noqa: ANN401  # any value of a document
+    table = dict(_exactly(dict)(value, dict))
+    name, kind = (_exactly(str)(table.pop(key, None), str) for key in ("name", "do"))
+    return AllocationStep(name, kind, {key: _step_value(each) for key, each in table.items()})
+
+
+def _step_value(value: Any) -> Any:  # noqa: ANN401  # any value of a document
+    match value:
+        case dict():
+            return {key: _step_value(each) for key, each in value.items()}
+        case list():
+            return tuple(map(_step_value, value))
+        case Decimal():
+            return _decimal(value, Decimal)
+    return value
+
+
+def _step_table(step: AllocationStep) -> dict[str, Any]:
+    return {"name": step.name, "do": step.do, **_written(step.keys)}
+
+
+def _written(value: Any) -> Any:  # noqa: ANN401  # any value of a step
+    """A value of a step as JSON: a number as text, as everywhere, so that 1 and 1.0 are one."""
+    match value:
+        case Mapping():
+            return {key: _written(each) for key, each in value.items()}
+        case tuple():
+            return [*map(_written, value)]
+        case bool() | str():
+            return value
+    return decimal_text(Decimal(value))
 
 
 def _rename_threshold(converter: cattrs.Converter) -> None:

@@ -298,6 +298,9 @@ class _Binding:
 
     def _composite(self, axes: Mapping[str, Value]) -> Value:
         rules, kind = self.rules, self.rules.composite
+        if kind is None:
+            # nothing shows it: see `BoundType.has_quality`
+            return ConstantValue("composite", "composite", (), Domain(0, 0))
         if kind in MEANS:
             weights = Weights.of(list(rules.weights.values()))
             inputs = tuple(axes[name] for name in rules.weights)
