@@ -45,7 +45,8 @@ def test_a_fact_has_the_kind_and_the_scale_of_the_table(fact: Node) -> None:
     truths = {"flag", "given", "itemised", "equal", "matches"}
     kinds = dict.fromkeys(truths, Kind.TRUTH) | {"choice": Kind.CHOICE}
     assert fact.kind is kinds.get(reader_of(fact).name, Kind.NUMBER)
-    assert scale_of(fact) == (NANO if reader_of(fact).name in {"number", "opaque"} else 1)
+    scales = {"number": NANO, "opaque": NANO, "risk_gap": 2 * NANO}
+    assert scale_of(fact) == scales.get(reader_of(fact).name, 1)
 
 
 def test_a_fact_is_its_reader_path_arguments_and_scale() -> None:

@@ -29,7 +29,7 @@ EXEMPT = {
     ("scoring/result.py", "bootstrap_bonus"): _RESULT,
     ("rules/", "baseline"): _FORMAT,
     ("rules/", "consensus"): _FORMAT,
-    ("rules/consensus.py", "policy"): _GROUP,
+    ("formula/facts/group.py", "policy"): _GROUP,
     ("scoring/", "baseline"): _FORMAT,
     ("records/", "missed_deadline"): _RECORD,
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",

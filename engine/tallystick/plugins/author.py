@@ -8,6 +8,7 @@ See ``tallystick.formula.tree`` for the operators, ``tallystick.formula.facts`` 
 """
 
 from tallystick.formula.facts import (
+    agreed,
     choice,
     count,
     distinct,
@@ -19,11 +20,16 @@ from tallystick.formula.facts import (
     itemised,
     largest,
     matches,
+    mine,
     number,
     opaque,
+    outliers,
     overlap,
+    risk_gap,
+    shared,
     smallest,
     total,
+    verdict_distance,
 )
 from tallystick.formula.formula import (
     UNIT,
@@ -80,6 +86,7 @@ __all__ = [
     "Requirement",
     "SkillType",
     "absolute",
+    "agreed",
     "always_below",
     "axis",
     "cases",
@@ -104,6 +111,7 @@ __all__ = [
     "matches",
     "maximum",
     "measure",
+    "mine",
     "minimum",
     "more_is_better",
     "never_above",
@@ -111,13 +119,17 @@ __all__ = [
     "never_below",
     "number",
     "opaque",
+    "outliers",
     "overlap",
     "published",
     "rank",
     "require",
+    "risk_gap",
+    "shared",
     "smallest",
     "summed",
     "threshold",
     "total",
     "unrounded",
+    "verdict_distance",
 ]

@@ -13,6 +13,8 @@ from typing import Literal
 
 import attrs
 
+from tallystick.formula.facts.group import SETS
+
 COMPONENTS = (
     "findings_recall",
     "findings_precision",
@@ -23,8 +25,6 @@ COMPONENTS = (
     "policy_agreement",
 )
 """The components of a consensus, as a record has them."""
-SETS = ("findings", "capabilities", "dependencies", "policy")
-"""What members of a group have as sets; a component is about the one that its name begins with."""
 MOST_MEMBERS = 16
 """The largest group."""
 
@@ -44,7 +44,7 @@ RoundingWord = Literal["up", "down"]
 
 
 def set_of(component: str) -> str | None:
-    """The set that a component is about; None for the verdict and the risk."""
+    """The set that a component is about, by its name; None for the verdict and the risk."""
     return next((name for name in SETS if component.startswith(f"{name}_")), None)
 
 

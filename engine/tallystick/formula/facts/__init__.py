@@ -3,31 +3,38 @@
 A fact is a leaf of a formula. Its identity is its reader, path, arguments and scale; the range of
 its values is no part of it and comes from the record schema.
 
-======== ======================================================= =======================
-reader   value                                                   scale, kind
-======== ======================================================= =======================
-number   a decimal; ``missing`` if left out or not a number      nano
-integer  a whole number; ``missing`` if left out                 1
-flag     a truth; false if left out                              truth
-given    whether there is a value that is not null               truth
-itemised whether the value is an object                          truth
-choice   the position of a text among options                    choice
-count    how many items                                          1
-distinct how many different items                                1
-overlap  how many different items two lists share                1
-total    a whole number, or the sum of the values of a map       1
-largest  the largest whole number; ``empty`` if there is none    1
-smallest the smallest whole number; ``empty`` if there is none   1
-excess   Σ over the keys of a map of max(0, its value − the      1
-         value of the same key in another map, absent as 0)
-equal    whether both are there and the same                     truth
-matches  whether a text is there and fits a pattern whole        truth
-opaque   a Python function of the record                         1, or nano
-======== ======================================================= =======================
+================ ======================================================= =======================
+reader           value                                                   scale, kind
+================ ======================================================= =======================
+number           a decimal; ``missing`` if left out or not a number      nano
+integer          a whole number; ``missing`` if left out                 1
+flag             a truth; false if left out                              truth
+given            whether there is a value that is not null               truth
+itemised         whether the value is an object                          truth
+choice           the position of a text among options                    choice
+count            how many items                                          1
+distinct         how many different items                                1
+overlap          how many different items two lists share                1
+total            a whole number, or the sum of the values of a map       1
+largest          the largest whole number; ``empty`` if there is none    1
+smallest         the smallest whole number; ``empty`` if there is none   1
+excess           Σ over the keys of a map of max(0, its value − the      1
+                 value of the same key in another map, absent as 0)
+equal            whether both are there and the same                     truth
+matches          whether a text is there and fits a pattern whole        truth
+opaque           a Python function of the record                         1, or nano
+mine             how many items of a set a member of a group has         1
+agreed           how many items a quorum of the voters has               1
+shared           how many of the member's items are agreed               1
+outliers         how many too few of the others have                     1
+verdict_distance the steps to the verdict of the voters                  1
+risk_gap         how far from the median risk of the voters              half-nano
+================ ======================================================= =======================
 
-A family is a module: ``scalar``, ``collection``, ``aggregate``, ``text``, ``opaque``. It has the
-functions that authors call; for each a ``FactReader``, which says everything that the engine knows
-of such a fact; and what writes records that have such facts. ``families`` brings them together.
+A family is a module: ``scalar``, ``collection``, ``aggregate``, ``text``, ``opaque``,
+``group``. It has the functions that authors call; for each a ``FactReader``, which says everything
+that the engine knows of such a fact; and what writes records that have such facts. ``families``
+brings them together.
 """
 
 from tallystick.formula.facts.aggregate import excess, largest, smallest, total
@@ -43,6 +50,14 @@ from tallystick.formula.facts.families import (
     reader_of,
     relations,
 )
+from tallystick.formula.facts.group import (
+    agreed,
+    mine,
+    outliers,
+    risk_gap,
+    shared,
+    verdict_distance,
+)
 from tallystick.formula.facts.opaque import opaque
 from tallystick.formula.facts.reader import FactIndex, FactReader, FactTerms, Logic, Repetition
 from tallystick.formula.facts.scalar import choice, flag, given, integer, itemised, number
@@ -57,6 +72,7 @@ __all__ = [
     "Json",
     "Logic",
     "Repetition",
+    "agreed",
     "arguments_of",
     "attribute_name",
     "choice",
@@ -73,13 +89,18 @@ __all__ = [
     "itemised",
     "largest",
     "matches",
+    "mine",
     "number",
     "opaque",
+    "outliers",
     "overlap",
     "path_of",
     "reader_of",
     "relations",
+    "risk_gap",
     "scale_of",
+    "shared",
     "smallest",
     "total",
+    "verdict_distance",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import aggregate, aggregate_draft, collection, scalar, text
+from tallystick.formula.facts import aggregate, aggregate_draft, collection, group, scalar, text
 from tallystick.formula.facts.draft import Demand, Demands, Draft, Json
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
@@ -15,7 +15,14 @@ from tallystick.formula.facts.reader import FactIndex, FactReader
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
 
-_FAMILIES = (scalar.READERS, collection.READERS, aggregate.READERS, text.READERS, OPAQUE)
+_FAMILIES = (
+    scalar.READERS,
+    collection.READERS,
+    aggregate.READERS,
+    text.READERS,
+    OPAQUE,
+    group.READERS,
+)
 
 READERS: Mapping[str, FactReader] = {
     reader.name: reader for family in _FAMILIES for reader in family

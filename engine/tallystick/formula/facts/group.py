@@ -1,0 +1,201 @@
+"""Facts of a member of a group: what it and its voters have.
+
+Voters are the valid members of the group, or the others; a rule set says which, and how many of
+them are a quorum. No record has such a fact: ``population.consensus`` counts them. A formula that
+is written for any set names ``own``, the set of the component that it computes.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar, NoReturn
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts.extraction_code import ExtractionCode
+from tallystick.formula.facts.fact import fact_at, path_of
+from tallystick.formula.facts.reader import FactIndex, FactReader
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.tree import Node
+from tallystick.numbers.nano import NANO
+
+SETS = ("findings", "capabilities", "dependencies", "policy")
+"""What members of a group have as sets."""
+OWN = "own"
+"""The set of the component that a formula computes."""
+MOST_ITEMS = 1000
+"""How many items a list of a submission can have."""
+FARTHEST = 2
+"""The distance of the strictest verdict from the laxest."""
+
+
+def mine(of: str = OWN) -> Node:
+    """How many different items of a set the member has."""
+    return fact_at("mine", _set(of))
+
+
+def agreed(of: str = OWN) -> Node:
+    """How many items of a set a quorum of the voters has."""
+    return fact_at("agreed", _set(of))
+
+
+def shared(of: str = OWN) -> Node:
+    """How many of the member's items are agreed."""
+    return fact_at("shared", _set(of))
+
+
+def outliers(of: str = OWN) -> Node:
+    """How many of the member's items are not agreed, and too few of the others have."""
+    return fact_at("outliers", _set(of))
+
+
+def verdict_distance() -> Node:
+    """How many steps the member's verdict is from that of the voters: 0 to 2."""
+    return fact_at("verdict_distance", "verdict")
+
+
+def risk_gap() -> Node:
+    """How far the member's risk is from the median of the voters', in half-nano."""
+    return fact_at("risk_gap", "risk_score", scale=2 * NANO)
+
+
+def of_set(tree: Node, name: str | None) -> Node:
+    """A tree whose facts of ``own`` are of a set.
+
+    Raises:
+        FormulaError: it has such facts, and there is no set.
+    """
+    if not any(path_of(fact) == OWN for fact in tree.by_operator.get("fact", ())):
+        return tree
+    if name is None:
+        raise FormulaError(
+            f"found facts of {OWN!r}, expected a component of one of {', '.join(SETS)}: name the "
+            "set in the formula"
+        )
+    return _renamed(tree, name, {})
+
+
+def _renamed(node: Node, name: str, done: dict[int, Node]) -> Node:
+    if id(node) not in done:
+        if node.op == "fact" and path_of(node) == OWN:
+            reader, _, *rest = node.data
+            done[id(node)] = attrs.evolve(node, data=(reader, name, *rest))
+        else:
+            arguments = tuple(_renamed(each, name, done) for each in node.args)
+            done[id(node)] = attrs.evolve(node, args=arguments) if node.args else node
+    return done[id(node)]
+
+
+def _set(of: str) -> str:
+    if of not in (OWN, *SETS):
+        raise FormulaError(f"found the set {of!r}, expected one of {', '.join((OWN, *SETS))}")
+    return of
+
+
+class GroupReader(FactReader):
+    """A fact of a member of a group."""
+
+    words: ClassVar[str]
+    """What people call it."""
+
+    @abstractmethod
+    def within(self, agreed_at_most: int) -> Domain:
+        """The range of the fact, where so many items at most are agreed."""
+
+    def domain(self, fact: Node, schema: Schema) -> NoReturn:
+        """None in a record."""
+        del schema
+        raise FormulaError(
+            f"found {self.name}() of {path_of(fact)!r}, a fact of a group, expected facts of a "
+            "record: only components of a group read it"
+        )
+
+    def extraction(self, fact: Node, code: ExtractionCode) -> NoReturn:
+        """None: as ``domain``."""
+        del code
+        raise self.refused(path_of(fact), "facts of a record")
+
+    def text(self, fact: Node, named: Callable[[str], str]) -> str:
+        """With the word for it."""
+        return f"{self.words} {named(path_of(fact))}"
+
+
+class Mine(GroupReader):
+    """How many different items the member has."""
+
+    name, words = "mine", "own"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """As many as a list can have."""
+        del agreed_at_most
+        return Domain(0, MOST_ITEMS)
+
+
+class Agreed(GroupReader):
+    """How many items a quorum has."""
+
+    name = words = "agreed"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """As many as there can be."""
+        return Domain(0, agreed_at_most)
+
+
+class Shared(GroupReader):
+    """How many of the member's items are agreed."""
+
+    name = words = "shared"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """As many as the member can have, and as there can be."""
+        return Domain(0, min(MOST_ITEMS, agreed_at_most))
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than the member has, and not more than is agreed."""
+        for reader in (Mine.name, Agreed.name):
+            yield from others.find(reader, path_of(fact))
+
+
+class Outliers(GroupReader):
+    """How many of the member's items are not agreed, and too few others have."""
+
+    name, words = "outliers", "outlying"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """As many as the member can have."""
+        del agreed_at_most
+        return Domain(0, MOST_ITEMS)
+
+    def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
+        """Not more than the member has."""
+        yield from others.find(Mine.name, path_of(fact))
+
+
+class VerdictDistance(GroupReader):
+    """How many steps apart two verdicts are."""
+
+    name, words = "verdict_distance", "distance of"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """From the laxest to the strictest at most."""
+        del agreed_at_most
+        return Domain(0, FARTHEST)
+
+
+class RiskGap(GroupReader):
+    """How far apart two risks are, in half-nano."""
+
+    name, words = "risk_gap", "gap of"
+    unit = "half_nano"
+
+    def within(self, agreed_at_most: int) -> Domain:
+        """At most 1."""
+        del agreed_at_most
+        return Domain(0, 2 * NANO)
+
+
+READERS = (Mine(), Agreed(), Shared(), Outliers(), VerdictDistance(), RiskGap())
+"""Every reader, in the order in which a member's facts stand."""
