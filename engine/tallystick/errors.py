@@ -11,6 +11,7 @@
     ├── RecordError      one record that cannot be scored
     ├── InputError       a file of records that cannot be read
     ├── OutputError      a result that cannot be written
+    ├── AllocationError  a population that has no weights by the rules
     ├── EngineError      worker processes or a cluster that cannot be used
     ├── StateError       a transition that the state does not allow
     │   └── RefusedError a batch of signals that is refused whole; carries every reason
@@ -59,6 +60,17 @@ class InputError(TallystickError):
 
 class OutputError(TallystickError):
     """A result that cannot be written."""
+
+
+class AllocationError(TallystickError):
+    """A population that has no weights by the rules; nothing is written.
+
+    ``code`` is the stable name of the reason.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class EngineError(TallystickError):

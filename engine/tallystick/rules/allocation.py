@@ -1,41 +1,468 @@
-"""The section ``[allocation]``: how the scores of a population become weights, step by step."""
+"""How the scores of a population become weights: the named steps of ``[allocation]``.
+
+Each step adds a column, a value for each miner (in each group, where the rule set has groups), or
+one number; it reads earlier steps only. The attributes are the keys of the file; ``statistic`` is
+the key ``as``. What a step computes is said in docs/allocation.md.
+
+``[aggregation]`` is an older way to say some of these steps: `allocation_of` gives both as one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-StepValue = str | bool | int | Decimal | tuple["StepValue", ...] | Mapping[str, "StepValue"]
-"""What a key of a step may hold; a list is a tuple, a number with a fraction a decimal."""
+from tallystick.rules.sections import AggregationOptions
+
+if TYPE_CHECKING:
+    from tallystick.rules.model import RuleSet
+    from tallystick.rules.sections import Aggregation, Cap, RoundAggregation, WindowAggregation
+    from tallystick.rules.toml import KeyPath
+
+UNGROUPED = ""
+"""The name of the one group of a rule set without groups."""
+MINER, ROUND = "miner.", "round."
+"""What the names of attributes begin with: of a miner, and of the round."""
+WARM_UP = "allocation/warm-up@1"
+"""The formula of the engine itself that a warm-up stands for."""
+QUALITY, EMISSION = "quality", "emission"
+"""What a step can collect of a record beside its measures."""
+_OPTIONS: KeyPath = ("aggregation", "options")
+
+Excess = Literal["once", "water_filling"]
+Ties = Literal["hotkey", "digest"]
 
 
-@attrs.frozen
-class AllocationStep:
-    """One step, which makes a column of its name.
+@attrs.frozen(kw_only=True)
+class StepRules:
+    """One step of an allocation.
 
     Attributes:
-        name: the name under which later steps read the column.
-        do: which kind of step it is, such as ``share``.
-        keys: the other keys of its table, as the kind of step takes them.
+        name: by which later steps read it.
+        do: what it does.
+        publish: whether its values are rounded half-even to nine places; others stay exact.
     """
 
     name: str
     do: str
-    keys: Mapping[str, StepValue] = attrs.field(factory=dict)
+    publish: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Collect(StepRules):
+    """The values of a miner's records as one value.
+
+    Attributes:
+        value: a measure, ``quality`` or ``emission`` of the records, or a column of a table.
+        statistic: how they become one; several validators' values of a task count as their mean,
+            but in a sum.
+        last: how many of the newest tasks count; all by default.
+        empty: the value of a miner without any; by default it has none.
+        missed: whether a missed deadline counts as 0.
+        times: the factors of each value in a weighted mean.
+        over: the factors of its divisor.
+        records: of all rounds, or of the round that is closed.
+        within: the range of a value that no skill type has; others have theirs.
+    """
+
+    do: Literal["collect"]
+    value: str
+    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"]
+    last: int | None = None
+    empty: Decimal | None = None
+    missed: Literal["left_out", "zero"] = "left_out"
+    times: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    records: Literal["window", "round"] = "window"
+    within: tuple[Decimal, ...] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class FormulaStep(StepRules):
+    """A formula of the kind measure over earlier steps.
+
+    Attributes:
+        formula: its name.
+        parameters: every other key of the table.
+        only: the groups that have it; the others take the column ``otherwise``.
+        otherwise: that column.
+        absent: the value where an input is absent; by default it is absent there too.
+    """
+
+    do: Literal["formula"]
+    formula: str
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict)
+    only: tuple[str, ...] | None = None
+    otherwise: str | None = None
+    absent: Decimal | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Filter(StepRules):
+    """The values above one bound and at least another; the others are dropped, or become 0."""
+
+    do: Literal["filter"]
+    of: str
+    above: Decimal | None = None
+    at_least: Decimal | Mapping[str, Decimal] | None = None
+    others: Literal["drop", "zero"] = "drop"
+
+
+@attrs.frozen(kw_only=True)
+class Top(StepRules):
+    """The ``k`` greatest values of each group; equal ones by hotkey, or by its salted digest."""
+
+    do: Literal["top"]
+    of: str
+    k: int
+    ties: Ties = "hotkey"
+    salt: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OnePer(StepRules):
+    """The greatest value for each value of an attribute stays, the others become 0."""
+
+    do: Literal["one_per"]
+    of: str
+    key: str
+    ties: Ties = "hotkey"
+    salt: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ByRank(StepRules):
+    """A part for each place, from a list or as powers of a ratio.
+
+    Attributes:
+        of: what orders the miners; after ``top`` in the order of that.
+        parts: of the places, from the first; who comes after them gets 0.
+        ratio: the place i from 0 gets ``ratio`` to the power i.
+        short: whether the parts of those present are scaled to the sum 1.
+        ties: in the order, or equal values share the mean of their places.
+    """
+
+    do: Literal["by_rank"]
+    of: str
+    parts: tuple[Decimal, ...] | None = None
+    ratio: Decimal | None = None
+    short: Literal["normalise", "leave"] = "normalise"
+    ties: Literal["order", "pooled"] = "order"
+
+
+@attrs.frozen(kw_only=True)
+class Pools(StepRules):
+    """The share of each group times the values in it, added up for each miner.
+
+    Attributes:
+        of: the column of groups.
+        idle: where the share of a group goes that has nobody: to the others in equal parts, or in
+            proportion to their shares, to ``burn``, or to the group of this name.
+        burn: the hotkey or the uid that takes what nobody gets.
+    """
+
+    do: Literal["pools"]
+    of: str
+    idle: str = "equal"
+    burn: str | int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Share(StepRules):
+    """Each value over the sum of all.
+
+    Attributes:
+        of: the column.
+        zero: what a sum of 0 gives: zeros, equal parts, or no weights at all.
+        drop_zero: whether who has 0 is left out.
+    """
+
+    do: Literal["share"]
+    of: str
+    zero: Literal["zero", "equal", "refuse"] = "refuse"
+    drop_zero: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Mix(StepRules):
+    """A weighted sum of columns.
+
+    Attributes:
+        of: the part of each column; the parts sum to 1.
+        empty: where the part of a column goes that is empty or all 0: nowhere, to the others in
+            proportion, or to ``burn``.
+        burn: the hotkey or the uid that takes it.
+    """
+
+    do: Literal["mix"]
+    of: Mapping[str, Decimal]
+    empty: Literal["leave", "fold", "burn"] = "leave"
+    burn: str | int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Equal(StepRules):
+    """Equal parts for the miners of a column, in whichever group, that have a flag."""
+
+    do: Literal["equal"]
+    of: str
+    where: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Lift(StepRules):
+    """The values moved so that the lowest of them is ``lowest``."""
+
+    do: Literal["lift"]
+    of: str
+    lowest: Decimal
+
+
+@attrs.frozen(kw_only=True)
+class ZScore(StepRules):
+    """How many standard deviations a value is from the mean.
+
+    Attributes:
+        of: the column.
+        deviation: of a population, or of a sample.
+        flat: the value of all where none deviates.
+        zero: whether a column of zeros ends the allocation with zeros, or is flat as any.
+    """
+
+    do: Literal["z_score"]
+    of: str
+    deviation: Literal["population", "sample"]
+    flat: Decimal = Decimal(0)
+    zero: Literal["stop", "flat"] = "flat"
+
+
+@attrs.frozen(kw_only=True)
+class CapStep(StepRules):
+    """No value above ``share``; the excess goes to the others in proportion.
+
+    Attributes:
+        of: a column whose sum is 1.
+        share: the largest value.
+        excess: given once to who is not above, or until nobody is above.
+        lowest_share: ``one_over_miners``: for n miners with a value the cap is at least 1/n.
+    """
+
+    do: Literal["cap"]
+    of: str
+    share: Decimal
+    excess: Excess
+    lowest_share: Literal["one_over_miners"] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Average(StepRules):
+    """A moving average with the values of the round before, which are carried.
+
+    Attributes:
+        of: the new values.
+        new: their share.
+        newcomer: the previous value of who has none: 0, or the new value itself.
+        leaver: what becomes of who has no new value.
+        drop_up_to: averages of at most this are dropped.
+        normalise: whether they are scaled to the sum 1.
+        carry: they are rounded, and kept for the next round; it is no average otherwise.
+    """
+
+    do: Literal["average"]
+    of: str
+    new: Decimal
+    newcomer: Literal[0, "new"] = 0
+    leaver: Literal["drop", "keep"]
+    drop_up_to: Decimal = Decimal(0)
+    normalise: bool = True
+    carry: Literal[True] = True
+
+
+@attrs.frozen(kw_only=True)
+class Reserve(StepRules):
+    """A share of all for one hotkey.
+
+    Attributes:
+        of: a column.
+        key: the attribute of the round that is the hotkey.
+        share: the attribute of the round that is its share.
+        empty: whether a column of nobody stays so, or all is for the hotkey.
+    """
+
+    do: Literal["reserve"]
+    of: str
+    key: str
+    share: str
+    empty: Literal["nobody", "key"] = "nobody"
+
+
+@attrs.frozen(kw_only=True)
+class Statistic(StepRules):
+    """One number of a column: of its values above ``above``; ``empty`` where there are none."""
+
+    do: Literal["statistic"]
+    of: str
+    statistic: Literal["median", "mean", "max", "min", "sum"]
+    above: Decimal | None = None
+    empty: Decimal | None = None
+
+
+STEPS: Mapping[str, type[StepRules]] = {
+    "collect": Collect,
+    "formula": FormulaStep,
+    "filter": Filter,
+    "top": Top,
+    "one_per": OnePer,
+    "by_rank": ByRank,
+    "pools": Pools,
+    "share": Share,
+    "mix": Mix,
+    "equal": Equal,
+    "lift": Lift,
+    "z_score": ZScore,
+    "cap": CapStep,
+    "average": Average,
+    "reserve": Reserve,
+    "statistic": Statistic,
+}
+"""What a step can do, by its word."""
 
 
 @attrs.frozen
-class Allocation:
-    """The steps from scores to weights; the column of the last is the weight.
+class AllocationRules:
+    """How the scores of a population become weights.
 
     Attributes:
-        steps: in order; each reads columns of earlier ones.
-        group: the field of a record by which its miner stands in a group.
-        groups: the share of each group, which sum to exactly 1; empty without groups.
+        steps: in order; the last one is the weight.
+        group: what groups are made by: ``skill_type``, or a field of records.
+        groups: the share of each group; they sum to 1.
     """
 
-    steps: tuple[AllocationStep, ...]
-    group: str = "skill_type"
+    steps: tuple[StepRules, ...]
+    group: str | None = None
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class PlacedStep:
+    """A step, and the keys of the rule set that say it."""
+
+    rules: StepRules
+    origin: KeyPath
+
+
+def allocation_of(rule_set: RuleSet) -> AllocationRules | None:
+    """How the rule set allocates, by either of its sections; None where it does not."""
+    if rule_set.allocation is not None:
+        return rule_set.allocation
+    steps = tuple(step.rules for step in placed_steps(rule_set))
+    return AllocationRules(steps) if steps else None
+
+
+def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
+    """The steps of a rule set in order, with what says them."""
+    if rule_set.allocation is not None:
+        for place, rules in enumerate(rule_set.allocation.steps):
+            yield PlacedStep(rules, ("allocation", "steps", place))
+    elif rule_set.aggregation is not None:
+        yield from _steps_of(rule_set.aggregation)
+
+
+def round_score(rule_set: RuleSet) -> Collect | None:
+    """The step that gives the score of a miner in a round; None where there is none."""
+    if rule_set.allocation is not None:
+        return next(_of_the_round(rule_set.allocation.steps), None)
+    rounds = rule_set.aggregation.round if rule_set.aggregation is not None else None
+    return _round_score(rounds) if rounds is not None else None
+
+
+def _of_the_round(steps: tuple[StepRules, ...]) -> Iterator[Collect]:
+    return (each for each in steps if isinstance(each, Collect) and each.records == "round")
+
+
+def _steps_of(aggregation: Aggregation) -> Iterator[PlacedStep]:
+    """What ``[aggregation]`` says, as steps: a score, its share, the cap."""
+    if aggregation.window is not None:
+        options = aggregation.options or AggregationOptions()
+        *first, last = _window_score(aggregation.window, options)
+        yield from first
+        last = attrs.evolve(last, rules=attrs.evolve(last.rules, publish=True))
+    elif aggregation.round is not None:
+        last = PlacedStep(_round_score(aggregation.round), ("aggregation", "round"))
+    else:
+        return
+    yield last
+    yield from _weight(last, aggregation.cap)
+
+
+def _weight(score: PlacedStep, cap: Cap | None) -> Iterator[PlacedStep]:
+    of, origin = score.rules.name, score.origin
+    if cap is None:
+        share = Share(name="weight", do="share", of=of, zero="zero", publish=True)
+        yield PlacedStep(share, origin)
+        return
+    yield PlacedStep(Share(name="part", do="share", of=of, zero="zero"), origin)
+    capped = CapStep(
+        name="weight",
+        do="cap",
+        of="part",
+        share=cap.share,
+        excess=cap.excess,
+        lowest_share=cap.lowest_share,
+        publish=True,
+    )
+    yield PlacedStep(capped, ("aggregation", "cap"))
+
+
+def _window_score(window: WindowAggregation, options: AggregationOptions) -> Iterator[PlacedStep]:
+    """The mean over the window, set to 0 where it is low, warmed up while the miner is immune."""
+    low, warm = options.zero_average, options.warm_up
+    zeroes = low is not None and low.enabled
+    mean = Collect(
+        name="raw" if zeroes else "mean",
+        do="collect",
+        value=QUALITY,
+        statistic="mean",
+        last=window.tasks,
+        empty=Decimal(0),
+    )
+    yield PlacedStep(mean, ("aggregation", "window"))
+    if low is not None and low.enabled:
+        kept = Filter(name="mean", do="filter", of="raw", above=low.at_most, others="zero")
+        yield PlacedStep(kept, (*_OPTIONS, "zero_average"))
+    if warm is not None and warm.enabled:
+        yield from _warm_up(warm.tasks)
+
+
+def _warm_up(tasks: int) -> Iterator[PlacedStep]:
+    done = Collect(
+        name="done",
+        do="collect",
+        value=QUALITY,
+        statistic="count",
+        last=tasks,
+        empty=Decimal(0),
+    )
+    parameters = {"tasks": Decimal(tasks)}
+    warm = FormulaStep(name="warm", do="formula", formula=WARM_UP, parameters=parameters)
+    yield from (PlacedStep(step, (*_OPTIONS, "warm_up")) for step in (done, warm))
+
+
+def _round_score(rounds: RoundAggregation) -> Collect:
+    twice = rounds.base_weight == "twice"
+    weights = ("base_weight", "reputation")
+    return Collect(
+        name="score",
+        do="collect",
+        value=EMISSION,
+        statistic="weighted_mean",
+        times=weights if twice else ("reputation",),
+        over=weights if twice else ("base_weight",),
+        empty=rounds.no_tasks,
+        missed="zero" if rounds.missed_deadline == "zero" else "left_out",
+        records="round",
+        publish=True,
+    )

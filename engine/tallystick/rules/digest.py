@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick import canonical
 from tallystick.plugins.registry import namespace
+from tallystick.rules.allocation import FormulaStep
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
 from tallystick.rules.schema import without_documentation
 from tallystick.rules.structure import unstructure
@@ -52,6 +53,9 @@ def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
         names |= {factor.formula for factor in rule_set.emission.factors.values()}
     if rule_set.consensus is not None:
         names |= {component.formula for component in rule_set.consensus.components.values()}
+    if rule_set.allocation is not None:
+        steps = rule_set.allocation.steps
+        names |= {step.formula for step in steps if isinstance(step, FormulaStep)}
     return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
 
 

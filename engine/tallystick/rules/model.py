@@ -14,7 +14,7 @@ from typing import Literal
 
 import attrs
 
-from tallystick.rules.allocation import Allocation
+from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.consensus import Consensus
 from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
 
@@ -198,8 +198,8 @@ class RuleSet:
     epochs: Epochs | None = None
     groups: Groups | None = None
     aggregation: Aggregation | None = None
-    allocation: Allocation | None = None
     consensus: Consensus | None = None
+    allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)

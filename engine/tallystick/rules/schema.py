@@ -163,10 +163,14 @@ def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
         return f"{shown(schema['const'])} ({description})"
     if "pattern" in schema:
         return str(description)
-    return f"{_TYPES[schema['type']]}{_range(schema)} ({description})"
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    named = " or ".join(_TYPES[each] for each in types)
+    return f"{named}{_range(schema)} ({description})"
 
 
 def _range(schema: Mapping[str, Any]) -> str:
+    if isinstance(schema["type"], list):
+        return ""
     if "minimum" in schema:
         return f" from {shown(schema['minimum'])} to {shown(schema['maximum'])}"
     if "maxLength" in schema:
@@ -194,7 +198,10 @@ def _bad_name(error: _Error, path: KeyPath) -> Finding:
 def _missing(error: _Error, path: KeyPath) -> Finding:
     # jsonschema reports each missing key on its own, and names it only in its message
     key = error.message.split("'")[1]
-    return mistake((*path, key), "", f"{describe(_subschema((*path, key)))}, which is missing")
+    # what is asked under a condition may say of the key what it is, or leave it to the table itself
+    named = error.schema.get("properties", {}).get(key)
+    wanted = _subschema((*path, key)) if named is None else _resolved(named)
+    return mistake((*path, key), "", f"{describe(wanted)}, which is missing")
 
 
 def _subschema(path: KeyPath) -> Mapping[str, Any]:

@@ -18,13 +18,13 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.allocation import AllocationStep
+from tallystick.rules.allocation import STEPS, Collect, FormulaStep, Statistic, StepRules
 from tallystick.rules.consensus import Component
 from tallystick.rules.model import Axis, Emission, Factor, Level, Measure, RuleSet, Threshold
 from tallystick.rules.toml import decimal_text
 
 # a class stands after those that it holds: its hook is made of theirs
-_WITH_PARAMETERS = (Axis, Component, Measure, Factor, Threshold, Emission)
+_WITH_PARAMETERS = (Axis, Component, Measure, Factor, Threshold, Emission, FormulaStep)
 _T = TypeVar("_T")
 
 
@@ -57,11 +57,14 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(Decimal, _decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
-    converter.register_structure_hook(AllocationStep, _step)
-    converter.register_unstructure_hook(AllocationStep, _step_table)
-    _rename_threshold(converter)
+    converter.register_structure_hook(Decimal | Mapping[str, Decimal] | None, _cut)
+    converter.register_structure_hook(str | int | None, _taker)
+    _rename(converter, Level, threshold="from")
+    for cls in (Collect, Statistic):
+        _rename(converter, cls, statistic="as")
     for cls in _WITH_PARAMETERS:
         _spread_parameters(converter, cls)
+    _steps(converter)
     return converter
 
 
@@ -94,50 +97,46 @@ def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any]
     return hook
 
 
-def _step(value: Any, _: Any) -> AllocationStep:  # noqa: ANN401  # any value of a document
-    table = dict(_exactly(dict)(value, dict))
-    name, kind = (_exactly(str)(table.pop(key, None), str) for key in ("name", "do"))
-    return AllocationStep(name, kind, {key: _step_value(each) for key, each in table.items()})
+def _rename(converter: cattrs.Converter, cls: type[Any], **keys: str) -> None:
+    """Attributes whose keys are words of Python, or say too little in a program."""
+    named = {attribute: override(rename=key) for attribute, key in keys.items()}
+    read = make_dict_structure_fn(cls, converter, **named)  # type: ignore[arg-type]  # names are open
+    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **named)  # type: ignore[arg-type]  # as above
+    converter.register_structure_hook(cls, read)
+    converter.register_unstructure_hook(cls, write)
 
 
-def _step_value(value: Any) -> Any:  # noqa: ANN401  # any value of a document
-    match value:
-        case dict():
-            return {key: _step_value(each) for key, each in value.items()}
-        case list():
-            return tuple(map(_step_value, value))
-        case Decimal():
-            return _decimal(value, Decimal)
-    return value
+def _steps(converter: cattrs.Converter) -> None:
+    """Let the key ``do`` say which step a table is."""
 
+    def structure_hook(value: Any, _: Any) -> StepRules:  # noqa: ANN401  # any value of a document
+        table = _exactly(dict)(value, dict)
+        kind = STEPS.get(str(table.get("do")))
+        if kind is None:
+            raise ValueError(f"expected a step, found {table.get('do')!r}")
+        return converter.structure(table, kind)
 
-def _step_table(step: AllocationStep) -> dict[str, Any]:
-    return {"name": step.name, "do": step.do, **_written(step.keys)}
-
-
-def _written(value: Any) -> Any:  # noqa: ANN401  # any value of a step
-    """A value of a step as JSON: a number as text, as everywhere, so that 1 and 1.0 are one."""
-    match value:
-        case Mapping():
-            return {key: _written(each) for key, each in value.items()}
-        case tuple():
-            return [*map(_written, value)]
-        case bool() | str():
-            return value
-    return decimal_text(Decimal(value))
-
-
-def _rename_threshold(converter: cattrs.Converter) -> None:
-    # `from` is a word of Python
-    named = override(rename="from")
-    converter.register_structure_hook(
-        Level,
-        make_dict_structure_fn(Level, converter, threshold=named),
+    # of the class itself alone: a hook of a class is one of the classes below it too
+    converter.register_structure_hook_func(_is_step, structure_hook)
+    converter.register_unstructure_hook_func(
+        _is_step, lambda step: converter.unstructure(step, type(step))
     )
-    converter.register_unstructure_hook(
-        Level,
-        make_dict_unstructure_fn(Level, converter, _cattrs_omit_if_default=True, threshold=named),
-    )
+
+
+def _is_step(target: Any) -> bool:  # noqa: ANN401  # a type form
+    return target is StepRules
+
+
+def _taker(value: Any, _: Any) -> str | int | None:  # noqa: ANN401  # any value of a document
+    if type(value) not in (str, int, type(None)):
+        raise ValueError(f"expected a hotkey or a uid, found {type(value).__name__}")
+    return value  # type: ignore[no-any-return]  # as tested
+
+
+def _cut(value: Any, _: Any) -> Decimal | Mapping[str, Decimal] | None:  # noqa: ANN401  # any value of a document
+    if isinstance(value, dict):
+        return {_exactly(str)(group, str): _decimal(cut, Decimal) for group, cut in value.items()}
+    return None if value is None else _decimal(value, Decimal)
 
 
 def _spread_parameters(converter: cattrs.Converter, cls: type[Any]) -> None:

@@ -1,0 +1,103 @@
+"""A population: the miners of a network with what is known of them, in no order but their own.
+
+Miners stand in ascending order of their hotkeys, by bytes of UTF-8, so nothing can depend on the
+order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import attrs
+
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+
+MOST_MINERS = 1_000_000
+"""The largest population; what a z-score is proved to be depends on it."""
+
+Attribute = str | bool | int | Decimal
+Task = tuple[int, str, str]
+"""The round, the name and the skill type of a task, by which tasks are ordered."""
+
+
+@attrs.frozen
+class Sample:
+    """A value of one record.
+
+    Attributes:
+        value: in whole nano or exact; None where the record has none.
+        task: of the record; of a table without tasks each sample is a task of its own.
+        missed: whether the deadline was missed.
+        factors: what a weighted mean weighs by, in nano, by name.
+    """
+
+    value: Fraction | None
+    task: Task | None = None
+    missed: bool = False
+    factors: Mapping[str, int] = attrs.field(factory=dict)
+
+
+Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
+"""By group and hotkey the samples, oldest first; without groups the one group is ``""``."""
+
+
+@attrs.frozen
+class Miner:
+    """A miner of a population.
+
+    Attributes:
+        hotkey: who it is.
+        uid: its slot, where it is known.
+        attributes: what a step may ask of it, by name.
+    """
+
+    hotkey: str
+    uid: int | None = None
+    attributes: Mapping[str, Attribute] = attrs.field(factory=dict)
+
+
+def _by_hotkey(miners: Iterable[Miner]) -> tuple[Miner, ...]:
+    return tuple(sorted(miners, key=lambda miner: miner.hotkey.encode()))
+
+
+@attrs.frozen(slots=False)
+class Population:
+    """The miners of a network, and what is known of them.
+
+    Attributes:
+        miners: ascending by hotkey.
+        samples: by the ``value`` that steps collect.
+        round: the attributes of the round, by name.
+        carry: by the step that carries it and by hotkey, the previous value in nano.
+
+    Raises:
+        AllocationError: a hotkey stands there twice, or there are too many.
+    """
+
+    miners: tuple[Miner, ...] = attrs.field(converter=_by_hotkey)
+    samples: Mapping[str, Samples] = attrs.field(factory=dict)
+    round: Mapping[str, Attribute] = attrs.field(factory=dict)
+    carry: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a hotkey that stands there twice: who would get its weight?"""
+        if len(self.miners) > MOST_MINERS:
+            found = f"found a population of {len(self.miners)} miners"
+            raise AllocationError(f"{found}, expected at most {MOST_MINERS}", code="too-many")
+        if len(self.places) < len(self.miners):
+            counts = Counter(miner.hotkey for miner in self.miners)
+            hotkey, many = counts.most_common(1)[0]
+            raise AllocationError(
+                f"found the miner {escaped(hotkey)} {many} times in a population, expected once",
+                code="duplicate-miner",
+            )
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each miner, by hotkey."""
+        return {miner.hotkey: place for place, miner in enumerate(self.miners)}
