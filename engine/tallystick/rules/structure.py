@@ -60,8 +60,8 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(Decimal | Mapping[str, Decimal] | None, _cut)
     converter.register_structure_hook(str | int | None, _taker)
     _rename(converter, Level, threshold="from")
-    for cls in (Collect, Statistic):
-        _rename(converter, cls, statistic="as")
+    for renamed in (Collect, Statistic):
+        _rename(converter, renamed, statistic="as")
     for cls in _WITH_PARAMETERS:
         _spread_parameters(converter, cls)
     _steps(converter)
