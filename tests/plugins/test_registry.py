@@ -18,7 +18,14 @@ from tallystick.plugins.author import (
     integer,
     require,
 )
-from tallystick.plugins.registry import ALLOWED, Registry, installed, installed_plugins, registry
+from tallystick.plugins.registry import (
+    ALLOWED,
+    Registry,
+    installed,
+    installed_plugins,
+    registry,
+    with_modules,
+)
 
 Patch = pytest.MonkeyPatch
 
@@ -72,6 +79,21 @@ def test_a_plugin_may_offer_nothing(monkeypatch: Patch) -> None:
     found = registry([entry("empty", module("acme_empty", monkeypatch))])
     assert (list(found.plugins), found.refused) == (["empty"], {})
     assert found.plugins["empty"].distribution == ""
+
+
+def test_a_module_that_is_not_installed_is_used_by_the_name_that_it_is_given(
+    monkeypatch: Patch, good: EntryPoint
+) -> None:
+    monkeypatch.setenv(ALLOWED, "workflow")
+    found = with_modules({"acme": good.value}).every()
+    assert (list(found.plugins), found.refused) == (["workflow", "acme"], {})
+    assert list(with_modules({"acme": good.value}).of(["acme"]).formulas) == [
+        "acme/one@1",
+        "acme/one@2",
+    ]
+    own = with_modules({"workflow": good.value}).every()
+    assert own.plugins["workflow"].module == "tallystick_workflow.plugin"
+    assert list(own.refused) == ["workflow"]
 
 
 def test_nothing_is_installed() -> None:

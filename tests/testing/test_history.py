@@ -225,3 +225,21 @@ def test_a_generator_whose_records_the_schema_refuses_is_named() -> None:
     bad = attrs.evolve(good, task=lambda _draw: {"max_budget_tao": -1, "max_latency_seconds": 1})
     with pytest.raises(SchemaError, match="made-up record of 'workflow' that its schema refuses"):
         history_of(1, [plain("workflow", bad)], **SIZES)
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_fields_of_the_type_alone_are_made_too(tmp_path: Path, is_given: bool) -> None:
+    found = installed().skill_types["workflow"]
+    schema = json.loads(found.schema.read_text(encoding="utf-8"))
+    schema["properties"]["skill_type"] = {"const": "acme/flow"}
+    schema["properties"]["track"] = {"type": "string", "enum": ["fast", "slow"]}
+    schema["required"].append("track")
+    path = tmp_path / "flow.schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    assert found.generator is not None
+    own = attrs.evolve(found.generator, fields=lambda draw, _task: {"track": draw.one(["slow"])})
+    kind = SkillType("acme/flow", path, generator=own if is_given else None)
+    made = [json.loads(line) for line in history_of(1, [kind], **SIZES).lines(300)]
+    of_tasks = {(each["task_id"], each["track"]) for each in made}
+    assert len(of_tasks) == len({each["task_id"] for each in made})
+    assert {each["track"] for each in made} == ({"slow"} if is_given else {"fast", "slow"})

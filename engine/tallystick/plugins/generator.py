@@ -112,6 +112,10 @@ def _nothing(_draw: Draw, _checks: Part) -> Sequence[str]:
     return ()
 
 
+def _no_fields(_draw: Draw, _task: Part) -> Part:
+    return {}
+
+
 @attrs.frozen(eq=False)
 class Generator:
     """What makes up the parts of a record, valid under the schema and the requirements.
@@ -124,9 +128,12 @@ class Generator:
         submission: the ``submission`` of a miner to a task.
         checks: the ``checks`` of one validator, from the task and the submission.
         events: the ``events`` that go with some checks, but a missed deadline; by default none.
+        fields: what a record has at its top beside the fields of every record, such as the group
+            that an allocation asks for; once a task, by default nothing.
     """
 
     task: Callable[[Draw], Part]
     submission: Callable[[Draw, Part], Part]
     checks: Callable[[Draw, Part, Part], Part]
     events: Callable[[Draw, Part], Sequence[str]] = _nothing
+    fields: Callable[[Draw, Part], Part] = _no_fields

@@ -226,6 +226,22 @@ def installed_plugins() -> InstalledPlugins:
     return InstalledPlugins(entry_points(group=GROUP), allowed_names())
 
 
+def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:
+    """The installed plugins, and some by their modules, whether they are installed or not.
+
+    Args:
+        modules: by the name of a plugin, its module, such as ``package.plugin``.
+    """
+    found = [
+        entry
+        for entry in entry_points(group=GROUP)
+        if entry.name not in modules or _distribution(entry) == spec.PROJECT
+    ]
+    given = (EntryPoint(name, module, GROUP) for name, module in modules.items())
+    allowed = allowed_names()
+    return InstalledPlugins([*found, *given], None if allowed is None else allowed | {*modules})
+
+
 def installed() -> Registry:
     """The registry of all installed plugins that the environment allows: each is imported."""
     return installed_plugins().every()

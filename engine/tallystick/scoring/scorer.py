@@ -12,7 +12,7 @@ import attrs
 from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
-from tallystick.plugins.registry import Registry, installed_plugins
+from tallystick.plugins.registry import Registry, installed_plugins, with_modules
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.defects import DefectLog, internal_errors
 from tallystick.records.identity import whose
@@ -57,7 +57,13 @@ class Tier:
     multiplier: Decimal
 
 
-def load(reference: PathLike, *, registry: Registry | None = None, lookup: bool = False) -> Scorer:
+def load(
+    reference: PathLike,
+    *,
+    registry: Registry | None = None,
+    modules: Mapping[str, str] | None = None,
+    lookup: bool = False,
+) -> Scorer:
     """Load, check and bind a rule set.
 
     Args:
@@ -65,13 +71,16 @@ def load(reference: PathLike, *, registry: Registry | None = None, lookup: bool 
             as ``…@sha256:…``. An ``os.PathLike`` is always a path.
         registry: the plugins to use; by default the installed ones, of which those are imported
             that the rule set names.
+        modules: by the name of a plugin, a module that is used for it beside the installed ones,
+            installed or not: ``{"acme": "acme_rules.plugin"}``. Without ``registry`` alone.
         lookup: whether nothing is scored, so that a digest may be shortened to 12 digits.
 
     Raises:
         InputError: the reference is neither text nor a path.
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
     """
-    loaded = load_rule_set(reference, registry or installed_plugins(), lookup=lookup)
+    plugins = registry or (with_modules(modules) if modules else installed_plugins())
+    loaded = load_rule_set(reference, plugins, lookup=lookup)
     return bind(loaded, loaded.registry)
 
 

@@ -162,7 +162,7 @@ class History:
         group = draw.some(pool, draw.one(_GROUPS))
         group.sort(key=lambda miner: (-miner.skills[maker.name], miner.uid))
         task = maker.generator.task(draw)
-        asked = {"skill_type": maker.name, **when}
+        asked = {"skill_type": maker.name, **when, **maker.generator.fields(draw, task)}
         for place, miner in enumerate(group):
             role = maker.roles[0 if place < _PRIMARIES else -1]
             answer = maker.answer(draw, miner, task, alone=len(group) < min(_GROUPS))
@@ -265,7 +265,7 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     task = maker.generator.task(draw)
     head = {"skill_type": maker.name, "task_id": "sample", "round": 0, "epoch": 0}
     head |= {"validator": "sample", "miner": {"uid": 0, "hotkey": "sample"}}
-    head |= {"role": maker.roles[0], "task": task}
+    head |= {"role": maker.roles[0], "task": task, **maker.generator.fields(draw, task)}
     answering = attrs.evolve(maker, misses=False)
     try:
         answer = answering.answer(draw, miner, task, alone=False)

@@ -6,6 +6,7 @@ the values do not follow, another record is tried. `generator_of` meets requirem
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from tallystick.formula.schema_path import ANSWER
 from tallystick.plugins.generator import Draw, Generator
 from tallystick.records.decoding import MISSED
 from tallystick.records.schema import Schema, skill_type_of
+from tallystick.resources import schema_path
 from tallystick.testing.random_values import DEPTH, Make, value_maker
 from tallystick.testing.record_checker import RecordChecker
 
@@ -91,15 +93,28 @@ def generator_of(schema: Schema, requirements: Sequence[Requirement] = ()) -> Ge
             that has none that may be left out.
     """
     makers = {name: _part(schema, name) for name in ("task", *ANSWER)}
+    own = {name: _part(schema, name) for name in _own_fields(schema)}
+
+    def fields(draw: Draw, _task: object) -> dict[str, Any]:
+        return {name: make(draw) for name, make in own.items()}
+
     if requirements:
         drawn = _Drawn(schema, makers, RecordChecker(schema, tuple(requirements)))
-        return Generator(task=drawn.next, submission=drawn.next, checks=drawn.next)
+        return Generator(drawn.next, drawn.next, drawn.next, fields=fields)
     task, submission, checks = makers.values()
     return Generator(
         task=task,
         submission=lambda draw, _task: submission(draw),
         checks=lambda draw, _task, _submission: checks(draw),
+        fields=fields,
     )
+
+
+def _own_fields(schema: Schema) -> tuple[str, ...]:
+    """The required fields at the top of a record that are those of the type alone."""
+    common = json.loads(schema_path("record-1").read_bytes())["properties"]
+    others = {*common, "task", *ANSWER}
+    return tuple(name for name in schema.get("required", ()) if name not in others)
 
 
 @attrs.frozen(eq=False)
