@@ -5,6 +5,7 @@
     TallystickError
     ├── NumberError      a number that no published value can be
     ├── FormulaError     a formula that cannot be built, or cannot be proved safe
+    ├── UndecidedError   two exact values that the most digits do not tell apart
     ├── PluginError      a plugin that cannot be used
     ├── SchemaError      a record schema that the engine cannot read
     ├── RuleSetError     a rule set that does not load; carries every problem found
@@ -44,6 +45,10 @@ class NumberError(TallystickError):
 
 class FormulaError(TallystickError):
     """A formula that cannot be built, or that cannot be proved safe for every valid record."""
+
+
+class UndecidedError(TallystickError):
+    """Two exact values that the most digits do not tell apart; nothing is guessed."""
 
 
 class PluginError(TallystickError):

@@ -4,7 +4,7 @@ A node is an operator, its arguments and its data. Its identity is the sha256 of
 hash); a label is documentation and has the identity of what it labels. Comparing two nodes builds a
 condition, so a node has no truth value and is no dictionary key: use ``digest``.
 
-Operators and their meaning, over exact rational numbers (a condition counts as 0 or 1):
+Operators and their meaning, over exact real numbers (a condition counts as 0 or 1):
 
 ========== ===================================== ==============================================
 operator   arguments; data                       meaning
@@ -19,6 +19,10 @@ rank       choice                                the position of the chosen opti
 add … div  x, y                                  x + y, x − y, x · y, x / y
 min, max   x, y                                  the smaller, the larger
 abs        x                                     |x|
+power      x, p/q                                x to the power p/q; √x is x to the power 1/2
+exp, log   x                                     e to the power x; the natural logarithm of x
+floor      x                                     the largest whole number that is at most x
+round      x; n                                  x to n places, of two equally near the even one
 lt, le, eq x, y                                  x < y, x ≤ y, x = y
 and, or    c, d                                  left to right; d is not read if c decides
 not        c                                     the opposite of c
@@ -49,6 +53,13 @@ MAX_DEPTH = 100
 """The deepest formula."""
 MAX_POWER = 8
 """The largest exponent of ``**``."""
+
+MAX_EXPONENT = 100
+"""The largest numerator and denominator of the exponent of ``power``, and the largest root."""
+MAX_PLACES = 9
+"""The most places that ``places`` keeps."""
+BEYOND_RATIOS = ("power", "exp", "log", "floor", "round")
+"""The operators whose value is no ratio of polynomials of what they read."""
 
 MAX_DIGITS = 100
 """The longest numerator or denominator of a number."""
@@ -278,6 +289,54 @@ def absolute(value: Operand) -> Node:
     return _number("abs", value)
 
 
+def power(value: Operand, exponent: Operand) -> Node:
+    """The number to the power p/q: a number, or a parameter.
+
+    Args:
+        value: at least 0 wherever it is reached; above 0 where the exponent is not.
+        exponent: in lowest terms p and q are at most 100.
+    """
+    node = const(exponent)
+    if node.op not in {"const", "param"}:
+        raise FormulaError(f"found the exponent {node!r}, expected a number or a parameter")
+    if node.op == "const":
+        _check_exponent(value_of(node), "")
+    return Node("power", (_numeric(value), node))
+
+
+def root(value: Operand, degree: int) -> Node:
+    """The root of a number that is at least 0 wherever it is reached: ``root(x, 2)`` is √x."""
+    if type(degree) is not int or not 1 <= degree <= MAX_EXPONENT:
+        raise FormulaError(
+            f"found the root of degree {degree!r}, expected a whole number from 1 to {MAX_EXPONENT}"
+        )
+    return power(value, Fraction(1, degree))
+
+
+def exp(value: Operand) -> Node:
+    """The exponential of a number, which is from −10⁶ to 40 wherever it is reached."""
+    return _number("exp", value)
+
+
+def log(value: Operand) -> Node:
+    """The natural logarithm of a number, which is above 0 wherever it is reached."""
+    return _number("log", value)
+
+
+def floor(value: Operand) -> Node:
+    """The largest whole number that is at most the number."""
+    return _number("floor", value)
+
+
+def places(value: Operand, number: int) -> Node:
+    """The exact number rounded to 0 to 9 places after the point, half-even."""
+    if type(number) is not int or not 0 <= number <= MAX_PLACES:
+        raise FormulaError(
+            f"found {number!r} places, expected a whole number from 0 to {MAX_PLACES}"
+        )
+    return Node("round", (_numeric(value),), (number,))
+
+
 def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
     """The number, moved into [low, high]."""
     return minimum(maximum(value, low), high)
@@ -350,6 +409,9 @@ def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
 
 
 def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) -> Node:
+    if node.op == "power" and (exponent := node.args[1]).op == "param":
+        name = str(exponent.data[0])
+        _check_exponent(values[name], f" of the parameter {name}")
     if id(node) not in done:
         done[id(node)] = (
             const(values[str(node.data[0])])
@@ -359,6 +421,14 @@ def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) ->
             else node
         )
     return done[id(node)]
+
+
+def _check_exponent(exponent: Fraction, whose: str) -> None:
+    if max(abs(exponent.numerator), exponent.denominator) > MAX_EXPONENT:
+        raise FormulaError(
+            f"found the exponent {exponent}{whose}, expected p/q with p and q of at most "
+            f"{MAX_EXPONENT} in lowest terms"
+        )
 
 
 def _number(op: str, *operands: Operand) -> Node:

@@ -1,0 +1,129 @@
+"""Enclosures of roots, exp and log of a rational number, by whole numbers alone.
+
+An enclosure of x at some bits is a pair of whole numbers (low, high) with low ≤ x · 2ᵇⁱᵗˢ ≤ high,
+few units apart. Work is done with spare bits; of these every function loses a few.
+
+*exp.* With k near x / ln 2 the rest r = x − k · ln 2 is in [0, 1), up to a few units. The series of
+r / 2⁸ loses a unit a term and has fewer terms than there are bits w; eight squarings multiply what
+is lost by at most 2⁸ · e and lose a unit each: together less than (w + 32) · 2¹⁰ units of 2⁻ʷ.
+
+*log.* x is m · 2ᵏ with m in (1/2, 4/3], and log m = 2 · artanh((m − 1) / (m + 1)), whose series
+loses less than four units a term; each of the k times ln 2 loses one: together less than
+8 · (w + |k|).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import exp, isqrt, log
+
+Enclosure = tuple[int, int]
+"""The largest known whole number at most x · 2ᵇⁱᵗˢ, and the smallest known at least that."""
+
+_SPARE = 64
+"""Bits beyond those that are asked for."""
+_HALVINGS = 8
+_SMALL = 48
+"""A root of so many bits is proposed by a double."""
+_LN2 = ((18, 26), (-2, 4801), (8, 8749))
+"""ln 2 = 18 artanh(1/26) − 2 artanh(1/4801) + 8 artanh(1/8749)."""
+
+
+def whole_root(number: int, degree: int) -> int:
+    """The largest whole number whose power of that degree is at most ``number``, at least 0."""
+    if degree == 1 or number < 2:
+        return number
+    if degree % 2 == 0:
+        return whole_root(isqrt(number), degree // 2)
+    bits = number.bit_length() // degree
+    if bits < _SMALL:
+        guess = round(exp(log(number) / degree))
+    else:
+        half = bits // 2
+        guess = whole_root(number >> half * degree, degree) << half
+    # of whatever is proposed the next is at least the root, and from there on they descend to it
+    root = _closer(max(guess, 1), number, degree)
+    while (closer := _closer(root, number, degree)) < root:
+        root = closer
+    return root
+
+
+def _closer(root: int, number: int, degree: int) -> int:
+    """One step of Newton's method."""
+    below: int = root ** (degree - 1)
+    return ((degree - 1) * root + number // below) // degree
+
+
+def enclose_root(numerator: int, denominator: int, degree: int, bits: int) -> Enclosure:
+    """The root of a ratio of positive whole numbers."""
+    low = whole_root((numerator << bits * degree) // denominator, degree)
+    return low, low + 1
+
+
+def enclose_exp(numerator: int, denominator: int, bits: int) -> Enclosure:
+    """The exponential of a ratio, whose denominator is positive."""
+    turns = (numerator << _SPARE) // denominator // _ln2(_SPARE)
+    if turns < -bits - 2:
+        return 0, 1
+    width = bits + _SPARE + max(turns, 0)
+    finer = width + turns.bit_length() + 2
+    rest = ((numerator << finer) // denominator - turns * _ln2(finer)) >> finer - width
+    power = _exp_of_small(rest >> _HALVINGS, width)
+    for _ in range(_HALVINGS):
+        power = power * power >> width
+    lost, shift = (width + 32) << 10, width - bits - turns
+    return max(power - lost >> shift, 0), (power + lost >> shift) + 1
+
+
+def _exp_of_small(value: int, width: int) -> int:
+    """The series of exp; value and result are in units of 2⁻ʷⁱᵈᵗʰ."""
+    term = total = 1 << width
+    number = 1
+    while term := (term * value >> width) // number:
+        if term == -1:  # what a value below 0 ends with
+            break
+        total += term
+        number += 1
+    return total
+
+
+def enclose_log(numerator: int, denominator: int, bits: int) -> Enclosure:
+    """The natural logarithm of a ratio of positive whole numbers."""
+    doublings = numerator.bit_length() - denominator.bit_length()
+    if doublings > 0:
+        denominator <<= doublings
+    else:
+        numerator <<= -doublings
+    if 3 * numerator > 4 * denominator:
+        denominator <<= 1
+        doublings += 1
+    width = bits + _SPARE
+    ratio = (abs(numerator - denominator) << width) // (numerator + denominator)
+    half = _artanh(ratio, width)
+    log = (2 * half if numerator >= denominator else -2 * half) + doublings * _ln2(width)
+    lost = 8 * (width + abs(doublings))
+    return log - lost >> _SPARE, (log + lost >> _SPARE) + 1
+
+
+def _artanh(value: int, width: int) -> int:
+    """The series of artanh of a value of at least 0, in units of 2⁻ʷⁱᵈᵗʰ."""
+    square = value * value >> width
+    total, number = 0, 1
+    while value:
+        total += value // number
+        value = value * square >> width
+        number += 2
+    return total
+
+
+def _ln2(bits: int) -> int:
+    """The logarithm of 2 in units of 2⁻ᵇⁱᵗˢ, less than one off."""
+    widest = 1 << max(bits, _SPARE).bit_length()
+    return _remembered_ln2(widest) >> widest - bits
+
+
+@lru_cache(maxsize=16)
+def _remembered_ln2(bits: int) -> int:
+    """By Machin's way: each series loses less than a unit a term, of which 32 more bits know."""
+    width = bits + 32
+    return sum(times * _artanh((1 << width) // each, width) for times, each in _LN2) >> 32

@@ -1,0 +1,264 @@
+"""A normal form of exact reals, in which zero is decided: no precision shows that two are equal.
+
+A form is a quotient of two sums of terms c · Π bᵉ · eʳ with rational c, e and r and whole b > 1,
+and a sum of terms c · ln b in the numerator. Zero is decided in two steps. The whole numbers of
+all terms are written over a *base*: numbers without common divisor, none of them a power of another
+whole number. Then Π bᵉ is rational only if every e is whole, so that terms are rational multiples
+of each other exactly where the parts of their exponents behind the point, and their r, are alike.
+Like terms are added, and the sum is zero if nothing is left:
+
+- radicals that are not rational multiples of each other are independent over the rational numbers
+  (Besicovitch 1940, Mordell 1953);
+- powers of e with different exponents are independent over the algebraic numbers (Lindemann and
+  Weierstrass), and so is a sum of logarithms of algebraic numbers of 1, unless it is 0 (Baker);
+- a sum of logarithms is 0 where Π bᶜ is 1, hence where each number of the base has the exponent 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import product
+from math import floor, gcd
+
+import attrs
+
+from tallystick.numbers.functions import whole_root
+
+Powers = tuple[tuple[int, Fraction], ...]
+"""Whole numbers with their exponents, ascending; `EULER` stands for e."""
+
+EULER = 0
+_ONE: Powers = ()
+_MOST_TERMS = 1024
+_MOST_BITS = 1 << 14
+"""Of a whole number in a form."""
+
+
+class NoFormError(Exception):
+    """What is asked for has no form, or too large a one; the caller goes on without."""
+
+
+@attrs.frozen(eq=False)
+class Sum:
+    """Σ c · Π bᵉ and Σ c · ln b.
+
+    Attributes:
+        terms: the factor of each product.
+        logs: the factor of the logarithm of each whole number.
+    """
+
+    terms: Mapping[Powers, Fraction]
+    logs: Mapping[int, Fraction] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False)
+class Form:
+    """A quotient of sums; the denominator is not zero, and has no logarithms."""
+
+    numerator: Sum
+    denominator: Sum
+
+
+_UNIT = Sum({_ONE: Fraction(1)})
+
+
+def form_of(value: Fraction) -> Form:
+    """The form of a rational number."""
+    return Form(_sum({_ONE: value}), _UNIT)
+
+
+def form_of_log(value: Fraction) -> Form:
+    """The form of the logarithm of a positive rational number."""
+    logs = {value.numerator: Fraction(1), value.denominator: Fraction(-1)}
+    return Form(_sum({}, {_narrow(number): sign for number, sign in logs.items()}), _UNIT)
+
+
+def form_of_exp(value: Fraction) -> Form:
+    """The form of e to the power of a rational number."""
+    return Form(_sum(dict([_term(Fraction(1), {EULER: value})])), _UNIT)
+
+
+def add(first: Form, second: Form, times: Fraction = Fraction(1)) -> Form:
+    """``first + times · second``."""
+    factor = _sum({_ONE: times})
+    if first.denominator.terms == second.denominator.terms:
+        total = _added(first.numerator, _multiplied(second.numerator, factor))
+        return Form(total, first.denominator)
+    one = _multiplied(first.numerator, second.denominator)
+    other = _multiplied(_multiplied(second.numerator, first.denominator), factor)
+    return Form(_added(one, other), _multiplied(first.denominator, second.denominator))
+
+
+def multiply(first: Form, second: Form) -> Form:
+    """The product."""
+    return Form(
+        _multiplied(first.numerator, second.numerator),
+        _multiplied(first.denominator, second.denominator),
+    )
+
+
+def divide(first: Form, second: Form) -> Form:
+    """The quotient by a form that is not zero."""
+    if second.numerator.logs:
+        raise NoFormError
+    return multiply(first, Form(second.denominator, second.numerator))
+
+
+def power(value: Form, exponent: Fraction) -> Form:
+    """The power of a form that is positive and one product, such as 2 · √3."""
+    return Form(_raised(value.numerator, exponent), _raised(value.denominator, exponent))
+
+
+def is_zero(value: Form) -> bool:
+    """Whether it is zero."""
+    terms, logs = value.numerator.terms, value.numerator.logs
+    base = _base({*(number for powers in terms for number, _ in powers), *logs})
+    left = _total(_reduced(base, powers, factor) for powers, factor in terms.items())
+    prime_logs = _total(
+        (((each, Fraction(1)),), times * factor)
+        for number, factor in logs.items()
+        for each, times in _over(base, number)
+    )
+    if prime_logs and any(number == EULER for powers in left for number, _ in powers):
+        raise NoFormError  # whether a logarithm and a power of e are independent is not known
+    return not prime_logs and not left
+
+
+def _sum(terms: Mapping[Powers, Fraction], logs: Mapping[int, Fraction] | None = None) -> Sum:
+    if len(terms) > _MOST_TERMS or any(_is_wide(factor) for factor in terms.values()):
+        raise NoFormError
+    kept = {number: factor for number, factor in (logs or {}).items() if factor and number != 1}
+    return Sum({powers: factor for powers, factor in terms.items() if factor}, kept)
+
+
+def _is_wide(value: Fraction) -> bool:
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > 2 * _MOST_BITS
+
+
+def _narrow(number: int) -> int:
+    if number.bit_length() > _MOST_BITS:
+        raise NoFormError
+    return number
+
+
+def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, Fraction]:
+    """One product and its factor, into which goes what is whole of the exponents."""
+    kept = {EULER: r} if (r := exponents.get(EULER)) else {}
+    for number, exponent in exponents.items():
+        if number in {EULER, 1}:
+            continue
+        whole = floor(exponent)
+        if abs(whole) * _narrow(number).bit_length() > _MOST_BITS:
+            raise NoFormError
+        factor *= Fraction(number) ** whole
+        if exponent != whole:
+            kept[number] = exponent - whole
+    return tuple(sorted(kept.items())), factor
+
+
+def _added(first: Sum, second: Sum) -> Sum:
+    terms, logs = dict(first.terms), dict(first.logs)
+    for powers, factor in second.terms.items():
+        terms[powers] = terms.get(powers, Fraction()) + factor
+    for number, factor in second.logs.items():
+        logs[number] = logs.get(number, Fraction()) + factor
+    return _sum(terms, logs)
+
+
+def _multiplied(first: Sum, second: Sum) -> Sum:
+    for one, other in ((first, second), (second, first)):
+        if one.terms == _UNIT.terms and not one.logs:
+            return other
+    if second.logs:
+        first, second = second, first
+    if first.logs:
+        if second.logs or second.terms.keys() - {_ONE}:
+            raise NoFormError
+        times = second.terms.get(_ONE, Fraction())
+        logs = {number: factor * times for number, factor in first.logs.items()}
+    else:
+        logs = {}
+    if len(first.terms) * len(second.terms) > _MOST_TERMS:
+        raise NoFormError
+    pairs = product(first.terms.items(), second.terms.items())
+    terms = (_term(c * d, _exponents(one, other)) for (one, c), (other, d) in pairs)
+    return _sum(_total(terms), logs)
+
+
+def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
+    found = dict(one)
+    for number, exponent in other:
+        found[number] = found.get(number, Fraction()) + exponent
+    return found
+
+
+def _raised(value: Sum, exponent: Fraction) -> Sum:
+    if value.logs or len(value.terms) != 1:
+        raise NoFormError
+    ((powers, factor),) = value.terms.items()
+    if factor < 0:
+        raise NoFormError
+    raised = {number: each * exponent for number, each in powers}
+    for number, sign in ((factor.numerator, 1), (factor.denominator, -1)):
+        raised[number] = raised.get(number, Fraction()) + sign * exponent
+    return _sum(dict([_term(Fraction(1), raised)]))
+
+
+def _base(numbers: Iterable[int]) -> list[int]:
+    """Whole numbers without common divisor, none a power, of which all numbers are products."""
+    base: list[int] = []
+    pending = sorted(n for n in numbers if n > 1)
+    while pending:
+        number = pending.pop()
+        place, shared = next(
+            ((i, g) for i, each in enumerate(base) if (g := gcd(each, number)) > 1), (0, 1)
+        )
+        if shared > 1:
+            other = base.pop(place)
+            pending += [n for n in (shared, number // shared, other // shared) if n > 1]
+        else:
+            base.append(number)
+    return [_not_a_power(number) for number in base]
+
+
+def _not_a_power(number: int) -> int:
+    """The number of which it is the highest power."""
+    degree = 2
+    while degree <= number.bit_length():
+        root = whole_root(number, degree)
+        if root**degree == number:
+            number = root
+        else:
+            degree += 1 + degree % 2  # of even degrees 2 alone
+    return number
+
+
+def _over(base: list[int], number: int) -> Powers:
+    """A whole number as powers of the base."""
+    found = []
+    for each in base:
+        times = 0
+        while number % each == 0:
+            number, times = number // each, times + 1
+        if times:
+            found.append((each, Fraction(times)))
+    return tuple(found)
+
+
+def _reduced(base: list[int], powers: Powers, factor: Fraction) -> tuple[Powers, Fraction]:
+    """A product over the base, and its factor."""
+    exponents: dict[int, Fraction] = {}
+    for number, exponent in powers:
+        over = ((EULER, Fraction(1)),) if number == EULER else _over(base, number)
+        for each, times in over:
+            exponents[each] = exponents.get(each, Fraction()) + times * exponent
+    return _term(factor, exponents)
+
+
+def _total(terms: Iterable[tuple[Powers, Fraction]]) -> dict[Powers, Fraction]:
+    """The sum of products, like ones together."""
+    found: dict[Powers, Fraction] = {}
+    for powers, factor in terms:
+        found[powers] = found.get(powers, Fraction()) + factor
+    return {powers: factor for powers, factor in found.items() if factor}
