@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tallystick.state.leaderboard import Standing
     from tallystick.state.model import Miner
     from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
+    from tallystick.state.pools import Pools, PoolsChange, PoolsInForce
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
     from tallystick.state.replay import Verified
     from tallystick.state.rules_in_force import Adoption, EpochRules, RulesInForce
@@ -42,9 +43,26 @@ View = dict[str, Any]
 """A JSON object."""
 
 
-def begun(rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None) -> View:
+def begun(
+    rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None, shared: Pools | None = None
+) -> View:
     """A state that was begun."""
-    return {**_under(rules), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+
+
+def pools(found: Pools | None) -> View:
+    """How lines share the weight of a state, where they do."""
+    return {} if found is None else {"pools": found.to_dict()}
+
+
+def pools_change(found: PoolsChange) -> View:
+    """Pools that a state has from an epoch on."""
+    return {
+        **found.to_dict(),
+        "digest": found.pools.digest,
+        "statement": found.statement,
+        "signed_by": list(found.signed_by),
+    }
 
 
 def trusted(root: TrustRoot | None) -> View:
@@ -140,9 +158,37 @@ def adoption(found: Adoption, in_force: RulesInForce) -> View:
 
 def rules_in_force(found: RulesInForce, epoch: int) -> View:
     """The rules of each line from epoch to epoch, as seen in an epoch."""
+    lines = [{"line": name, "rules": _spans(found, name, epoch)} for name in found.lines]
+    shared = _pools_spans(found.pools, epoch)
+    return {"epoch": epoch, "lines": lines, **({"pools": shared} if shared else {})}
+
+
+def _pools_spans(found: PoolsInForce, epoch: int) -> list[View]:
+    changes = {each.epoch: each for each in found.changes}
+    views = []
+    for start, end, held in found.timeline.spans():
+        change = changes.get(start)
+        if held is not None:
+            views.append(
+                {
+                    **_span(start, end, epoch),
+                    **held.to_dict(),
+                    "digest": held.digest,
+                    "sequence": None if change is None else change.sequence,
+                    "statement": None if change is None else change.statement,
+                    "signed_by": [] if change is None else list(change.signed_by),
+                }
+            )
+    return views
+
+
+def _span(start: int, end: int | None, epoch: int) -> View:
+    """When something holds, as seen in an epoch."""
+    held = end is not None and end <= epoch
     return {
-        "epoch": epoch,
-        "lines": [{"line": name, "rules": _spans(found, name, epoch)} for name in found.lines],
+        "status": "held" if held else "holds" if start <= epoch else "will hold",
+        "epoch": start,
+        "until": None if end is None else end - 1,
     }
 
 
@@ -154,12 +200,9 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
     views = []
     for start, end, rules in timeline.spans():
         adopted = adoptions.get(start)
-        held = end is not None and end <= epoch
         views.append(
             {
-                "status": "held" if held else "holds" if start <= epoch else "will hold",
-                "epoch": start,
-                "until": None if end is None else end - 1,
+                **_span(start, end, epoch),
                 "block": first_block(start, timeline),
                 "reference": rules.rule_set.reference,
                 "digest": rules.digest,

@@ -183,3 +183,57 @@ def test_who_signed_is_told(tmp_path: Path) -> None:
     assert (refused.status, refused.json()["code"]) == (1, "unsigned")
     assert run(*step, "--signed", signed, "--json").json()["signed_by"] == ["alice", "bob"]
     assert run("state", "rules", "--state", where).out.endswith(f"{NEW}, signed by alice, bob\n")
+
+
+# ------------------------------------------------------------------------------------------- pools
+
+LINES = ("--rules", "skills@1.1.0", "--rules", "workflow@1.1.0")
+POOLS = ("--pool", "skills=0.7", "--pool", "workflow=0.3")
+
+
+@pytest.fixture
+def shared(where: str) -> str:
+    assert run("state", "init", *LINES, *POOLS, "--state", f"shared-{where}").status == 0
+    return f"shared-{where}"
+
+
+def test_pools_are_adopted_and_shown(shared: str) -> None:
+    even = ("--pool", "workflow=0.5", "--pool", "skills=0.50", "--idle", "burn:7")
+    found = run("state", "adopt", *even, "--at-epoch", "1", "--state", shared)
+    told = "pools skills 0.5, workflow 0.5; of idle lines burnt at slot 7"
+    before = "pools skills 0.7, workflow 0.3; of idle lines proportional to the others"
+    assert found.out == f"from epoch 1: {told}, unless others replace it\n"
+    run("epoch", "close", "--state", shared)
+    lines = run("state", "rules", "--state", shared).out.splitlines()
+    assert lines[:2] == [
+        f"held       from epoch 0 to 0  {before}",
+        f"holds      from epoch 1  {told}",
+    ]
+    assert f"pools              {told[6:]}" in run("state", "info", "--state", shared).out
+    view = run("state", "rules", "--json", "--state", shared).json()
+    assert [each["shares"]["skills"] for each in view["pools"]] == ["0.7", "0.5"]
+    again = run("state", "adopt", *POOLS, "--at-epoch", "3", "--json", "--state", shared).json()
+    assert (again["sequence"], again["epoch"], again["previous"]) == (
+        *(2, 3),
+        view["pools"][1]["digest"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("skills@1.2.0", *POOLS), "found RULES and --pool, or neither"),
+        ((), "found RULES and --pool, or neither"),
+        (("--idle", "equal"), "--idle goes with --pool"),
+        (("--pool", "skills"), "found 'skills', expected LINE=SHARE"),
+        ((*POOLS, "--pool", "skills=0.1"), "each line once"),
+        ((*POOLS, "--idle", "burn:x"), "expected burn and a slot, such as burn:0"),
+        (("--pool", "skills=0.7"), "expected one for each line of the state"),
+    ],
+)
+def test_pools_that_are_none_are_refused(
+    shared: str, arguments: tuple[str, ...], told: str
+) -> None:
+    found = run("state", "adopt", *arguments, "--at-epoch", "1", "--state", shared)
+    assert (found.status, found.out) == (2, "")
+    assert told in found.err

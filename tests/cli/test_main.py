@@ -87,6 +87,7 @@ COMMANDS = [
     ("sign", "checkpoint"),
     ("sign", "events"),
     ("sign", "join"),
+    ("sign", "pools"),
     ("sign", "receipt"),
     ("sign", "rule-set"),
     ("sign", "trust"),

@@ -19,7 +19,8 @@ RULES = ("--rules", "skills@1.0.0")
 STATE = ("--state", "subnet.db")
 SHADOW = ("--shadow", "skills@1.1.0", "--shadow-folder", "tried")
 NAMED = ("--state", "named.db")
-TRUSTING = ("--state", "trusting.db")
+TRUSTING, SHARING = ("--state", "trusting.db"), ("--state", "sharing.db")
+POOLS = ("--pool", "skills=0.7", "--pool", "workflow=0.3", "--at-epoch", "2")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", f'["{HOTKEYS[0]}","mcp_server"]')
 BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
@@ -94,6 +95,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         0,
     ),
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
+    (("sign", "pools", *POOLS, *BY_ALICE, *SHARING), 0),
+    (("state", "adopt", *POOLS, "--signed", "signed.json", *SHARING), 0),
     (("trust", "check", "trust.toml"), 0),
     (("trust", "rotate", "trust.toml", *NAMED), 0),
     (("verify", "signed.json"), 1),
@@ -120,6 +123,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     Path("alice.pem").write_bytes(key_file("alice"))
     Path("checkpoint").write_text(f"tallystick/a/b\n0\n{'A' * 43}=\n")
     Ledger.create(TRUSTING[1], "skills@1.0.0", trust="trust.toml").close()
+    Ledger.create(SHARING[1], ["skills@1.0.0", "workflow@1.0.0"], trust="trust.toml").close()
     for step, expected in STEPS:
         found = run(*step)
         assert found.status == expected, (step, found)

@@ -145,8 +145,8 @@ def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(
 
 
 def test_every_code_is_met() -> None:
-    """One that says how a state begins is met in test_lines."""
-    assert set(CODES) - {"same-line"} == {
+    """One that says how a state begins is met in test_lines, those of pools in test_pools."""
+    assert set(CODES) - {"same-line", "bad-pools", "same-pools"} == {
         *("epoch-begun", "epoch-order", "other-line", "same-rules", "major-change"),
         *("epoch-named", "not-scheduled", "schema-conflict"),
         *("types-overlap", "clock-differs"),

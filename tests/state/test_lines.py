@@ -26,7 +26,7 @@ from tallystick.state.groups import is_ejected
 from tallystick.state.ledger import Ledger
 from tallystick.state.outcomes import ClosedRound
 from tallystick.state.replay import verify
-from tallystick.state.rules_in_force import read
+from tallystick.state.rules_log import read
 from tallystick.state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]

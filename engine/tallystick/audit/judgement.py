@@ -14,7 +14,7 @@ from tallystick.audit.verdict import LETTERS, Kind, Verdict, wrong_of
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick.state.rules import StateRules
-from tallystick.state.rules_in_force import load_rules
+from tallystick.state.rules_log import load_rules
 from tallystick.state.step_roots import EpochLeaf, Key, Row, Step, row_data, row_key
 from tallystick.trust.envelope import Envelope
 from tallystick.trust.proof import bad_proof

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,14 +14,19 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import (
+    GivenPools,
     adopted_epoch_type,
     authority_of,
     authority_options,
+    given_pools,
     opened,
+    pools_options,
     state_option,
 )
+from tallystick.io.text import visible
 
 if TYPE_CHECKING:
+    from tallystick.state.authority import Authority
     from tallystick.state.rules_in_force import RulesInForce
 
 
@@ -32,26 +37,31 @@ if TYPE_CHECKING:
         "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
         "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --block 4711",
+        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
+        "    --at-epoch 20 --state subnet.db",
     ),
 )
-@click.argument("reference", metavar="RULES")
+@click.argument("reference", metavar="RULES", required=False)
 @click.option(
     "--at-epoch",
     "epoch",
     type=adopted_epoch_type,
     required=True,
     metavar="N",
-    help="The first epoch under RULES; it must not have begun.",
+    help="The first epoch under RULES, or with the pools; it must not have begun.",
 )
 @click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@pools_options
 @authority_options
 @state_option
 @locked_options
 @as_json
 def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    reference: str,
+    reference: str | None,
     epoch: int,
     major: bool,
+    shares: tuple[str, ...],
+    idle: str | None,
     signed: Path | None,
     block: int | None,
     where: str,
@@ -62,10 +72,17 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     Until the epoch begins it can be withdrawn. Records of earlier epochs are scored by the rules of
     their own epoch for ever. `tallystick rules diff OLD NEW --state STATE` says what the adoption
-    does to the state.
+    does to the state. With --pool instead of RULES it schedules other shares of the lines, in place
+    of what was scheduled for that epoch or later.
     """
-    held.require_reference(reference)
+    pools = given_pools(shares, idle)
     authority = authority_of(signed, block)
+    if reference is None or pools.shares:
+        if reference is not None or not pools.shares or major:
+            raise click.UsageError("found RULES and --pool, or neither: expected one of them")
+        _share(where, pools, epoch, authority, held, as_json=as_json)
+        return
+    held.require_reference(reference)
     with opened(where, held) as ledger, working("proving the rules"):
         found = ledger.adopt(reference, epoch, major=major, authority=authority)
         in_force = ledger.in_force
@@ -77,6 +94,21 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
             "if nobody withdraws it"
         )
+
+
+def _share(  # noqa: PLR0913  # what the command was given
+    where: str, pools: GivenPools, epoch: int, authority: Authority, held: Held, *, as_json: bool
+) -> None:
+    """Schedule other pools."""
+    with opened(where, held) as ledger:
+        found = ledger.share(
+            pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
+        )
+    view = views.pools_change(found)
+    if as_json:
+        print_json(view)
+    else:
+        echo(f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it")
 
 
 @click.command(
@@ -131,6 +163,12 @@ def rules_command(where: str, as_json: bool) -> None:
 
 
 def _lines(view: views.View, in_force: RulesInForce) -> Iterator[str]:
+    for span in view.get("pools", ()):
+        end = "" if span["until"] is None else f" to {span['until']}"
+        yield (
+            f"{span['status']:9}  from epoch {span['epoch']}{end}  "
+            f"pools {pools_text(span)}{_signed(span)}"
+        )
     for line in view["lines"]:
         if len(in_force.lines) > 1:
             yield f"{line['line']}:"
@@ -140,6 +178,13 @@ def _lines(view: views.View, in_force: RulesInForce) -> Iterator[str]:
                 f"{span['status']:9}  from epoch {span['epoch']}{end}{_block(span)}  "
                 f"{span['reference']} {span['digest']}{_signed(span)}"
             )
+
+
+def pools_text(view: Mapping[str, Any]) -> str:
+    """Pools as a line says them, from their JSON."""
+    shares = ", ".join(f"{visible(line)} {share}" for line, share in view["shares"].items())
+    idle = "burnt at slot {burn}" if view["idle"] == "burn" else "{idle} to the others"
+    return f"{shares}; of idle lines {idle.format_map(view)}"
 
 
 def _block(view: views.View) -> str:

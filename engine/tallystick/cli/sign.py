@@ -11,7 +11,12 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.signer_options import signer_needed, signer_options
-from tallystick.cli.state_options import adopted_epoch_type, state_option
+from tallystick.cli.state_options import (
+    adopted_epoch_type,
+    given_pools,
+    pools_options,
+    state_option,
+)
 
 if TYPE_CHECKING:
     from tallystick.trust.envelope import Envelope
@@ -41,7 +46,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=CommandGroup)
 def sign() -> None:
-    """Sign rule sets, adoptions, events, receipts, trust files, checkpoints.
+    """Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.
 
     Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
     """
@@ -112,6 +117,52 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     with Ledger.open(where) as ledger:
         said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "pools",
+    epilog=examples(
+        "tallystick sign pools --pool skills=0.6 --pool workflow=0.4 --at-epoch 20 \\",
+        "    --state subnet.db --key alice.pem -o pools.json",
+    ),
+)
+@pools_options
+@click.option(
+    "--at-epoch",
+    "epoch",
+    type=adopted_epoch_type,
+    required=True,
+    metavar="N",
+    help="The first epoch with these shares.",
+)
+@_expiry_option
+@state_option
+@_signing
+def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    shares: tuple[str, ...],
+    idle: str | None,
+    epoch: int,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the lines of the state share its weight by these pools from an epoch on."""
+    by = signer_needed(signer)
+    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.statements import pools  # noqa: PLC0415  # as above
+
+    given = given_pools(shares, idle)
+    with Ledger.open(where) as ledger:
+        said = pools(
+            ledger,
+            given.shares,
+            epoch,
+            idle=given.idle,
+            burn=given.burn,
+            expires_at_block=expires_at_block,
+        )
     _write(said.envelope().signed(by), **options)
 
 

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick import views
-from tallystick.cli.adopt import adopt_command, rules_command, withdraw_command
+from tallystick.cli.adopt import (
+    adopt_command,
+    pools_text,
+    rules_command,
+    withdraw_command,
+)
 from tallystick.cli.checkpoint import (
     checkpoint_command,
     checkpoint_option,
@@ -23,7 +28,14 @@ from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
 from tallystick.cli.signer_options import public_key
-from tallystick.cli.state_options import as_option, at_option, state_option, trust_option
+from tallystick.cli.state_options import (
+    as_option,
+    at_option,
+    given_pools,
+    pools_options,
+    state_option,
+    trust_option,
+)
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -48,6 +60,8 @@ def state() -> None:
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
         "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
         "    --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.1.0 \\",
+        "    --pool skills=0.7 --pool workflow=0.3 --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
@@ -68,6 +82,7 @@ def state() -> None:
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
 @trust_option
+@pools_options
 @locked_options
 @as_json
 def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -76,6 +91,8 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     validator: str | None,
     hear: tuple[str, ...],
     trust: Path | None,
+    shares: tuple[str, ...],
+    idle: str | None,
     as_json: bool,
     held: Held,
 ) -> None:
@@ -83,26 +100,38 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A state can have several lines, such as skills and workflow: one rule set of each. They share
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
-    adoptions and weights. With a trust file, it says whom the state hears and whose signatures it
-    asks for.
+    adoptions and weights; --pool makes one vector of these. With a trust file, it says whom the
+    state hears and whose signatures it asks for.
     """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
+    pools = given_pools(shares, idle)
     for reference in references:
         held.require_reference(reference)
-    with Ledger.create(where, references, validator=validator, hear=hear, trust=trust) as ledger:
+    with Ledger.create(
+        where,
+        references,
+        validator=validator,
+        hear=hear,
+        trust=trust,
+        pools=pools.shares or None,
+        idle=pools.idle,
+        burn=pools.burn,
+    ) as ledger:
         in_force, shown = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root
         hearing = in_force.trust.hearing(ledger.hearing)
+    begun = views.begun(rules, hearing, root, in_force.pools.first)
     if as_json:
-        print_json(views.begun(rules, hearing, root))
+        print_json(begun)
     else:
         under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
         own = "" if validator is None else f" of {visible(validator)}"
         by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
-        echo(f"{shown}: a state{own} under {under}{by}; epoch 0 is open")
+        pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
+        echo(f"{shown}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -114,9 +143,9 @@ def info_command(where: str, as_json: bool) -> None:
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, rules = queries.info(), queries.rules
-        trust = queries.in_force.trust
+        trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
     hearing = trust.hearing(ledger.hearing)
-    view = views.info(ledger.store.shown, rules, found, hearing, trust.root)
+    view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
     if as_json:
         print_json(view)
     else:
@@ -130,6 +159,8 @@ def _cells(view: views.View) -> Iterator[tuple[str, str]]:
         if name == "lines":
             for line, each in value.items():
                 yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+        elif name == "pools":
+            yield name, pools_text(value)
         else:
             yield name.replace("_", " "), _cell(value)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import attrs
 import click
 from click.core import ParameterSource
 
@@ -34,6 +35,7 @@ state_option = click.option(
 
 
 _LAST_NUMBER = 2**31 - 1
+_UID_DIGITS = 5
 number_type = click.IntRange(0, _LAST_NUMBER)
 """The number of a round or an epoch, as in a record."""
 adopted_epoch_type = click.IntRange(1, _LAST_NUMBER)
@@ -65,6 +67,64 @@ as_option = click.option(
 def authority_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Give a command the options that say what stands behind a change."""
     return _signed_option(_block_option(command))
+
+
+def pools_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options that say how lines share the weight of a state."""
+    return _pool_option(_idle_option(command))
+
+
+_pool_option = click.option(
+    "--pool",
+    "shares",
+    multiple=True,
+    metavar="LINE=SHARE",
+    help="Of several lines, the share of all weight that one gives out, such as skills=0.7; "
+    "repeat for each.",
+)
+_idle_option = click.option(
+    "--idle",
+    metavar="WHERE",
+    help="Where the share of a line goes in which nobody has a weight: proportional (the "
+    "default) or equal to the others, or burn:UID.",
+)
+
+
+@attrs.frozen
+class GivenPools:
+    """Pools, as options say them.
+
+    Attributes:
+        shares: by line, as text; empty where none are given.
+        idle: where an idle share goes.
+        burn: the slot that burns it.
+    """
+
+    shares: Mapping[str, str]
+    idle: str = "proportional"
+    burn: int | None = None
+
+
+def given_pools(shares: Sequence[str], idle: str | None) -> GivenPools:
+    """The pools that the options say.
+
+    Raises:
+        UsageError: one of them has another form, or a line comes twice.
+    """
+    found: dict[str, str] = {}
+    for each in shares:
+        line, sign, share = each.partition("=")
+        if not sign or not line or line in found:
+            message = f"found {each!r}, expected LINE=SHARE, such as skills=0.7, each line once"
+            raise click.BadParameter(message, param_hint="--pool")
+        found[line] = share
+    if idle is not None and not found:
+        raise click.UsageError("--idle goes with --pool")
+    where, _, slot = (idle or "proportional").partition(":")
+    if slot and not (slot.isascii() and slot.isdigit() and len(slot) <= _UID_DIGITS):
+        message = f"found {idle!r}, expected burn and a slot, such as burn:0"
+        raise click.BadParameter(message, param_hint="--idle")
+    return GivenPools(found, where, int(slot) if slot else None)
 
 
 _signed_option = click.option(

@@ -27,12 +27,14 @@ from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
 from tallystick.state.model import Miner, State
+from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.reputation import clamped, initial_reputation
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import Adoption, RulesInForce
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
+        "bad-pools": "pools are shares above 0 of all lines of a state, which sum to 1",
         "clock-differs": "lines of one state have epochs of one length, in every epoch",
         "epoch-begun": "the epoch is open or past in this state",
         "epoch-named": "records name the epoch already, and are scored",
@@ -41,6 +43,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "not-scheduled": "the line has no adoption that has not begun yet",
         "other-line": "the state has no line of that name",
         "same-line": "a state has one rule set of each line",
+        "same-pools": "the state has these pools by then",
         "same-rules": "the line has these rules by then",
         "schema-conflict": "records of a type would have two formats in one state",
         "types-overlap": "a skill type belongs to one line of a state for ever",
@@ -246,6 +249,32 @@ def check_withdrawal(in_force: RulesInForce, line: str | None, open_epoch: int) 
     return last
 
 
+def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) -> None:
+    """Refuse pools that a state does not take.
+
+    Args:
+        in_force: the rules of the state.
+        change: the pools.
+        open_epoch: the open one.
+
+    Raises:
+        StateError: they are not of its lines, or of an epoch that has begun or would change
+            nothing; its ``code`` is one of `CODES`.
+    """
+    pools, before = change.pools, in_force.pools
+    pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
+    if change.epoch <= open_epoch:
+        _refuse(
+            "epoch-begun",
+            f"found the epoch {change.epoch}, expected one after {open_epoch}, which is open: "
+            "pools begin with an epoch, whole",
+        )
+    _check_last(change.epoch)
+    is_last = all(start < change.epoch for start, _ in before.timeline.later)
+    if is_last and before.at(change.epoch) == pools:
+        _refuse("same-pools", "found the pools that the state has by then, expected others")
+
+
 def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) -> None:
     if epoch <= open_epoch:
         _refuse(
@@ -261,6 +290,10 @@ def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) ->
             f"found the epoch {epoch}, expected one after {last}, from which {rules} holds: "
             "choose a later one, or withdraw that first",
         )
+    _check_last(epoch)
+
+
+def _check_last(epoch: int) -> None:
     if epoch > LAST_EPOCH:
         raise StateError(f"found the epoch {epoch}, expected at most {LAST_EPOCH}")
 

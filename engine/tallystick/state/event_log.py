@@ -25,18 +25,24 @@ from rfc8785 import CanonicalizationError
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
-from tallystick.state.adoption import LAST_EPOCH, adopt, check_adoption, check_withdrawal
+from tallystick.state.adoption import (
+    LAST_EPOCH,
+    check_adoption,
+    check_pools,
+    check_withdrawal,
+)
 from tallystick.state.arguments import checked_salt
 from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
 from tallystick.state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick.state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
-from tallystick.state.epoch import close_epoch
+from tallystick.state.epoch_change import next_epoch
 from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.groups import Group, auditor_streak, select_group
 from tallystick.state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick.state.model import Snapshot, State
 from tallystick.state.outcomes import Taken
+from tallystick.state.pools import POOLS, Pools, PoolsChange
 from tallystick.state.rules import GENESIS, StateRules
 from tallystick.state.rules_in_force import (
     ADOPTION,
@@ -113,13 +119,14 @@ class EventLog:
         return self.in_force.trust.hearing(self.named)
 
     def begin(self) -> None:
-        """Write the first entry: rules, trust file, and who is heard; keep the first snapshot."""
+        """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
         rule_sets = [each.to_dict() for each in self.rules.lines]
         begun: dict[str, Any] = {"format": FORMAT, "rule_set": rule_sets[0]}
         if len(rule_sets) > 1:
             begun = {"format": FORMAT_OF_LINES, "rule_sets": rule_sets}
-        root = self.in_force.root
+        root, pools = self.in_force.root, self.in_force.pools.first
         more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
+        more |= {} if pools is None else {POOLS: pools.to_dict()}
         self._write(GENESIS, begun | more)
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
@@ -289,7 +296,13 @@ class EventLog:
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         found = events_digest(lines)
-        self.state = self._adopted(self._closed(events))
+        self.state = next_epoch(
+            self.state,
+            events,
+            self.in_force,
+            lambda pinned: self.snapshot(pinned).state,
+            self.transaction.claims.flags_by,
+        )
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
         said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
@@ -365,6 +378,23 @@ class EventLog:
         self._write_stating(WITHDRAWAL, said, authority)
         self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
         return last
+
+    def share(self, pools: Pools, epoch: int, *, authority: Authority = OPERATOR) -> PoolsChange:
+        """Schedule pools for an epoch that has not begun, in place of what was from then on.
+
+        Raises:
+            StateError: the state does not allow it; see `adoption.CODES`.
+            TrustError: nobody has signed it who may.
+        """
+        change = self.in_force.pools.change(pools, epoch)
+        check_pools(self.in_force, change, self.state.epoch)
+        signed_by = self.in_force.check_pools(change, authority)
+        change = attrs.evolve(
+            change, block=authority.block, statement=authority.statement, signed_by=signed_by
+        )
+        self._write_stating(POOLS, change.to_dict(), authority)
+        self.in_force = self.in_force.with_pools(change, self.entries)
+        return change
 
     def select_group(self, skill_type: str, number: int, seed: str, epoch: int) -> Group:
         """Select the group of a dispatch, from the snapshot of an epoch, and note it.
@@ -533,39 +563,6 @@ class EventLog:
                 f"found the epoch {epoch}, expected 0 to {self.state.epoch}, the open one"
             )
         return found
-
-    def _closed(self, events: Sequence[StateEvent]) -> State:
-        """The state after the open epoch: each line closes over the events of its types."""
-        state, lines = self.state, self.rules.lines
-        for rules in lines:
-            own = [e for e in events if self.in_force.line_of(e.skill_type) == rules.line]
-            # rules without epochs pin nothing, and take records of any epoch
-            pins = {event.epoch for event in own} if rules.rule_set.epochs else set[int]()
-            pinned = {pin: self.snapshot(pin).state for pin in sorted(pins)}
-            base_rules = self.in_force.lines[rules.line].at
-            closed = close_epoch(state, own, rules, pinned, base_rules=base_rules)
-            state = attrs.evolve(closed, epoch=self.state.epoch)
-        return attrs.evolve(state, epoch=self.state.epoch + 1)
-
-    def _adopted(self, state: State) -> State:
-        """The state of a new epoch under the rules that begin with it, line by line."""
-        epoch = state.epoch
-        # of the lines that come later still those of the epoch before
-        held = {rules.line: rules for rules in self.in_force.at(epoch - 1).lines}
-        for line, timeline in self.in_force.lines.items():
-            new = timeline.begins(epoch)
-            if new is not None:
-                old = held.pop(line)
-                raised = new.quorum > 1 and old.quorum == 1
-                state = adopt(
-                    state,
-                    old,
-                    new,
-                    flagged_by=self.transaction.claims.flags_by() if raised else None,
-                    quorum_elsewhere=max((each.quorum for each in held.values()), default=1),
-                )
-                held[line] = new
-        return state
 
     def _follow(self, in_force: RulesInForce) -> None:
         """Go on under other rules to come."""

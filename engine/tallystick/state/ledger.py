@@ -16,28 +16,24 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
-from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
 from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
 from tallystick.state.claims import EVERYONE, Hearing
 from tallystick.state.event_log import RECORDED, EventLog
 from tallystick.state.miners import check_hotkey, miner_of
-from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
+from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced, synced
+from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.rules_in_force import (
-    Adoption,
-    RulesInForce,
-    begun,
-    continued,
-    genesis_hearing,
-    read,
-)
+from tallystick.state.rules_in_force import Adoption, RulesInForce
+from tallystick.state.rules_log import begun, continued, genesis_hearing, read
 from tallystick.state.store.store import Store
+from tallystick.state.stored_snapshots import StoredSnapshots
 from tallystick.state.trust_in_force import read_root
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from decimal import Decimal
 
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.bound_rules import BoundRules
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner
-    from tallystick.state.slots import Slot
     from tallystick.state.store.transaction import Transaction
     from tallystick.trust.policy import TrustRoot
 
@@ -78,6 +73,9 @@ class Ledger:
         validator: str | None = None,
         hear: Iterable[str] = (),
         trust: PathLike | None = None,
+        pools: Mapping[str, str | Decimal] | None = None,
+        idle: str = "proportional",
+        burn: int | None = None,
         registry: Registry | None = None,
     ) -> Self:
         """Begin a state under a rule set, or under one of each of several lines.
@@ -89,13 +87,18 @@ class Ledger:
                 round stands above what others say in its name.
             hear: the hotkeys of the validators that it hears beside its own; by default all.
             trust: the trust file, which says whose signatures count, and then whom it hears.
+            pools: of a state of several lines, the share of all weight that each gives out; by
+                default each has weights of its own.
+            idle: where the share of a line goes in which nobody has a weight: ``equal``,
+                ``proportional`` or ``burn``.
+            burn: the slot that burns it.
             registry: the plugins; by default the installed ones.
 
         Raises:
             InputError: the place is neither text nor a path, or the trust file cannot be read.
             RuleSetError: the rule set does not load.
-            StateError: a hotkey is not possible, two things say whom it hears, or the rule sets do
-                not go together.
+            StateError: a hotkey is not possible, two things say whom it hears, the rule sets do
+                not go together, or the pools are none of their lines.
             StoreError: there is something at that place already, or it cannot be written.
             TrustError: the trust file is none.
         """
@@ -117,7 +120,9 @@ class Ledger:
         references = [given] if is_one else [*given]
         rules = [state_rules_of(load(each, registry=registry)) for each in references]
         root = None if trust is None else read_root(trust)
-        in_force = begun(rules, registry or installed_plugins()).begun_with(root)
+        in_force = begun(rules, registry or installed_plugins())
+        shared = None if pools is None else pools_of(pools, in_force.lines, idle, burn)
+        in_force = in_force.begun_with(root, shared)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, hearing)
             log.begin()
@@ -249,7 +254,7 @@ class Ledger:
                 log.retire(hotkey)
             for slot in slots:
                 log.register(slot.hotkey, slot.uid, slot.types)
-        return _synced(before, slots, sorted(gone))
+        return synced(before, slots, sorted(gone))
 
     def clear(self, hotkey: str, at: datetime | None = None) -> int:
         """Clear the collusion flags of a miner; gives how many it had.
@@ -450,6 +455,35 @@ class Ledger:
         with self._writing() as log:
             return log.withdraw(line, authority=authority)
 
+    def share(  # what pools are, and from when
+        self,
+        pools: Mapping[str, str | Decimal],
+        at_epoch: int,
+        *,
+        idle: str = "proportional",
+        burn: int | None = None,
+        authority: Authority = OPERATOR,
+    ) -> PoolsChange:
+        """Schedule other pools for an epoch that has not begun.
+
+        They replace what was scheduled for that epoch or a later one.
+
+        Args:
+            pools: the share of all weight that each line gives out.
+            at_epoch: the first epoch with them.
+            idle: as for `create`.
+            burn: as for `create`.
+            authority: what stands behind it; the groups that adopt rules sign it.
+
+        Raises:
+            StateError: the state does not allow it; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        epoch = whole(at_epoch, "epoch")
+        with self._writing() as log:
+            found = pools_of(pools, log.in_force.lines, idle, burn)
+            return log.share(found, epoch, authority=authority)
+
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None
     ) -> Group:
@@ -517,7 +551,7 @@ class Ledger:
                 )
             if scorer is None or len(known) > 1:
                 scorer = self._scorer_of(in_force)
-            yield scorer.with_snapshots(_StoredSnapshots(transaction))
+            yield scorer.with_snapshots(StoredSnapshots(transaction))
 
     @contextmanager
     def _writing(self) -> Iterator[EventLog]:
@@ -540,7 +574,7 @@ class Ledger:
         from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
         from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
 
-        scorer = self._scorer_of(log.in_force).with_snapshots(_StoredSnapshots(log.transaction))
+        scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
         given = path_or_items(source, "a file of records, or an iterable of records")
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress)
@@ -552,39 +586,3 @@ def _closed(queries: StateQueries, number: int, named: int) -> ClosedRound:
     epoch = queries.round_epoch(number)
     scores = queries.scores_of_lines(number)
     return ClosedRound(number, named if epoch is None else epoch, scores)
-
-
-def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
-    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
-    for slot in slots:
-        old = before.get(slot.hotkey)
-        if old is None or old.uid is None:
-            kind = "registered"
-        elif old.uid != slot.uid:
-            kind = "moved"
-        else:
-            kind = "" if old.types == slot.types else "changed"
-        found[kind].append(slot.hotkey)
-    unchanged = len(found.pop(""))
-    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
-    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
-
-
-class _StoredSnapshots(Mapping[int, ThresholdSnapshot]):
-    """The snapshots of a store by epoch, each read when a record first names its epoch."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        found = self._transaction.snapshot(epoch)
-        if found is None:
-            raise KeyError(epoch)
-        return ThresholdSnapshot(found.state.thresholds, found.digest)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self)))
-
-    def __len__(self) -> int:
-        head = self._transaction.head()
-        return head.epoch + 1 if head is not None else 0

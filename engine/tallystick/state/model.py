@@ -7,7 +7,8 @@ Invariants of a state:
 
 - a slot (uid) belongs to at most one miner;
 - a miner has a reputation for every type that it ever declared, in [floor, ceiling], in nano;
-- the types of a miner are sorted.
+- the types of a miner are sorted;
+- a carried column has values of miners with a slot alone as an epoch begins.
 
 The canonical form of a state is the RFC 8785 form of its JSON values: miners are an object by
 hotkey, and decimals are text of nine places.
@@ -31,6 +32,9 @@ FORMAT = 1
 
 Nano = Annotated[int, "nano"]
 """An integer count of 1e-9, which is text in the canonical form."""
+
+Columns = Mapping[str, Mapping[str, Nano]]
+"""Columns of an allocation that outlive their round: by name, what each hotkey has."""
 
 _T = TypeVar("_T")
 
@@ -66,11 +70,15 @@ class State:
         epoch: the open epoch, from 0.
         miners: by hotkey.
         thresholds: by skill type, the tracked tier thresholds in nano, by name.
+        carry: by line, the carried columns of its allocation, as far as they hold anything; they
+            move only when an epoch is closed. Where there is none it is no part of the canonical
+            form.
     """
 
     epoch: int
     miners: Mapping[str, Miner]
     thresholds: Mapping[str, Mapping[str, Nano]]
+    carry: Mapping[str, Columns] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -120,6 +128,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(_is_nano, lambda value, _: from_text(value))
     converter.register_unstructure_hook_func(_is_nano, to_text)
     _key_miners_by_hotkey(converter)
+    _leave_out_what_is_not_carried(converter)
     _keep_the_names_of_snapshots(converter)
     return converter
 
@@ -139,6 +148,13 @@ def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
 
     converter.register_unstructure_hook(Miner, write)
     converter.register_structure_hook_func(lambda target: target == Mapping[str, Miner], miners)
+
+
+def _leave_out_what_is_not_carried(converter: cattrs.Converter) -> None:
+    """Say nothing of carried columns where there are none: most states were begun without."""
+    omitted = override(omit_if_default=True)
+    write = make_dict_unstructure_fn(State, converter, carry=omitted)
+    converter.register_unstructure_hook(State, write)
 
 
 def _keep_the_names_of_snapshots(converter: cattrs.Converter) -> None:

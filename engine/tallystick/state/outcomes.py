@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.state.model import Snapshot
+from tallystick.state.model import Miner, Snapshot
+
+if TYPE_CHECKING:
+    from tallystick.state.slots import Slot
 
 
 @attrs.frozen
@@ -52,6 +56,29 @@ class Synced:
     changed: tuple[str, ...]
     retired: tuple[str, ...]
     unchanged: int
+
+
+def synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
+    """What a list of slots changed.
+
+    Args:
+        before: the miners before, by hotkey.
+        slots: the list.
+        retired: the hotkeys that hold no slot any more.
+    """
+    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
+    for slot in slots:
+        old = before.get(slot.hotkey)
+        if old is None or old.uid is None:
+            kind = "registered"
+        elif old.uid != slot.uid:
+            kind = "moved"
+        else:
+            kind = "" if old.types == slot.types else "changed"
+        found[kind].append(slot.hotkey)
+    unchanged = len(found.pop(""))
+    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
+    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
 @attrs.frozen

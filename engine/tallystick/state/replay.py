@@ -32,7 +32,8 @@ from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import RANKS, EventLog
 from tallystick.state.ingest import refusal
 from tallystick.state.ledger import Ledger
-from tallystick.state.rules_in_force import load_rules
+from tallystick.state.pools import read_pools
+from tallystick.state.rules_log import load_rules
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
@@ -121,6 +122,11 @@ class _Withdrawal(_Stating):
     line: str
 
 
+class _Pools(_Stating):
+    epoch: Number
+    pools: dict[str, Any]
+
+
 class _Group(TypedDict):
     skill_type: str
     round: Number
@@ -143,6 +149,7 @@ _BODIES: Mapping[str, Any] = MappingProxyType(
         "group": _Group,
         "rules": _Rules,
         "withdraw": _Withdrawal,
+        "pools": _Pools,
     }
 )
 """What is read of the body of each kind of entry; the rest follows from the entries before it."""
@@ -292,6 +299,16 @@ def _adopt(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN
     log.adopt(rules, body["epoch"], major=body.get("major", False), authority=authority)
 
 
+def _share(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
+    try:
+        pools = read_pools(body["pools"], log.in_force.lines)
+    except (KeyError, TypeError, AttributeError):
+        pools = None
+    if pools is None:
+        raise StateError("found pools that are none, expected shares of the lines")
+    log.share(pools, body["epoch"], authority=authority)
+
+
 def _take_batch(log: EventLog, _: object, authority: Authority) -> None:
     log.begin_batch(authority)
     log.write_batch()
@@ -320,6 +337,7 @@ _DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
 _AUTHORISED: Mapping[str, Callable[[EventLog, Any, Authority], object]] = MappingProxyType(
     {
         "batch": _take_batch,
+        "pools": _share,
         "rules": _adopt,
         "trust": _rotate,
         "withdraw": lambda log, body, given: log.withdraw(body["line"], authority=given),

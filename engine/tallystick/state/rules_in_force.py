@@ -1,4 +1,4 @@
-"""Rules in force: which rule set each line of a state follows in each epoch.
+"""Rules in force: which rule set each line of a state follows in each epoch, and their pools.
 
 A state begins under a rule set of each of its lines. An adoption, which is an entry of the log with
 the whole rule set, replaces one from an epoch on; until that epoch begins it can be withdrawn. So
@@ -7,29 +7,25 @@ the log alone says which rules an epoch has.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
-from tallystick.errors import DamagedError, StateError, TrustError
-from tallystick.plugins.registry import Plugins, installed_plugins
+from tallystick.errors import StateError
+from tallystick.plugins.registry import Plugins
 from tallystick.records.messages import shown
-from tallystick.rules.reading import read_again
 from tallystick.rules.timeline import Timeline
-from tallystick.state.authority import Authority, Envelopes, authority_of, no_envelopes
-from tallystick.state.claims import Hearing
-from tallystick.state.rules import GENESIS, StateRules
-from tallystick.state.trust_in_force import OPERATORS, ROTATION, TrustInForce, root_of
+from tallystick.state.authority import Authority
+from tallystick.state.pools import NO_POOLS, Pools, PoolsChange, PoolsInForce
+from tallystick.state.rules import StateRules
+from tallystick.state.trust_in_force import OPERATORS, TrustInForce
 
 if TYPE_CHECKING:
     from tallystick.scoring.threshold_snapshots import Thresholds
-    from tallystick.state.chain import Entry
     from tallystick.trust.policy import TrustRoot
     from tallystick.trust.statement import Action, Statement
 
@@ -163,6 +159,7 @@ class RulesInForce:
         adoptions: those that hold or are scheduled, by line, in the order of epochs.
         sequences: by line, how many adoptions and withdrawals its log has; 0 is left out.
         trust: whose signatures count.
+        pools: how the lines share the weight of the state, where they do.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
 
@@ -171,6 +168,7 @@ class RulesInForce:
     adoptions: Mapping[str, tuple[Adoption, ...]] = attrs.field(factory=dict)
     sequences: Mapping[str, int] = attrs.field(factory=dict)
     trust: TrustInForce = OPERATORS
+    pools: PoolsInForce = NO_POOLS
     seq: int = 0
 
     @classmethod
@@ -225,10 +223,10 @@ class RulesInForce:
         No validator and nobody heard is in it, so that one statement is for all that began alike.
         """
         lines = {name: timeline.first.digest for name, timeline in self.lines.items()}
-        first = self.trust.first
-        return digest(
-            {"format": 1, "lines": lines, "trust": None if first is None else first.digest}
-        )
+        first, pools = self.trust.first, self.pools.first
+        shared = {} if pools is None else {"pools": pools.digest}
+        trust = None if first is None else first.digest
+        return digest({"format": 1, "lines": lines, "trust": trust, **shared})
 
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
         """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
@@ -266,26 +264,57 @@ class RulesInForce:
         Raises:
             TrustError: too few have signed, or something else; or nothing says who has to.
         """
-        statement = self.statement(action, adoption, sequence)
+        return self._authorised(
+            "rules", action, self.statement(action, adoption, sequence), authority
+        )
+
+    def _authorised(
+        self, what: str, action: Action, statement: Statement | None, authority: Authority
+    ) -> tuple[str, ...]:
         if self.root is None or statement is None:
-            authority.check_unsigned("rules")
+            authority.check_unsigned(what)
             return ()
         from tallystick.trust.policy import authorise  # noqa: PLC0415  # where something is signed
 
-        envelope = authority.signed("rules")
+        envelope = authority.signed(what)
         authorise(self.root, action, statement, envelope, authority.block)
         known = self.root.keys.values()
         signers = envelope.signers(each.public for each in known)
         return tuple(sorted(each.name for each in known if each.public in signers))
 
-    def begun_with(self, root: TrustRoot | None) -> RulesInForce:
-        """The same rules in a state that begins with a trust file, or without one."""
-        return attrs.evolve(self, trust=TrustInForce.begun(root))
+    def pools_statement(self, change: PoolsChange) -> Statement | None:
+        """What has to be signed to change the pools; None without a trust file."""
+        if self.root is None:
+            return None
+        from tallystick.trust.statement import pools as statement  # noqa: PLC0415  # if signed
+
+        return statement(
+            genesis=self.genesis,
+            network=self.root.network,
+            previous=change.previous,
+            pools=change.pools.to_dict(),
+            digest=change.pools.digest,
+            epoch=change.epoch,
+            sequence=change.sequence,
+        )
+
+    def check_pools(self, change: PoolsChange, authority: Authority) -> tuple[str, ...]:
+        """Refuse to change the pools unless it is signed as an adoption is; see `check`.
+
+        Raises:
+            TrustError: as `check`.
+        """
+        return self._authorised("pools", "adopt", self.pools_statement(change), authority)
+
+    def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
+        """The same rules in a state that begins with a trust file and pools, or without them."""
+        trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
+        return attrs.evolve(self, trust=trust, pools=shared)
 
     def at_genesis(self) -> RulesInForce:
         """The rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
-        return RulesInForce(lines, self.plugins, trust=TrustInForce.begun(self.trust.first))
+        return RulesInForce(lines, self.plugins).begun_with(self.trust.first, self.pools.first)
 
     def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
         """The same rules after an entry that puts a trust file in force.
@@ -294,6 +323,14 @@ class RulesInForce:
             TrustError: as `TrustInForce.rotated`.
         """
         return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
+
+    def with_pools(self, change: PoolsChange, seq: int) -> RulesInForce:
+        """The same rules after an entry that changes the pools.
+
+        Raises:
+            ValueError: it is not the next change.
+        """
+        return attrs.evolve(self, pools=self.pools.changed(change), seq=seq)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
         """The rules after an entry that adopts a rule set, which its line allows."""
@@ -346,204 +383,3 @@ def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
     for epoch, rules in timeline.later:
         found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
     return found
-
-
-def read(
-    genesis: Entry | None,
-    later: Iterable[Entry],
-    where: str,
-    plugins: Plugins | None = None,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """The rules that the entries of a log say, each as the trust file before it allows.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        later: the entries that adopt, withdraw and rotate, in their order.
-        where: the store or the file, for errors.
-        plugins: what the rule sets are loaded with; by default the installed ones.
-        envelopes: what stands behind entries.
-
-    Raises:
-        DamagedError: an entry is none of its kind, or the installed plugins give a rule set
-            another meaning than it had.
-        RuleSetError: a rule set does not load with the installed plugins.
-    """
-    loading = plugins or installed_plugins()
-    said = first_body(genesis, where)
-    try:
-        every = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
-        rules = [load_rules(each, where, loading) for each in every]
-    except (KeyError, TypeError):
-        raise DamagedError(
-            f"{where}: found a first entry without a rule set, expected one: restore a copy"
-        ) from None
-    root = root_of(said["trust"], where) if "trust" in said else None
-    try:
-        found = begun(rules, loading).begun_with(root)
-    except StateError as error:
-        raise DamagedError(f"{where}: {error}: restore a copy") from None
-    return continued(found, later, where, envelopes)
-
-
-def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
-    """The rules of a state that begins, one rule set for each of its lines.
-
-    Args:
-        rules: of the lines, in any order.
-        plugins: what later rule sets are loaded with.
-
-    Raises:
-        StateError: there is none, two are of one line, two lines have one skill type, or epochs of
-            two lengths.
-    """
-    lines: dict[str, Timeline[StateRules]] = {}
-    owners: dict[str, str] = {}
-    lengths: dict[int, str] = {}
-    for each in sorted(rules, key=lambda found: found.line):
-        reference, epochs = each.rule_set.reference, each.rule_set.epochs
-        if each.line in lines:
-            raise StateError(
-                f"found {lines[each.line].first.rule_set.reference} and {reference}, expected one "
-                f"rule set of the line {each.line}",
-                code="same-line",
-            )
-        for skill_type in each.rule_set.skill_types:
-            if skill_type in owners:
-                raise StateError(
-                    f"found the skill type {skill_type} in {owners[skill_type]} and in "
-                    f"{reference}, expected it in one line only",
-                    code="types-overlap",
-                )
-            owners[skill_type] = reference
-        if epochs is not None:
-            lengths.setdefault(epochs.blocks, reference)
-        lines[each.line] = Timeline(each)
-    if not lines:
-        raise StateError("found no rule set, expected one for each line of the state")
-    if len(lengths) > 1:
-        (one, first), (other, second), *_ = lengths.items()
-        raise StateError(
-            f"found epochs of {one} blocks in {first} and of {other} in {second}, expected epochs "
-            "of one length in every line of a state",
-            code="clock-differs",
-        )
-    return RulesInForce(lines, plugins)
-
-
-def continued(
-    found: RulesInForce,
-    later: Iterable[Entry],
-    where: str,
-    envelopes: Envelopes = no_envelopes,
-) -> RulesInForce:
-    """The rules after more entries that adopt, withdraw and rotate; see `read`."""
-    for entry in later:
-        try:
-            found = _after(found, entry, where, envelopes)
-        except TrustError as error:
-            raise DamagedError(
-                f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
-                f"{error}: the store was changed, restore a copy"
-            ) from error
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise DamagedError(
-                f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
-                "rules that a line adopts or withdraws: restore a copy"
-            ) from None
-    return found
-
-
-def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
-    said = json.loads(entry.body)
-    authority = authority_of(said, envelopes)
-    if entry.kind == ROTATION:
-        return found.rotated(root_of(said, where), entry.seq, authority)
-    line, sequence = _text(said["line"]), int(said["sequence"])
-    if sequence != found.sequences.get(line, 0) + 1:
-        raise ValueError(sequence)
-    if entry.kind == WITHDRAWAL:
-        found.check("withdraw", found.adoptions[line][-1], sequence, authority)
-        return found.withdrawn(line, sequence, entry.seq)
-    adoption = Adoption(
-        line=line,
-        epoch=int(said["epoch"]),
-        block=said.get("block"),
-        rules=load_rules(said["rule_set"], where, found.plugins),
-        previous=_text(said["previous"]),
-        sequence=sequence,
-        major=bool(said.get("major", False)),
-        seq=entry.seq,
-        statement=said.get("statement"),
-    )
-    signed_by = found.check("adopt", adoption, sequence, authority)
-    return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
-
-
-def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
-    """Whose claims the state takes, as the first entry of its log says.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        where: the store or the file, for errors.
-
-    Raises:
-        DamagedError: it says no such thing.
-    """
-    said = first_body(genesis, where)
-    validator, heard = said.get("validator"), said.get("hears", [])
-    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
-    if not texts or not isinstance(validator, str | None):
-        raise DamagedError(
-            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
-            "copy"
-        )
-    return Hearing(validator, frozenset(heard) or None)
-
-
-def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
-    """The rule set that an entry holds.
-
-    Raises:
-        DamagedError: the plugins give it another meaning than the entry says.
-        KeyError: the entry holds no rule set.
-        RuleSetError: it does not load.
-        TypeError: as `KeyError`.
-    """
-    # whoever forged the entry may have put anything there
-    text, name, known = (_text(said[key]) for key in ("text", "reference", "digest"))
-    loaded = read_again(text, Path(f"{where}#{name}"), known, plugins)
-    if loaded.digest != known:
-        raise DamagedError(
-            f"{where}: found that {name} means {loaded.digest} with the installed "
-            f"plugins, expected {known}: install the plugins that the state began with"
-        )
-    return StateRules.of(loaded)
-
-
-def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
-    """What the entry says that begins a log.
-
-    Raises:
-        DamagedError: the log begins with something else.
-    """
-    if genesis is None or genesis.kind != GENESIS:
-        kind = "nothing" if genesis is None else genesis.kind
-        raise DamagedError(
-            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
-        )
-    try:
-        found = json.loads(genesis.body)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise DamagedError(
-            f"{where}: found a first entry without a rule set, expected one: restore a copy"
-        )
-    return found
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value

@@ -5,7 +5,8 @@ They are what the state compares with when the envelope comes, so that what is s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 import attrs
 
@@ -14,9 +15,10 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.sources import Source
 from tallystick.rules.loading import load
 from tallystick.scoring.sources import source_of
-from tallystick.state.adoption import check_adoption, check_withdrawal
+from tallystick.state.adoption import check_adoption, check_pools, check_withdrawal
 from tallystick.state.ingest import events_of
 from tallystick.state.ledger import Ledger
+from tallystick.state.pools import pools_of
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import Adoption
 from tallystick.trust import statement as statements
@@ -79,6 +81,34 @@ def withdrawal(
     last = check_withdrawal(in_force, line, ledger.open_epoch())
     found = in_force.statement("withdraw", last, in_force.sequences[last.line] + 1)
     return _expiring(found, expires_at_block)
+
+
+def pools(  # noqa: PLR0913  # what pools are, and from when
+    ledger: Ledger,
+    shares: Mapping[str, str | Decimal],
+    epoch: int,
+    *,
+    idle: str = "proportional",
+    burn: int | None = None,
+    expires_at_block: int | None = None,
+) -> Statement:
+    """What has to be signed so that a state has other pools from an epoch on.
+
+    Args:
+        ledger: the state.
+        shares: the share of all weight that each line gives out.
+        epoch: the first with them.
+        idle: where the share of an idle line goes.
+        burn: the slot that burns it.
+        expires_at_block: as in `adoption`.
+
+    Raises:
+        StateError: the state would not take them, or has no trust file.
+    """
+    in_force = ledger.in_force
+    change = in_force.pools.change(pools_of(shares, in_force.lines, idle, burn), epoch)
+    check_pools(in_force, change, ledger.open_epoch())
+    return _expiring(in_force.pools_statement(change), expires_at_block)
 
 
 def events(ledger: Ledger, source: PathLike, validator: str) -> Statement:

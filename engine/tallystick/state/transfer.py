@@ -27,7 +27,7 @@ from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
 from tallystick.state.rules import StateRules
-from tallystick.state.rules_in_force import genesis_hearing, read
+from tallystick.state.rules_log import genesis_hearing, read
 from tallystick.state.store.store import Store
 from tallystick.state.store.transaction import STATING, Transaction
 from tallystick.state.trust_in_force import ROTATION, read_root

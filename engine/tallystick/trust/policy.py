@@ -35,6 +35,7 @@ _CODES: Mapping[str, str] = {
     "line": "other-line",
     "previous": "other-previous",
     "rule_set": "other-rules",
+    "pools": "other-pools",
     "digest": "other-rules",
     "epoch": "other-epoch",
     "sequence": "other-sequence",

@@ -24,9 +24,9 @@ MOST_EVENTS = 100_000
 """The most events of one signed batch."""
 
 _PREDICATES = "urn:tallystick:predicate:"
-RULE_SET, ADOPTION, EVENTS, RECEIPT, TRUST, CHECKPOINT = (
+RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT = _KINDS = tuple(
     f"{_PREDICATES}{name}-1"
-    for name in ("rule-set", "adoption", "events", "receipt", "trust", "checkpoint")
+    for name in ("rule-set", "adoption", "pools", "events", "receipt", "trust", "checkpoint")
 )
 
 Action = Literal["adopt", "withdraw"]
@@ -85,7 +85,7 @@ class Statement:
     @property
     def kind(self) -> str | None:
         """The name of its predicate, such as ``adoption``; None of another's."""
-        if self.predicate_type not in (RULE_SET, ADOPTION, EVENTS, RECEIPT, TRUST, CHECKPOINT):
+        if self.predicate_type not in _KINDS:
             return None
         return self.predicate_type.removeprefix(_PREDICATES).removesuffix("-1")
 
@@ -181,6 +181,39 @@ def adoption(  # noqa: PLR0913  # each is a part of what is signed
     if expires_at_block is not None:
         predicate["expires_at_block"] = expires_at_block
     return Statement(ADOPTION, predicate, (Subject.of(reference, rule_set),))
+
+
+def pools(  # noqa: PLR0913  # each is a part of what is signed
+    *,
+    genesis: str,
+    network: str,
+    previous: str | None,
+    pools: Mapping[str, Any],
+    digest: str,
+    epoch: int,
+    sequence: int,
+) -> Statement:
+    """Other shares of all weight for the lines of a state.
+
+    Args:
+        genesis: the digest of how the state began.
+        network: that of the trust file in force.
+        previous: the digest of the pools of the epoch before; None where it has none.
+        pools: what they are, as the log has it.
+        digest: of that.
+        epoch: the first with them.
+        sequence: counts the changes of pools, from 1.
+    """
+    predicate = {
+        "format": 1,
+        "genesis": genesis,
+        "network": network,
+        "previous": previous,
+        "pools": pools,
+        "epoch": epoch,
+        "sequence": sequence,
+    }
+    return Statement(POOLS, predicate, (Subject.of("pools", digest),))
 
 
 def events(  # noqa: PLR0913  # each is a part of what is signed

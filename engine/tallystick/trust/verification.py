@@ -22,6 +22,7 @@ from tallystick.trust.statement import (
     ADOPTION,
     EVENTS,
     PAYLOAD_TYPE,
+    POOLS,
     TRUST,
     Statement,
     statement_of,
@@ -190,8 +191,8 @@ def _trusted(
     """The trusted keys that have signed, where they suffice."""
     known = [each.public for each in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
-    if statement is not None and kind in (ADOPTION, EVENTS):
-        action: policy.Action = "events" if kind == EVENTS else statement.predicate["action"]
+    if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
+        action: policy.Action = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})
         policy.authorise(root, action, expected, envelope, block)

@@ -40,4 +40,4 @@ def test_the_newest_stated_block_is_found_behind_many_that_state_none(where: str
         said = [("rules", 5), ("batch", 7), *silent, ("trust", 9), ("withdraw", None), *silent]
         stating(transaction, *said)
         assert transaction.stated_block() == 9
-        assert {"rules", "withdraw", "trust", "batch"} == set(STATING)
+        assert {"rules", "withdraw", "trust", "batch", "pools"} == set(STATING)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
 _ROUNDS = 32
 _T = TypeVar("_T")
-STATING = ("batch", "rules", "trust", "withdraw")
+STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
@@ -40,7 +40,7 @@ _HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
 _ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
 # SQLite uses the index of rare kinds only where the query has its very term
 _RARE = "kind NOT IN ('signal', 'own', 'signed')"
-_RULES = f"FROM tallystick_log WHERE kind IN ('rules', 'trust', 'withdraw') AND {_RARE}"
+_RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
 _BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
 _ROUNDS_OF_RECORDS = (
     "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
@@ -324,7 +324,7 @@ class Transaction:
         self._insert("tallystick_envelopes (statement, envelope)", [(statement, envelope)])
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
-        """The entries that say which rules and which trust file are in force.
+        """The entries that say which rules, trust file and pools are in force.
 
         Args:
             first: from the one with this number on.
