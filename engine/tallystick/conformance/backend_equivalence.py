@@ -17,7 +17,8 @@ from tallystick.conformance.loading import Subject
 from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RecordError
-from tallystick.numbers.nano import NANO, publish
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import publish
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound import BoundType

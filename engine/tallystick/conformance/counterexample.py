@@ -17,12 +17,13 @@ import attrs
 from tallystick.conformance.claim import Claim, range_of
 from tallystick.conformance.report import finding
 from tallystick.diagnostics import Diagnostic
-from tallystick.errors import FormulaError, RecordError, SchemaError
+from tallystick.errors import FormulaError, RecordError, SchemaError, UndecidedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node
-from tallystick.numbers.nano import NANO, publish
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact, publish
 from tallystick.plugins.generator import Draw
 from tallystick.records.schema import load_schema
 from tallystick.testing.record_checker import FactReader
@@ -43,12 +44,13 @@ class Counterexample:
     """What refutes a claim.
 
     Attributes:
-        value: what the formula comes to; None where it divides by zero.
+        value: what the formula comes to; None where it has no value, as it divides by zero or
+            takes the root, power or logarithm of what has none.
         record: the record, if it reads one.
         published: the nano of each published value that it reads.
     """
 
-    value: Fraction | None
+    value: Exact | None
     record: Mapping[str, Any] | None
     published: Mapping[str, int]
 
@@ -67,13 +69,14 @@ class Counterexample:
 
 def judged(where: str, claim: Claim, reason: str) -> Diagnostic:
     """What is to be said of a claim that could not be proved, with an example if one is found."""
+    code = "division-by-zero" if reason.startswith(_DIVISION) else "axis-unproved"
     found = search(claim)
     if found is None:
-        code = "division-by-zero" if reason.startswith(_DIVISION) else "axis-unproved"
         return finding(code, where, f"{reason} (no example was found)")
     if found.value is None:
-        message = "found a division by zero for the example, expected none"
-        return finding("division-by-zero", where, message, found.shown(claim))
+        divides = code == "division-by-zero"
+        message = "found a division by zero for the example, expected none" if divides else reason
+        return finding(code, where, message, found.shown(claim))
     message = (
         f"found {decimal_text(found.value)} for the example, expected {range_of(claim.formula)}"
     )
@@ -90,9 +93,12 @@ def search(claim: Claim) -> Counterexample | None:
                 continue
             try:
                 value = evaluate(tree, facts, published)
+                within = claim.formula.low <= value <= claim.formula.high
+            except UndecidedError:  # the record is rejected
+                continue
             except FormulaError:
                 return Counterexample(None, record, _read(claim.formula, published))
-            if not claim.formula.low <= value <= claim.formula.high:
+            if not within:
                 return Counterexample(value, record, _read(claim.formula, published))
     return None
 
@@ -142,9 +148,9 @@ def _step(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) 
         return NANO
     try:
         value = evaluate(tree, facts, found)
-    except FormulaError:
+        return publish(value) if formula.low <= value <= formula.high else None
+    except (FormulaError, UndecidedError):
         return None
-    return publish(value) if formula.low <= value <= formula.high else None
 
 
 def _applies(formula: Formula, facts: Facts) -> bool:

@@ -1,6 +1,7 @@
-"""The reference: the exact rational value of a tree for one record, step by step.
+"""The reference: the exact value of a tree for one record, step by step.
 
-Everything else that computes a formula (``columns``, ``integers``) must give the same number.
+Everything else that computes a formula (``columns``, ``integers``, ``balls``) must give the same
+number.
 """
 
 from __future__ import annotations
@@ -8,36 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping
 from fractions import Fraction
 
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, NumberError
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import Node, arms_of, value_of
+from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
 
-Trace = MutableMapping[str, Fraction]
+Published = Mapping[str, "int | Exact"]
+"""The nano of each published value, by name; the exact value of what is not rounded."""
+Trace = MutableMapping[str, Exact]
 """The value of each label that was read, in order of completion."""
 
 
 def evaluate(
     node: Node,
     facts: Mapping[str, int],
-    published: Mapping[str, int],
+    published: Published,
     trace: Trace | None = None,
-) -> Fraction:
+) -> Exact:
     """The exact value of a tree whose parameters are bound.
 
     Args:
         node: the tree.
         facts: the integer of each fact, by the digest of the fact.
-        published: the nano of each published value, by name.
+        published: what it reads of other values.
         trace: where to note the values of labels.
 
     Raises:
-        FormulaError: a division by zero, which loading a rule set rules out, or an unbound name.
+        FormulaError: a division by zero or a value that an operator does not take, which loading a
+            rule set rules out, or an unbound name.
+        UndecidedError: values are compared, or brought to whole numbers, that the most bits do not
+            tell apart; never in a tree of ratios alone.
     """
     return _Evaluator(facts, published, {} if trace is None else trace).value(node)
 
 
-_BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+_BINARY: Mapping[str, Callable[[Exact, Exact], Exact]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -50,38 +58,37 @@ _BINARY: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 class _Evaluator:
-    def __init__(
-        self, facts: Mapping[str, int], published: Mapping[str, int], trace: Trace
-    ) -> None:
+    def __init__(self, facts: Mapping[str, int], published: Published, trace: Trace) -> None:
         self.facts, self.published, self.trace = facts, published, trace
 
-    def value(self, node: Node) -> Fraction:
+    def value(self, node: Node) -> Exact:
         if node.op in _BINARY:
             return _BINARY[node.op](self.value(node.args[0]), self.value(node.args[1]))
         evaluator = getattr(self, f"_{node.op}", None)
         if evaluator is None:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
-        value: Fraction = evaluator(node)
+        value: Exact = evaluator(node)
         return value
 
-    def _const(self, node: Node) -> Fraction:
+    def _const(self, node: Node) -> Exact:
         return value_of(node)
 
-    def _fact(self, node: Node) -> Fraction:
+    def _fact(self, node: Node) -> Exact:
         return Fraction(self.facts[node.digest], scale_of(node))
 
-    def _published(self, node: Node) -> Fraction:
-        return Fraction(self.published[str(node.data[0])], NANO)
+    def _published(self, node: Node) -> Exact:
+        value = self.published[str(node.data[0])]
+        return Fraction(value, NANO) if isinstance(value, int) else value
 
-    def _rank(self, node: Node) -> Fraction:
+    def _rank(self, node: Node) -> Exact:
         return self.value(node.args[0])
 
-    def _label(self, node: Node) -> Fraction:
+    def _label(self, node: Node) -> Exact:
         value = self.value(node.args[0])
         self.trace[str(node.data[0])] = value
         return value
 
-    def _div(self, node: Node) -> Fraction:
+    def _div(self, node: Node) -> Exact:
         numerator, denominator = map(self.value, node.args)
         if not denominator:
             raise FormulaError(
@@ -89,21 +96,44 @@ class _Evaluator:
             )
         return numerator / denominator
 
-    def _abs(self, node: Node) -> Fraction:
+    def _abs(self, node: Node) -> Exact:
         return abs(self.value(node.args[0]))
 
-    def _not(self, node: Node) -> Fraction:
+    def _power(self, node: Node) -> Exact:
+        exponent = value_of(node.args[1])
+        return _within_domain(lambda x: real.power(x, exponent), self.value(node.args[0]))
+
+    def _exp(self, node: Node) -> Exact:
+        return _within_domain(real.exp, self.value(node.args[0]))
+
+    def _log(self, node: Node) -> Exact:
+        return _within_domain(real.log, self.value(node.args[0]))
+
+    def _floor(self, node: Node) -> Exact:
+        return Fraction(real.floor(self.value(node.args[0])))
+
+    def _round(self, node: Node) -> Exact:
+        return real.places(self.value(node.args[0]), int(str(node.data[0])))
+
+    def _not(self, node: Node) -> Exact:
         return Fraction(not self.value(node.args[0]))
 
-    def _and(self, node: Node) -> Fraction:
+    def _and(self, node: Node) -> Exact:
         return Fraction(bool(self.value(node.args[0]) and self.value(node.args[1])))
 
-    def _or(self, node: Node) -> Fraction:
+    def _or(self, node: Node) -> Exact:
         return Fraction(bool(self.value(node.args[0]) or self.value(node.args[1])))
 
-    def _cases(self, node: Node) -> Fraction:
+    def _cases(self, node: Node) -> Exact:
         arms, otherwise = arms_of(node)
         for condition, value in arms:
             if self.value(condition):
                 return self.value(value)
         return self.value(otherwise)
+
+
+def _within_domain(function: Callable[[Exact], Exact], value: Exact) -> Exact:
+    try:
+        return function(value)
+    except NumberError as error:
+        raise FormulaError(f"{error}: put what is not in an earlier case") from error

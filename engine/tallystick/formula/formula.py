@@ -17,6 +17,7 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.tree import (
+    BEYOND_RATIOS,
     Node,
     Operand,
     as_condition,
@@ -255,7 +256,18 @@ def _condition_of_facts(node: Node) -> Node:
     condition = as_condition(node)
     if any(names(condition, op) for op in ("published", "unrounded", "param")):
         raise FormulaError("found a published value or a parameter, expected a condition of facts")
+    _check_ratios(condition, "a condition of facts")
     return condition
+
+
+def _check_ratios(tree: Node, what: str) -> None:
+    """Refuse what proofs cannot assume of every value."""
+    found = [op for op in BEYOND_RATIOS if op in tree.by_operator]
+    if found:
+        raise FormulaError(
+            f"found {', '.join(found)} in {what}, expected sums, products and quotients, as proofs "
+            "assume it: compare an axis with a number instead, or raise both sides to a power"
+        )
 
 
 def _check(name: str, kind: FormulaKind, tree: Node, ranges: Mapping[str, object]) -> None:
@@ -264,5 +276,7 @@ def _check(name: str, kind: FormulaKind, tree: Node, ranges: Mapping[str, object
         raise FormulaError(f"found that {name} never reads its parameters {', '.join(unused)}")
     if kind not in ("axis", "measure") and leaves(tree, "unrounded"):
         raise FormulaError(f"found unrounded() in {name}, expected it in an axis or a measure only")
+    if kind == "threshold":
+        _check_ratios(tree, f"the threshold {name}")
     if kind in ("composite", "emission", "threshold") and leaves(tree, "fact"):
         raise FormulaError(f"found a fact in {name}, expected published values only in a {kind}")

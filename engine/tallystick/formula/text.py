@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from tallystick.formula.facts import arguments_of, reader_of
 from tallystick.formula.tree import Node, arms_of, leaves, value_of
+from tallystick.numbers.real import Exact, decimal
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
 _PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
@@ -27,8 +28,13 @@ Leaf = Callable[[Node], str]
 """How a fact, a parameter or a published value is shown."""
 
 
-def decimal_text(value: Fraction) -> str:
-    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII."""
+def decimal_text(value: Exact) -> str:
+    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII.
+
+    Of an irrational one 25 places and ``…``.
+    """
+    if not isinstance(value, Fraction):
+        return decimal(value)
     rest, places = value.denominator, 0
     for prime in (2, 5):
         power = 0

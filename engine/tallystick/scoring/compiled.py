@@ -7,18 +7,18 @@ back-test differ in a few numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.formula.evaluate import Trace, evaluate
+from tallystick.formula.evaluate import Published, Trace, evaluate
 from tallystick.formula.integers import IntegerFunction, compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
     from tallystick.formula.columns import Column, ColumnProgram
@@ -92,8 +92,8 @@ class Compiled:
         return self.nano(facts, {}) == NANO
 
     def exact(
-        self, facts: Sequence[int], published: Mapping[str, int], trace: Trace | None = None
-    ) -> Fraction:
+        self, facts: Sequence[int], published: Published, trace: Trace | None = None
+    ) -> Exact:
         """The exact value of one record, by the reference evaluator."""
         # a formula that reads no facts knows none
         by_digest = dict(zip(self.facts, facts, strict=False))

@@ -15,6 +15,7 @@ from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, leaves, value_of, walk
 from tallystick.numbers.nano import NANO, publish, to_decimal
+from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
@@ -179,7 +180,7 @@ class _Explaining:
         nano = self.values[value]
         if nano is None:
             return _absent(value)
-        compiled, trace = value.compiled, dict[str, Fraction]()
+        compiled, trace = value.compiled, dict[str, Exact]()
         published = value.read(self.values)
         exact = compiled.exact(self.facts, published, trace)
         shown = value.formula.symbol or value.name
@@ -216,7 +217,7 @@ class _Explaining:
         )
 
     def _formula_text(self, value: FormulaValue) -> str:
-        read, trace = value.read(self.values), dict[str, Fraction]()
+        read, trace = value.read(self.values), dict[str, Exact]()
         value.exact((), self.values, trace)
         labels = ", ".join(f"{label} = {decimal_text(found)}" for label, found in trace.items())
         shown = render(value.compiled.tree, substituted(_inputs(value.compiled, (), read)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +20,8 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import Trace
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
-from tallystick.numbers.nano import NANO, publish
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact, publish
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.threshold_snapshots import Thresholds
 
@@ -162,7 +162,7 @@ class FormulaValue(Value):
         facts: Sequence[int],
         values: Mapping[Value, int | None],
         trace: Trace | None = None,
-    ) -> Fraction:
+    ) -> Exact:
         """The exact value of one record to which it applies."""
         return self.compiled.exact(facts, self.read(values), trace)
 

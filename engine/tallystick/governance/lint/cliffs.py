@@ -10,6 +10,7 @@ in the formulas of the axes and of the gates, and improves what surrounds them o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, pairwise, product
 from operator import eq, le, lt
@@ -17,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
@@ -25,7 +26,8 @@ from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, arms_of, const, leaves, published, value_of, walk
 from tallystick.governance.lint.check import check
 from tallystick.governance.lint.type_probe import TypeProbe, name_of
-from tallystick.numbers.nano import NANO, publish, to_fraction, to_text
+from tallystick.numbers.nano import NANO, to_fraction, to_text
+from tallystick.numbers.real import Exact, publish
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
@@ -40,7 +42,7 @@ _ROUNDS = 2
 """How often each fact is improved."""
 _FEW = 8
 """A fact with at most so many values has each of them tried."""
-_MEANING: Mapping[str, Callable[[Fraction, Fraction], bool]] = {"lt": lt, "le": le, "eq": eq}
+_MEANING: Mapping[str, Callable[[Exact, Exact], bool]] = {"lt": lt, "le": le, "eq": eq}
 _SURROUNDINGS = 64
 """So many combinations of the other facts of a comparison are tried."""
 _ENOUGH = 6
@@ -213,7 +215,7 @@ def _position(cliff: _Cliff) -> str:
     return to_text(publish(left if is_constant else right))
 
 
-def _compared(cliff: _Cliff) -> tuple[Fraction, Fraction]:
+def _compared(cliff: _Cliff) -> tuple[Exact, Exact]:
     found = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
     return found or (Fraction(0), Fraction(0))
 
@@ -275,17 +277,15 @@ def discontinuities_of(
             yield from islice(every, _ENOUGH)
 
 
-def sides(
-    probe: TypeProbe, comparison: Node, facts: Sequence[int]
-) -> tuple[Fraction, Fraction] | None:
-    """The two values that a comparison compares; None where a division is by zero."""
+def sides(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> tuple[Exact, Exact] | None:
+    """The two values that a comparison compares; None where one has none."""
     given = dict(zip(probe.places, facts, strict=True))
     published: dict[str, int] = {}
     try:
         for axis in probe.axes_of(comparison):
             published[axis.name] = axis.compiled.nano(facts, published)
         left, right = (evaluate(side, given, published) for side in comparison.args)
-    except (FormulaError, ZeroDivisionError):  # no record comes there, or it is not asked there
+    except (FormulaError, UndecidedError, ZeroDivisionError):  # no record comes there
         return None
     return left, right
 
@@ -345,8 +345,9 @@ def _holds(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> bool | N
     compared = sides(probe, comparison, facts)
     if compared is None:
         return None
-    left, right = compared
-    return _MEANING[comparison.op](left, right)
+    with suppress(UndecidedError):
+        return _MEANING[comparison.op](*compared)
+    return None
 
 
 def _with(facts: Sequence[int], place: int, value: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.errors import FormulaError
+from tallystick.errors import FormulaError, UndecidedError
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
 
@@ -123,13 +123,14 @@ def _compared(node: Node) -> tuple[Node, int, Fraction]:
 
 
 def _number_of(tree: Node) -> Fraction | None:
-    """What an expression is that reads nothing."""
+    """What an expression is that reads nothing; None of an irrational one."""
     if leaves(tree, "fact") or leaves(tree, "published"):
         return None
     try:
-        return evaluate(tree, {}, {})
-    except (FormulaError, ZeroDivisionError):  # it is not asked there
+        number = evaluate(tree, {}, {})
+    except (FormulaError, UndecidedError, ZeroDivisionError):  # it is not asked there
         return None
+    return number if isinstance(number, Fraction) else None
 
 
 def _narrowed(span: Span, op: str, sign: int, edge: Fraction, holds: bool) -> Span:

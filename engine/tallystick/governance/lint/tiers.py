@@ -18,6 +18,7 @@ from tallystick.formula.text import decimal_text
 from tallystick.governance.lint.check import check
 from tallystick.governance.lint.type_probe import highest_quality
 from tallystick.numbers.nano import NANO, to_fraction, to_text
+from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
@@ -104,10 +105,12 @@ def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None
 
 def _exactly(tiers: Tiers, name: str, baseline: Fraction) -> Fraction:
     """A threshold that nothing has rounded, at a baseline in nano."""
-    found: dict[str, Any] = dict.fromkeys(tiers.tracked, baseline)
+    found: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
     for each, value in tiers.formulas.items():
-        found[each] = evaluate(value.compiled.tree, {}, found) * NANO
-    return Fraction(found[name]) / NANO
+        found[each] = evaluate(value.compiled.tree, {}, found)
+    exact = found[name]
+    assert isinstance(exact, Fraction)  # noqa: S101  # thresholds are made of ratios alone
+    return exact
 
 
 def _disordered(scorer: Scorer) -> Iterator[Finding]:
