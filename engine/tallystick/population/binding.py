@@ -1,20 +1,131 @@
-"""The steps of a rule set, bound: each to the earlier steps that it reads."""
+"""The steps of a rule set, bound: each to the earlier steps that it reads.
+
+The cross checks of the rule set have found every name; nothing is proved here, so that a query of a
+state, whose rules were proved when they came into force, stays quick. `proofs` proves.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-from tallystick.population.step import BoundAllocation
+from tallystick.population.average import AverageStep
+from tallystick.population.collect import CollectStep
+from tallystick.population.formula_step import FormulaColumnStep
+from tallystick.population.select import FilterStep, OnePerStep, TopStep
+from tallystick.population.share import (
+    ByRankStep,
+    EqualStep,
+    MixStep,
+    PoolsStep,
+    ReserveStep,
+    ShareStep,
+)
+from tallystick.population.spread import CapStep, LiftStep, StatisticStep, ZScoreStep
+from tallystick.population.step import BoundAllocation, Range, Step
+from tallystick.population.warm_up import warm_up
+from tallystick.rules.allocation import (
+    UNGROUPED,
+    WARM_UP,
+    AllocationRules,
+    Collect,
+    FormulaStep,
+    PlacedStep,
+    Pools,
+    Shape,
+    allocation_of,
+    inputs_of,
+    placed_steps,
+    shape_of,
+)
 
 if TYPE_CHECKING:
+    from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import RuleSet
 
+_PLAIN: Mapping[str, Callable[..., Step]] = {
+    "filter": FilterStep,
+    "top": TopStep,
+    "one_per": OnePerStep,
+    "by_rank": ByRankStep,
+    "share": ShareStep,
+    "mix": MixStep,
+    "equal": EqualStep,
+    "lift": LiftStep,
+    "z_score": ZScoreStep,
+    "cap": CapStep,
+    "average": AverageStep,
+    "reserve": ReserveStep,
+    "statistic": StatisticStep,
+}
+"""The steps that are bound to nothing but their inputs."""
 
-def bind_allocation(rule_set: RuleSet, registry: Registry) -> BoundAllocation | None:
+
+def bind_allocation(
+    rule_set: RuleSet, registry: Registry, within: Mapping[str, Range] | None = None
+) -> BoundAllocation | None:
     """The allocation of a rule set that is loaded; None where it has none.
 
-    Nothing is proved here: a query of a state asks it, of rules that were proved when they came
-    into force.
+    Args:
+        rule_set: the rule set.
+        registry: the plugins that it names.
+        within: by the ``value`` of a collect step, the range of the values of records, where it is
+            known; values that leave it are refused.
     """
-    raise NotImplementedError
+    rules = allocation_of(rule_set)
+    if rules is None:
+        return None
+    groups = {name: Fraction(rules.groups[name]) for name in sorted(rules.groups)}
+    binding = _Binding(rules, groups, registry, within or {})
+    for placed in placed_steps(rule_set):
+        binding.add(placed)
+    steps = tuple(binding.steps.values())
+    return BoundAllocation(steps, rules.group or "", groups, rule_set.reference)
+
+
+class _Binding:
+    def __init__(
+        self,
+        rules: AllocationRules,
+        groups: Mapping[str, Fraction],
+        registry: Registry,
+        within: Mapping[str, Range],
+    ) -> None:
+        self.rules, self.groups, self.registry, self.within = rules, groups, registry, within
+        self.names = tuple(groups) or (UNGROUPED,)
+        self.steps: dict[str, Step] = {}
+
+    def add(self, placed: PlacedStep) -> None:
+        rules = placed.rules
+        named = self._formula(rules).published if isinstance(rules, FormulaStep) else ()
+        reads = inputs_of(rules, named)
+        inputs = tuple(self.steps[name] for name in dict.fromkeys(reads))
+        shape: Shape = shape_of(rules, [step.shape for step in inputs], bool(self.groups))
+        common: dict[str, Any] = {
+            "rules": rules,
+            "inputs": inputs,
+            "shape": shape,
+            "origin": placed.origin,
+        }
+        names = self.names if shape == "grouped" else (UNGROUPED,)
+        step: Step
+        match rules:
+            case Collect():
+                within = rules.within
+                known = None if within is None else (Fraction(within[0]), Fraction(within[1]))
+                known = known or self.within.get(rules.value)
+                step = CollectStep(
+                    **common, groups=names, grouping=self.rules.group or "", within=known
+                )
+            case FormulaStep():
+                step = FormulaColumnStep(**common, formula=self._formula(rules), groups=names)
+            case Pools():
+                step = PoolsStep(**common, groups=self.groups)
+            case _:
+                step = _PLAIN[rules.do](**common)
+        self.steps[rules.name] = step
+
+    def _formula(self, rules: FormulaStep) -> Formula:
+        return warm_up if rules.formula == WARM_UP else self.registry.formulas[rules.formula]

@@ -1,22 +1,29 @@
-"""Columns of an allocation: an exact value, or none, for each place of a roster.
+"""Columns of an allocation: an exact value, or none, at each place of a roster.
 
-A column whose values have one small denominator holds whole numbers over it; any other holds exact
-values one by one. Which of the two a column is never shows: it is a matter of speed alone.
+A column whose values share a denominator of some length holds whole numbers over it; another one
+holds its values one by one. Which of the two it is never shows: it is a matter of speed alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cmp_to_key
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.numbers import real
+from tallystick.numbers.nano import NANO, round_half_even
+
 if TYPE_CHECKING:
     from tallystick.numbers.real import Exact
 
-_WIDEST = 1 << 128
-"""A common denominator above it is not worth its length."""
+_WIDEST = 1 << 256
+"""A common denominator above it is reduced, or given up."""
+_BITS = 64
+"""Values that are no fractions are first told apart by so many bits."""
 
 
 @attrs.frozen
@@ -45,9 +52,9 @@ class RationalColumn:
         return map(self.exact, range(len(self)))
 
     @property
-    def present(self) -> tuple[int, ...]:
+    def present(self) -> list[int]:
         """The places that have a value."""
-        return tuple(i for i, value in enumerate(self.numerators) if value is not None)
+        return [place for place, value in enumerate(self.numerators) if value is not None]
 
 
 @attrs.frozen(eq=False)
@@ -73,12 +80,12 @@ class RealColumn:
         return iter(self.values)
 
     @property
-    def present(self) -> tuple[int, ...]:
+    def present(self) -> list[int]:
         """The places that have a value."""
-        return tuple(i for i, value in enumerate(self.values) if value is not None)
+        return [place for place, value in enumerate(self.values) if value is not None]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Number:
     """One number of a column, such as its median; None where there is none."""
 
@@ -90,3 +97,191 @@ Grouped = Mapping[str, Column]
 """A column for each group, in name order."""
 Values = Column | Grouped | Number
 """What a step gives."""
+
+
+def column_of(cells: Iterable[Exact | None]) -> Column:
+    """The column of some values."""
+    values = tuple(cells)
+    if all(value is None or isinstance(value, Fraction) for value in values):
+        ratios = (None if value is None else value.as_integer_ratio() for value in values)  # type: ignore[union-attr]  # as tested
+        return column_of_ratios(ratios)
+    return RealColumn(values)
+
+
+def column_of_ratios(ratios: Iterable[tuple[int, int] | None]) -> Column:
+    """The column of some ratios of whole numbers, each with a positive denominator."""
+    found = list(ratios)
+    denominator = 1
+    for each in {ratio[1] for ratio in found if ratio is not None}:
+        denominator = lcm(denominator, each)
+        if denominator > _WIDEST:
+            return RealColumn(tuple(None if ratio is None else Fraction(*ratio) for ratio in found))
+    return RationalColumn(
+        tuple(None if r is None else r[0] * (denominator // r[1]) for r in found), denominator
+    )
+
+
+def over(numerators: Sequence[int | None], denominator: int) -> RationalColumn:
+    """Whole numbers over a denominator, which is reduced where it is long."""
+    shared = 1
+    if denominator > _WIDEST:
+        shared = gcd(denominator, *(each for each in numerators if each is not None))
+    if shared == 1:
+        return RationalColumn(tuple(numerators), denominator)
+    reduced = (None if each is None else each // shared for each in numerators)
+    return RationalColumn(tuple(reduced), denominator // shared)
+
+
+def absent(places: int) -> RationalColumn:
+    """A column without a value."""
+    return RationalColumn((None,) * places)
+
+
+def constant(places: Iterable[int], value: Fraction, length: int) -> RationalColumn:
+    """A column with one value at some places."""
+    numerators: list[int | None] = [None] * length
+    for place in places:
+        numerators[place] = value.numerator
+    return RationalColumn(tuple(numerators), value.denominator)
+
+
+def published(column: Column) -> RationalColumn:
+    """The values rounded half-even to nine places, once each."""
+    if isinstance(column, RealColumn):
+        return RationalColumn(
+            tuple(None if value is None else real.publish(value) for value in column.values), NANO
+        )
+    denominator = column.denominator
+    if denominator == NANO:
+        return column
+    rounded = (
+        None if n is None else round_half_even(n * NANO, denominator) for n in column.numerators
+    )
+    return RationalColumn(tuple(rounded), NANO)
+
+
+def nano(column: Column) -> Iterator[int | None]:
+    """The values in nano, rounded half-even."""
+    return iter(published(column).numerators)
+
+
+def shown(column: Column, place: int, decimals: int = 25) -> str:
+    """The value at a place for people; ``none`` where there is none."""
+    value = column.exact(place)
+    return "none" if value is None else real.decimal(value, decimals)
+
+
+def total(column: Column) -> Exact:
+    """The sum of the values."""
+    if isinstance(column, RationalColumn):
+        whole = sum(each for each in column.numerators if each is not None)
+        return Fraction(whole, column.denominator)
+    return real.total(value for value in column.values if value is not None)
+
+
+def times(column: Column, factor: Exact) -> Column:
+    """The values times a number."""
+    if isinstance(column, RationalColumn) and isinstance(factor, Fraction):
+        scaled = [None if n is None else n * factor.numerator for n in column.numerators]
+        return over(scaled, column.denominator * factor.denominator)
+    return mapped(column, lambda value: value * factor)
+
+
+def mapped(column: Column, change: Callable[[Exact], Exact]) -> Column:
+    """The values, each changed."""
+    return column_of(None if value is None else change(value) for value in column.cells)
+
+
+def kept(column: Column, places: Iterable[int]) -> Column:
+    """The values at some places, and none elsewhere."""
+    wanted = set(places)
+    if isinstance(column, RationalColumn):
+        numerators = (n if i in wanted else None for i, n in enumerate(column.numerators))
+        return RationalColumn(tuple(numerators), column.denominator)
+    return RealColumn(tuple(v if i in wanted else None for i, v in enumerate(column.values)))
+
+
+def positive(column: Column) -> list[int]:
+    """The places whose value is above 0."""
+    if isinstance(column, RationalColumn):
+        return [i for i, n in enumerate(column.numerators) if n is not None and n > 0]
+    return [i for i in column.present if real.sign(_at(column, i)) > 0]
+
+
+def negative(column: Column) -> list[int]:
+    """The places whose value is below 0."""
+    if isinstance(column, RationalColumn):
+        return [i for i, n in enumerate(column.numerators) if n is not None and n < 0]
+    return [i for i in column.present if real.sign(_at(column, i)) < 0]
+
+
+def ascending(column: Column) -> list[list[int]]:
+    """The places with a value from the lowest to the highest, equal ones together.
+
+    Values that are no fractions are sorted by enclosures; only those whose enclosures touch are
+    compared one by one.
+    """
+    if isinstance(column, RationalColumn):
+        by_value: dict[int, list[int]] = {}
+        for place, numerator in enumerate(column.numerators):
+            if numerator is not None:
+                by_value.setdefault(numerator, []).append(place)
+        return [by_value[value] for value in sorted(by_value)]
+    found: list[list[int]] = []
+    for touching in _touching(column):
+        found += _told_apart(column, touching) if len(touching) > 1 else [touching]
+    return found
+
+
+def _touching(column: RealColumn) -> Iterator[list[int]]:
+    ends = sorted((*_enclosure(_at(column, place)), place) for place in column.present)
+    together: list[int] = []
+    highest = 0
+    for low, high, place in ends:
+        if together and low > highest:
+            yield sorted(together)
+            together = []
+        highest = max(high, highest) if together else high
+        together.append(place)
+    if together:
+        yield sorted(together)
+
+
+def _told_apart(column: RealColumn, places: list[int]) -> Iterator[list[int]]:
+    def order(first: int, second: int) -> int:
+        return real.compare(_at(column, first), _at(column, second))
+
+    equal: list[int] = []
+    for place in sorted(places, key=cmp_to_key(order)):
+        if equal and order(equal[0], place):
+            yield equal
+            equal = []
+        equal.append(place)
+    yield equal
+
+
+def _enclosure(value: Exact) -> tuple[int, int]:
+    if isinstance(value, Fraction):
+        low = (value.numerator << _BITS) // value.denominator
+        return low, low + 1
+    return value.enclosure(_BITS)
+
+
+def _at(column: RealColumn, place: int) -> Exact:
+    value = column.values[place]
+    assert value is not None  # noqa: S101  # of a place with a value
+    return value
+
+
+def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, ...]], int]:
+    """The numerators of some columns over their common denominator."""
+    denominator = lcm(*(column.denominator for column in columns))
+    return [
+        column.numerators
+        if column.denominator == denominator
+        else tuple(
+            None if n is None else n * (denominator // column.denominator)
+            for n in column.numerators
+        )
+        for column in columns
+    ], denominator

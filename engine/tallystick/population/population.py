@@ -30,13 +30,13 @@ class Sample:
     """A value of one record.
 
     Attributes:
-        value: in whole nano or exact; None where the record has none.
+        value: a whole number of nano, or an exact fraction; None where the record has none.
         task: of the record; of a table without tasks each sample is a task of its own.
         missed: whether the deadline was missed.
         factors: what a weighted mean weighs by, in nano, by name.
     """
 
-    value: Fraction | None
+    value: int | Fraction | None
     task: Task | None = None
     missed: bool = False
     factors: Mapping[str, int] = attrs.field(factory=dict)

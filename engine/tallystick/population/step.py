@@ -4,19 +4,71 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.population.column import Values
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+from tallystick.population import column as columns
+from tallystick.population.column import Column, Number, Values
 from tallystick.population.population import Population
-from tallystick.rules.allocation import StepRules
+from tallystick.rules.allocation import Shape, StepRules
+from tallystick.rules.structure import step_table
 from tallystick.rules.toml import KeyPath
 
-Shape = Literal["grouped", "flat", "number"]
-"""What a step gives: a column for each group, one column, or a number."""
+Range = tuple[Fraction, Fraction]
+"""The smallest and the largest value that a step can give."""
+NOTHING: Range = (Fraction(), Fraction())
+UNIT: Range = (Fraction(), Fraction(1))
+
+
+@attrs.frozen
+class Stop:
+    """What a step gives that ends the allocation: 0 for each place that has a value."""
+
+    places: tuple[int, ...]
+
+
+@attrs.frozen(slots=False)
+class Given:
+    """What a step is given.
+
+    Attributes:
+        population: the miners, and what is known of them.
+        keys: whose the places of a column are: the hotkeys of the population, and after them who
+            else may get a share.
+        values: what earlier steps gave, by name.
+    """
+
+    population: Population
+    keys: tuple[str, ...]
+    values: Mapping[str, Values]
+
+    @property
+    def miners(self) -> int:
+        """How many of the places are of miners; they are the first."""
+        return len(self.population.miners)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each key."""
+        return {key: place for place, key in enumerate(self.keys)}
+
+    def flat(self, name: str) -> Column:
+        """The column of a step that gives one."""
+        found = self.values[name]
+        assert not isinstance(found, Number | Mapping)  # noqa: S101  # as binding has seen to
+        return found
+
+    def grouped(self, name: str) -> Mapping[str, Column]:
+        """The columns of a step by group; its one column under the name of the one group."""
+        found = self.values[name]
+        assert not isinstance(found, Number)  # noqa: S101  # as binding has seen to
+        return found if isinstance(found, Mapping) else {"": found}
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -24,11 +76,10 @@ class Step(ABC):
     """A step of an allocation, bound.
 
     Attributes:
-        name: by which later steps read it.
-        inputs: the names of the earlier steps that it reads.
+        rules: what the rule set says of it.
+        inputs: the earlier steps that it reads.
         shape: what it gives.
         origin: the keys of the rule set that say it.
-        publish: whether its values are rounded.
     """
 
     rules: StepRules
@@ -47,12 +98,32 @@ class Step(ABC):
         return digest([self.operation, {step.name: step.digest for step in self.inputs}])
 
     @property
-    @abstractmethod
     def operation(self) -> list[Any]:
         """The operation without its inputs, as JSON values."""
+        table = step_table(self.rules)
+        return [{key: value for key, value in table.items() if key != "name"}]
+
+    @property
+    def carries(self) -> bool:
+        """Whether what it gives is kept for the next round."""
+        return False
+
+    @property
+    def is_normalised(self) -> bool:
+        """Whether its values sum to 1 exactly, or are all 0 or absent; in each group."""
+        return False
+
+    def others(self, population: Population) -> tuple[str, ...]:
+        """Who gets a share though it is no miner of the population."""
+        del population
+        return ()
 
     @abstractmethod
-    def apply(self, given: Given) -> Values:
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """What its values can be when those of its inputs are in some ranges, by name."""
+
+    @abstractmethod
+    def apply(self, given: Given) -> Values | Stop:
         """What the step gives.
 
         Raises:
@@ -60,26 +131,47 @@ class Step(ABC):
             UndecidedError: a comparison is not decided.
         """
 
-
-@attrs.frozen
-class Given:
-    """What a step is given: the population, and the values of earlier steps by name."""
-
-    population: Population
-    values: Mapping[str, Values]
+    def reason(self) -> str:
+        """Why a miner has nothing here that has something before, for people."""
+        return "the value is 0"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, slots=False)
+class ColumnStep(Step):
+    """A step that changes one column, in each group on its own."""
+
+    def apply(self, given: Given) -> Values | Stop:
+        """The column, or one for each group."""
+        source = given.values[self.inputs[0].name]
+        if isinstance(source, Mapping):
+            return {group: self.changed(each, group, given) for group, each in source.items()}
+        assert not isinstance(source, Number)  # noqa: S101  # as binding has seen to
+        return self.changed(source, "", given)
+
+    @abstractmethod
+    def changed(self, column: Column, group: str, given: Given) -> Column:
+        """The column of a group."""
+
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """The range of the column, and 0."""
+        return hull(ranges[self.inputs[0].name], NOTHING)
+
+
+@attrs.frozen(slots=False)
 class BoundAllocation:
     """An allocation, bound: its steps in order, the last of which is the weight.
 
     Attributes:
         steps: in order.
+        group: what groups are made by; empty without groups.
         groups: the share of each group, in name order; empty without groups.
+        reference: the rule set, as ``name@version``.
     """
 
     steps: tuple[Step, ...]
-    groups: Mapping[str, Any]
+    group: str
+    groups: Mapping[str, Fraction]
+    reference: str
 
     @property
     def weight(self) -> Step:
@@ -90,3 +182,45 @@ class BoundAllocation:
     def digest(self) -> str:
         """The identity of the whole computation."""
         return self.weight.digest
+
+    @property
+    def carried(self) -> tuple[Step, ...]:
+        """The steps whose values are kept for the next round."""
+        return tuple(step for step in self.steps if step.carries)
+
+    def needed(self, sinks: tuple[Step, ...], given: Mapping[str, Values]) -> tuple[Step, ...]:
+        """The steps that some steps need, in order, where the values of others are given."""
+        wanted: dict[str, Step] = {}
+        pending = [step for step in sinks if step.name not in given]
+        while pending:
+            step = pending.pop()
+            if step.name not in wanted:
+                wanted[step.name] = step
+                pending += (each for each in step.inputs if each.name not in given)
+        return tuple(step for step in self.steps if step.name in wanted)
+
+    @property
+    def unread(self) -> tuple[Step, ...]:
+        """The steps that no other step reads; the weight is one."""
+        read = {each.name for step in self.steps for each in step.inputs}
+        return tuple(step for step in self.steps if step.name not in read)
+
+
+def hull(*ranges: Range) -> Range:
+    """The range that holds some ranges."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def refuse_negative(column: Column, step: Step, given: Given) -> None:
+    """Refuse a column that has a value below 0.
+
+    Raises:
+        AllocationError: it has one.
+    """
+    for place in columns.negative(column):
+        value = columns.shown(column, place)
+        raise AllocationError(
+            f"{step.name}: found {value} of {escaped(given.keys[place])}, expected at least 0: "
+            "shares are of values that are not negative",
+            code="negative",
+        )

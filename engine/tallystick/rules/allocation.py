@@ -9,7 +9,7 @@ the key ``as``. What a step computes is said in docs/allocation.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
@@ -344,6 +344,50 @@ class AllocationRules:
     steps: tuple[StepRules, ...]
     group: str | None = None
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
+
+
+Shape = Literal["grouped", "flat", "number"]
+"""What a step gives: a column for each group, one column, or a number."""
+
+
+def columns_of(step: StepRules) -> Iterator[tuple[KeyPath, str]]:
+    """The earlier steps that a step names, each with its key; a formula reads others besides."""
+    match step:
+        case Mix(of=parts):
+            yield from ((("of", name), name) for name in parts)
+        case FormulaStep(otherwise=str(name)):
+            yield ("otherwise",), name
+        case _ if isinstance(of := getattr(step, "of", None), str):
+            yield ("of",), of
+
+
+def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
+    """The names of the earlier steps that a step reads.
+
+    Args:
+        step: the step.
+        published: what the formula of a formula step reads.
+    """
+    yield from (name for _, name in columns_of(step))
+    yield from (name for name in published if not name.startswith(MINER))
+
+
+def shape_of(step: StepRules, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+    """What a step gives.
+
+    Args:
+        step: the step.
+        inputs: what the steps give that it reads.
+        in_groups: whether the allocation has groups.
+    """
+    match step:
+        case Collect():
+            return "grouped" if in_groups else "flat"
+        case Statistic():
+            return "number"
+        case Pools() | Equal() | Reserve() | Average():
+            return "flat"
+    return "grouped" if "grouped" in inputs else "flat"
 
 
 @attrs.frozen

@@ -49,6 +49,12 @@ def unstructure(rule_set: RuleSet) -> dict[str, Any]:
     return document
 
 
+def step_table(step: StepRules) -> dict[str, Any]:
+    """The table of a step as JSON: decimals as text, defaults left out."""
+    table: dict[str, Any] = _converter().unstructure(step, StepRules)
+    return table
+
+
 @cache
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, omit_if_default=True)

@@ -1,0 +1,92 @@
+"""``formula``: a formula of the kind measure over earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.formula import Formula
+from tallystick.formula.tree import Node, bind
+from tallystick.numbers.real import Exact
+from tallystick.population.attributes import miner_number
+from tallystick.population.column import Column, Number, Values, column_of
+from tallystick.population.step import Given, Range, Step, Stop, hull
+from tallystick.rules.allocation import MINER, FormulaStep
+
+
+@attrs.frozen(eq=False, slots=False)
+class FormulaColumnStep(Step):
+    """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
+
+    Attributes:
+        formula: under its name.
+        groups: the names of the groups in which it is computed; of one group ``""``.
+    """
+
+    rules: FormulaStep
+    formula: Formula
+    groups: tuple[str, ...]
+
+    @cached_property
+    def tree(self) -> Node:
+        """The tree with its parameters bound."""
+        parameters = {name: Fraction(value) for name, value in self.rules.parameters.items()}
+        return bind(self.formula.tree, parameters)
+
+    @property
+    def operation(self) -> list[Any]:
+        """The tree rather than its name."""
+        return [*super().operation, self.tree.digest]
+
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """The range that the formula declares, which is proved, and what stands for absent ones."""
+        found = self.formula.low, self.formula.high
+        if self.rules.absent is not None:
+            found = hull(found, (Fraction(self.rules.absent),) * 2)
+        other = self.rules.otherwise
+        return found if other is None else hull(found, ranges[other])
+
+    def apply(self, given: Given) -> Values | Stop:
+        """The column, or one for each group."""
+        found = {group: self._column(group, given) for group in self.groups}
+        return found if self.shape == "grouped" else next(iter(found.values()))
+
+    def reason(self) -> str:
+        """Its value."""
+        return f"{self.formula.name} is 0, or an input is absent"
+
+    def _column(self, group: str, given: Given) -> Column:
+        rules = self.rules
+        if rules.only is not None and group not in rules.only:
+            return _of_group(given.values[rules.otherwise or ""], group)
+        names = self.formula.published
+        inputs = [self._input(name, group, given) for name in names]
+        otherwise = None if rules.absent is None else Fraction(rules.absent)
+        found: list[Exact | None] = []
+        for place in range(len(given.keys)):
+            cells = [cell for column in inputs if (cell := column[place]) is not None]
+            if len(cells) < len(names):
+                found.append(otherwise if place < given.miners else None)
+            else:
+                found.append(evaluate(self.tree, {}, dict(zip(names, cells, strict=True))))
+        return column_of(found)
+
+    def _input(self, name: str, group: str, given: Given) -> Sequence[Exact | None]:
+        """The value of an input at each place."""
+        if name.startswith(MINER):
+            return [miner_number(given, place, name) for place in range(len(given.keys))]
+        held = given.values[name]
+        if isinstance(held, Number):
+            return [held.value] * len(given.keys)
+        return list(_of_group(held, group).cells)
+
+
+def _of_group(held: Values, group: str) -> Column:
+    """The column of a group; a flat one is that of every group."""
+    assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
+    return held[group] if isinstance(held, Mapping) else held
