@@ -10,7 +10,7 @@ import attrs
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.population.column import column_of, total
+from tallystick.population.column import Values, column_of, total
 from tallystick.population.share import divided
 from tallystick.population.step import NOTHING, UNIT, Given, Range, Step, Stop, hull
 from tallystick.rules.allocation import Average
