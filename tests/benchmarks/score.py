@@ -28,6 +28,7 @@ from tallystick.scoring.facts.catalog import bound_selection
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.results import FIELDS
 from tallystick.scoring.output import Parquet, encoder
+from tallystick.scoring.result import ResultLayout
 from tallystick.scoring.table import to_arrow
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
@@ -86,10 +87,10 @@ def decoded(decoder: Decoder, data: list[bytes]) -> None:
         decoder.decode(line, 1)
 
 
-def written(batch: ResultBatch, axes: tuple[str, ...]) -> None:
+def written(batch: ResultBatch, layout: ResultLayout) -> None:
     """Write one batch as Parquet, to memory."""
-    out = Parquet(io.BytesIO(), axes)
-    out.append(encoder("parquet", axes)(batch))
+    out = Parquet(io.BytesIO(), layout, shadow=False)
+    out.append(encoder("parquet", layout)(batch))
     out.close()
 
 
@@ -128,9 +129,7 @@ def main() -> None:
                 lambda: scorer.score_lines(chunk), len(chunk)
             ),
             "  scored → Arrow": lambda: timed(lambda: to_arrow(batch), len(chunk)),
-            "  scored → Parquet": lambda: timed(
-                lambda: written(batch, scorer.axis_names), len(chunk)
-            ),
+            "  scored → Parquet": lambda: timed(lambda: written(batch, scorer.layout), len(chunk)),
             "one record at a time": lambda: timed(
                 lambda: [scorer.score(line) for line in chunk], len(chunk)
             ),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tallystick.io.text import visible
+from tallystick.numbers import ratio
 from tallystick.scoring.explanation import Cliff, CompositeStep, Explanation, Step, TierStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from fractions import Fraction
 
 _INDENT = "    "
 
@@ -21,11 +24,15 @@ def lines_of(explanation: Explanation) -> list[str]:
         f"record {result.record}: {result.skill_type}, task {visible(result.task_id)}, {miner}",
         f"rule set {explanation.rule_set} {explanation.digest}",
     ]
-    if explanation.composite is None:
+    if explanation.composite is None and not explanation.measures:
         return [*lines, "", "no submission: nothing is scored"]
     lines += ["", "facts", *(f"{_INDENT}{f.name} = {f.value}" for f in explanation.facts)]
-    lines += ["", "axes", *_steps(explanation.axes)]
-    lines += ["", *_composite(explanation.composite)]
+    if explanation.axes:
+        lines += ["", "axes", *_steps(explanation.axes)]
+    if explanation.measures:
+        lines += ["", "measures", *_steps(explanation.measures)]
+    if explanation.composite is not None:
+        lines += ["", *_composite(explanation.composite)]
     if explanation.tier is not None:
         lines += ["", *_tier(explanation.tier)]
     if explanation.emission is not None:
@@ -40,7 +47,8 @@ def _steps(steps: Iterable[Step]) -> list[str]:
 
 def _step(step: Step) -> list[str]:
     name = f"{step.symbol} {step.name}".strip()
-    value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
+    absent = f"does not apply{', counts as 1' if step.exact else ''}"
+    value = absent if step.value is None else _published(step.value)
     rows = [f"{_INDENT}{name} = {value}    [{step.formula}]"]
     rows += [f"{_INDENT * 2}{line}" for line in step.text]
     if step.value is None:
@@ -50,6 +58,10 @@ def _step(step: Step) -> list[str]:
     rows += [f"{_INDENT * 3}{label} = {value}" for label, value in step.intermediates.items()]
     rows += [f"{_INDENT * 3}{step.symbol or step.name} = {step.exact} exactly"]
     return rows + [_cliff(c, "holds", "does not hold", depth=3) for c in step.cliffs]
+
+
+def _published(value: Decimal | Fraction) -> str:
+    return f"{value:f}" if isinstance(value, Decimal) else ratio.to_text(value)
 
 
 def _composite(step: CompositeStep) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.formula.text import decimal_text, lines
+from tallystick.formula.text import decimal_text, lines, render
 from tallystick.numbers.nano import to_decimal, to_fraction
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.value import FormulaValue, MeasureValue
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
-    from tallystick.scoring.value import FormulaValue
 
 _INDENT = "    "
 
@@ -40,18 +40,29 @@ def _formulas(scorer: Scorer) -> list[str]:
 def _values(bound: BoundType) -> list[FormulaValue]:
     thresholds = bound.tiers.formulas.values() if bound.tiers is not None else ()
     emission = [bound.emission] if bound.emission is not None else []
-    return [*bound.axes, *thresholds, *bound.factors, *emission]
+    return [*bound.axes, *bound.measures, *thresholds, *bound.factors, *emission]
 
 
 def _formula(value: FormulaValue) -> list[str]:
     formula = value.formula
     name = f"{value.name}: {formula.name}  {formula.digest}"
     text = lines(formula.symbol or value.name, value.compiled.tree)
+    if isinstance(value, MeasureValue):
+        name += _published(value)
     return [_INDENT + name, *(_INDENT * 2 + line for line in text)]
+
+
+def _published(measure: MeasureValue) -> str:
+    """How results show a measure, and where they do."""
+    ratio = ", as a ratio" if measure.is_exact else ""
+    applies = measure.applies
+    return ratio if applies is None else f"{ratio}, if {render(applies.tree)}"
 
 
 def _type(bound: BoundType) -> list[str]:
     found = [bound.name, *_composite(bound)]
+    if bound.measures:
+        found.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
     for gate in bound.quality.gates:
         below, then = to_fraction(gate.below), to_fraction(gate.composite)
         edge = f"{gate.axis} < {decimal_text(below)}: composite {decimal_text(then)}"
@@ -65,11 +76,14 @@ def _type(bound: BoundType) -> list[str]:
 def _composite(bound: BoundType) -> list[str]:
     """How axes become the quality; a formula as it is with the parameters of the type."""
     composite = bound.composite
-    if not isinstance(composite, MeanValue):
+    if not bound.has_quality:
+        return []
+    if isinstance(composite, FormulaValue):
         formula = composite.formula
         text = lines(formula.symbol or "composite", composite.compiled.tree)
         head = f"{_INDENT}composite: {formula.name}  {formula.digest}"
         return [head, *(_INDENT * 2 + line for line in text)]
+    assert isinstance(composite, MeanValue)  # noqa: S101  # as binding makes it
     denominator = composite.weights.denominator
     parts = [f"{axis.name} {n}/{denominator}" for axis, n in composite.weighed.items()]
     return [f"{_INDENT}composite: {composite.mean}", f"{_INDENT}weights: {', '.join(parts)}"]

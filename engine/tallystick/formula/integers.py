@@ -15,6 +15,9 @@ from tallystick.numbers.nano import NANO
 
 IntegerFunction = Callable[..., int]
 """Takes the integer of each input of the program, in order; returns nano."""
+RatioFunction = Callable[..., tuple[int, int]]
+"""As an `IntegerFunction`, but returns a numerator and a denominator above 0, perhaps not in lowest
+terms."""
 
 
 def compile_integers(program: Program) -> IntegerFunction:
@@ -24,16 +27,27 @@ def compile_integers(program: Program) -> IntegerFunction:
     return namespace["value"]
 
 
+def compile_ratio(program: Program) -> RatioFunction:
+    """The function that gives the exact value, with the same arguments."""
+    namespace: dict[str, RatioFunction] = {}
+    exec(_source(program, _ratio), namespace)  # noqa: S102  # as above
+    return namespace["value"]
+
+
 def source_of(program: Program) -> str:
-    """The source of the function."""
+    """The source of the function that gives nano."""
+    return _source(program, _rounded)
+
+
+def _source(program: Program, result: Callable[[Arm], list[str]]) -> str:
     names = ", ".join(f"x{index}" for index, _ in program.inputs)
     lines = [f"def value({names}):"]
     lines += [f"    x{i} //= {a.unit}" for i, a in program.inputs if a.unit != 1]
     lines += [f"    x{index} = {_cell(cell)}" for index, cell in program.cells]
     for arm in program.arms[:-1]:
         lines.append(f"    if {_condition(arm.when)}:")
-        lines += [f"        {line}" for line in _rounded(arm)]
-    lines += [f"    {line}" for line in _rounded(program.arms[-1])]
+        lines += [f"        {line}" for line in result(arm)]
+    lines += [f"    {line}" for line in result(program.arms[-1])]
     return "\n".join(lines)
 
 
@@ -45,6 +59,10 @@ def _rounded(arm: Arm) -> list[str]:
         "r += r",
         "return q + (r > d or (r == d and q & 1))",
     ]
+
+
+def _ratio(arm: Arm) -> list[str]:
+    return [f"return {_polynomial(arm.numerator)}, {_polynomial(arm.denominator)}"]
 
 
 def _cell(cell: Cell) -> str:

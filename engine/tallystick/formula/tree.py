@@ -395,31 +395,48 @@ def as_condition(node: object) -> Node:
     return node
 
 
-def bind(node: Node, values: Mapping[str, Fraction]) -> Node:
+def bind(
+    node: Node, values: Mapping[str, Fraction], unrounded: Mapping[str, Node] | None = None
+) -> Node:
     """The tree with every parameter replaced by its value.
 
+    Args:
+        node: the tree.
+        values: the value of each parameter.
+        unrounded: the bound tree of each value that it reads unrounded, which takes its place.
+
     Raises:
-        FormulaError: a parameter has no value.
+        FormulaError: a parameter has no value, or a value that is read unrounded no tree; or the
+            tree becomes too large.
     """
-    read = names(node, "param")
-    missing = [name for name in read if name not in values]
-    if missing:
-        raise FormulaError(f"found no value for the parameters {', '.join(missing)}")
-    return _bound(node, values, {}) if read else node
+    trees = {} if unrounded is None else unrounded
+    given: Mapping[str, Mapping[str, Any]] = {"param": values, "unrounded": trees}
+    for op, what in (("param", "value for the parameters"), ("unrounded", "formula for")):
+        missing = [name for name in names(node, op) if name not in given[op]]
+        if missing:
+            raise FormulaError(f"found no {what} {', '.join(missing)}")
+    if not any(leaves(node, op) for op in given):
+        return node
+    return _bound(node, values, trees, {})
 
 
-def _bound(node: Node, values: Mapping[str, Fraction], done: dict[int, Node]) -> Node:
+def _bound(
+    node: Node, values: Mapping[str, Fraction], trees: Mapping[str, Node], done: dict[int, Node]
+) -> Node:
     if node.op == "power" and (exponent := node.args[1]).op == "param":
         name = str(exponent.data[0])
         _check_exponent(values[name], f" of the parameter {name}")
     if id(node) not in done:
-        done[id(node)] = (
-            const(values[str(node.data[0])])
-            if node.op == "param"
-            else attrs.evolve(node, args=tuple(_bound(a, values, done) for a in node.args))
-            if node.args
-            else node
-        )
+        if node.op == "param":
+            found = const(values[str(node.data[0])])
+        elif node.op == "unrounded":
+            found = trees[str(node.data[0])]
+        elif node.args:
+            arguments = tuple(_bound(a, values, trees, done) for a in node.args)
+            found = attrs.evolve(node, args=arguments)
+        else:
+            found = node
+        done[id(node)] = found
     return done[id(node)]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,9 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import to_decimal
 from tallystick.records.rejects import Reject
-from tallystick.scoring.planner import Rows, ScoreColumns
-from tallystick.scoring.result import DECIMALS, Result
-from tallystick.scoring.value import Value
+from tallystick.scoring.planner import Ratios, Rows, ScoreColumns
+from tallystick.scoring.result import DECIMALS, Result, ResultLayout, shown_measure
+from tallystick.scoring.value import Role, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,7 @@ IDENTITY = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "rol
 """The first fields of a result, in order."""
 _ROWS = 1 << 12
 """How many results are made of columns at a time."""
+_ALL = slice(None)
 
 
 @attrs.frozen(eq=False)
@@ -66,6 +69,16 @@ class DecimalColumn:
             found[part.rows] = part.scores.given.get(value, True)
         return found
 
+    @cached_property
+    def asked(self) -> Truths:
+        """Rows of types that have the value, whether or not it applies."""
+        return _asked(self.rows, self.parts)
+
+    def nano(self, rows: slice = _ALL) -> list[int | None]:
+        """The values of some rows; None where there is none."""
+        pairs = zip(self.values[rows].tolist(), self.given[rows].tolist(), strict=True)
+        return [nano if given else None for nano, given in pairs]
+
     def write(self, values: Column) -> None:
         """Write the values into zeros."""
         for part, value in self.parts:
@@ -78,6 +91,41 @@ class DecimalColumn:
 
 
 @attrs.frozen(eq=False, slots=False)
+class RatioColumn:
+    """An exact measure: fractions, and where it applies.
+
+    Attributes:
+        rows: how many there are.
+        parts: those that have it; under rules of another epoch it may be in nano.
+    """
+
+    rows: int
+    parts: tuple[tuple[ResultPart, Value], ...]
+
+    @cached_property
+    def values(self) -> Ratios:
+        """Fractions, nano, and None where there is none."""
+        found = np.full(self.rows, None, object)
+        for part, value in self.parts:
+            scores = part.scores
+            column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
+            given = scores.given.get(value)
+            rows = part.rows if given is None else part.rows[given]
+            found[rows] = column if given is None else column[given]
+        return found
+
+    @cached_property
+    def asked(self) -> Truths:
+        """Rows of types that have the measure, whether or not it applies."""
+        return _asked(self.rows, self.parts)
+
+    def nano(self, rows: slice = _ALL) -> list[int | Fraction | None]:
+        """The values of some rows, fractions or nano; None where there is none."""
+        found: list[int | Fraction | None] = self.values[rows].tolist()
+        return found
+
+
+@attrs.frozen(eq=False, slots=False)
 class ResultBatch:
     """Results of consecutive records, a column for each field, and what was rejected among them.
 
@@ -87,7 +135,7 @@ class ResultBatch:
         rows: how many results there are.
         identity: makes each of ``IDENTITY``, which says who the records are.
         parts: the scores of those that have a submission.
-        axis_names: every axis of the rule set.
+        layout: the fields of results of the rule set.
         tiers: the names of the tiers.
         rejects: the rejected records, by line.
         snapshots: those epochs of the records whose snapshots were pinned.
@@ -98,7 +146,7 @@ class ResultBatch:
     rows: int
     identity: Mapping[str, Callable[[], Any]]
     parts: tuple[ResultPart, ...]
-    axis_names: tuple[str, ...]
+    layout: ResultLayout
     tiers: tuple[str, ...]
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
@@ -142,12 +190,27 @@ class ResultBatch:
     @cached_property
     def axes(self) -> Mapping[str, DecimalColumn]:
         """A column for each axis of the rule set."""
-        return {name: self._column(name, is_axis=True) for name in self.axis_names}
+        return {n: DecimalColumn(self.rows, self._parts(n, "axis")) for n in self.layout.axes}
+
+    @cached_property
+    def measures(self) -> Mapping[str, DecimalColumn | RatioColumn]:
+        """A column for each measure of the rule set."""
+        return {
+            name: (RatioColumn if is_ratio else DecimalColumn)(
+                self.rows, self._parts(name, "measure")
+            )
+            for name, is_ratio in self.layout.measures.items()
+        }
+
+    @cached_property
+    def group(self) -> pa.Array | None:
+        """The groups of the miners, where the rule set says them."""
+        return self.identity["group"]() if self.layout.has_group else None
 
     @cached_property
     def decimals(self) -> Mapping[str, DecimalColumn]:
         """A column for each name of ``DECIMALS``."""
-        return {name: self._column(name, is_axis=False) for name in DECIMALS}
+        return {n: DecimalColumn(self.rows, self._parts(n, None)) for n in DECIMALS}
 
     @cached_property
     def tier(self) -> npt.NDArray[np.int64]:
@@ -165,14 +228,15 @@ class ResultBatch:
             return level
         return np.array([self.tiers.index(name) for name in own.levels])[level]
 
-    def _column(self, name: str, *, is_axis: bool) -> DecimalColumn:
-        parts = (
+    def _parts(self, name: str, role: Role | None) -> tuple[tuple[ResultPart, Value], ...]:
+        """Which parts have a value of a name: an axis, a measure, or a decimal field."""
+        return tuple(
             (part, value)
             for part in self.parts
-            for value in part.scores.columns
-            if value.name == name and (value.role == "axis") == is_axis and value.role != "tier"
+            for value in (*part.scores.columns, *part.scores.ratios)
+            if value.name == name
+            and (value.role == role if role else value.role not in {"axis", "measure", "tier"})
         )
-        return DecimalColumn(self.rows, tuple(parts))
 
     def results(self) -> Iterator[Result]:
         """The results one by one, as plain values; few are held at a time."""
@@ -181,9 +245,11 @@ class ResultBatch:
 
     def _results(self, rows: slice) -> Iterator[Result]:
         axes = {name: _decimals(column, rows) for name, column in self.axes.items()}
+        measures = self._measures(rows)
         decimals = [_decimals(self.decimals[name], rows) for name in DECIMALS]
         tiers = [None if t < 0 else self.tiers[t] for t in self.tier[rows].tolist()]
         who = [_listed(getattr(self, name)[rows]) for name in IDENTITY]
+        groups = None if self.group is None else self.group[rows].to_pylist()
         for row, values in enumerate(zip(*who, strict=True)):
             record, skill_type, task_id, uid, hotkey, role = values
             yield Result(
@@ -195,8 +261,30 @@ class ResultBatch:
                 role=role,
                 axes={n: v for n, c in axes.items() if (v := c[row]) is not None},
                 tier=tiers[row],
+                measures=None if measures is None else measures[row],
+                group=None if groups is None else groups[row],
                 **{n: c[row] for n, c in zip(DECIMALS, decimals, strict=True)},
             )
+
+    def _measures(self, rows: slice) -> list[dict[str, Decimal | Fraction | None]] | None:
+        """The measures of some rows, each of those of its type; None without any."""
+        if not self.measures:
+            return None
+        found: list[dict[str, Decimal | Fraction | None]] = []
+        found += ({} for _ in range(*rows.indices(self.rows)))
+        for name, column in self.measures.items():
+            values = map(shown_measure, column.nano(rows))
+            for row, has, value in zip(found, column.asked[rows].tolist(), values, strict=True):
+                if has:
+                    row[name] = value
+        return found
+
+
+def _asked(rows: int, parts: Iterable[tuple[ResultPart, Value]]) -> Truths:
+    found = np.zeros(rows, np.bool_)
+    for part, _ in parts:
+        found[part.rows] = True
+    return found
 
 
 def _listed(values: Column | pa.Array) -> list[Any]:
@@ -206,5 +294,4 @@ def _listed(values: Column | pa.Array) -> list[Any]:
 
 
 def _decimals(column: DecimalColumn, rows: slice) -> list[Any]:
-    pairs = zip(column.values[rows].tolist(), column.given[rows].tolist(), strict=True)
-    return [to_decimal(nano) if given else None for nano, given in pairs]
+    return [None if nano is None else to_decimal(nano) for nano in column.nano(rows)]

@@ -25,8 +25,9 @@ from tallystick.formula.facts import domain_of, is_opaque, reader_of
 from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Node, bind, leaves
+from tallystick.formula.tree import Node, bind, leaves, names
 from tallystick.numbers.nano import NANO, from_decimal, to_text
+from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
@@ -39,7 +40,7 @@ from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import MEANS, Gate, GatedValue, MeanValue
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, Role, Value
+from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
 
 UNIT = Domain(0, NANO)
 """The range of an axis, a composite and a consensus, in nano."""
@@ -159,12 +160,14 @@ class _Binding:
             task_requirements=tuple(self._task_requirements()),
             values=tuple(self._values(tiers if self.rules.baseline is not None else None)),
             baseline=_nano(self.rules.baseline),
+            has_quality=self.rules.composite is not None,
         )
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
         """What is published, in the order of the documents; each reads only earlier values."""
         axes = self._axes()
         yield from axes.values()
+        yield from self._measures(axes)
         quality = self._quality(axes)
         yield from (quality.ungated, quality)
         read: dict[str, Value] = {"quality": quality}
@@ -189,6 +192,8 @@ class _Binding:
         """Every formula that reads facts of this type, and where the rule set names it."""
         for axis in self.rules.all_axes:
             yield ("axes", axis), self._axis_formula(axis)
+        for measure in self.rules.measures:
+            yield ("measures", measure), self._measure_formula(measure)
         for name, factor in self._factors().items():
             yield ("emission", "factors", name), self.registry.formulas[factor.formula]
 
@@ -218,7 +223,7 @@ class _Binding:
     def _axes(self) -> dict[str, Value]:
         """The axes in an order in which each reads only earlier ones."""
         found: dict[str, Value] = {}
-        reads = {name: self._axis_formula(name).published for name in self.rules.all_axes}
+        reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
         for name in _in_order(reads):
             formula = self._axis_formula(name)
             parameters = axis_parameters(self.rule_set, name, formula)
@@ -228,6 +233,35 @@ class _Binding:
     def _axis_formula(self, axis: str) -> Formula:
         return self.registry.formulas[self.rule_set.axes[axis].formula]
 
+    def _measures(self, axes: Mapping[str, Value]) -> Iterator[Value]:
+        """The measures in an order in which each reads only earlier ones, and axes."""
+        found: dict[str, Value] = {**axes}
+        reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
+        for name in _in_order(reads):
+            found[name] = self._measure(name, found)
+            yield found[name]
+
+    def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
+        path: KeyPath = ("measures", name)
+        formula, rules = self._measure_formula(name), self.rule_set.measures[name]
+        compiled = self._compiled(path, formula, rules.parameters, read)
+        if rules.exact:
+            with self._placed(path, formula.name):
+                _check_ratio(compiled)
+        return MeasureValue(
+            name,
+            "measure",
+            _inputs(compiled, read),
+            compiled.program.domain,
+            formula,
+            compiled,
+            None if formula.applies is None else self._condition(formula.applies),
+            rules.exact,
+        )
+
+    def _measure_formula(self, measure: str) -> Formula:
+        return self.registry.formulas[self.rule_set.measures[measure].formula]
+
     def _value(
         self,
         role: Role,
@@ -236,11 +270,9 @@ class _Binding:
         parameters: Mapping[str, Decimal],
         read: Mapping[str, Value],
     ) -> FormulaValue:
-        domains = {name: value.domain for name, value in read.items()}
-        compiled = self._compiled(path, formula, parameters, domains)
+        compiled = self._compiled(path, formula, parameters, read)
         name = str(path[-1]) if role in {"axis", "factor"} else role
-        inputs = tuple(read[each] for each in formula.published)
-        domain = compiled.program.domain
+        inputs, domain = _inputs(compiled, read), compiled.program.domain
         if formula.applies is None:
             return FormulaValue(name, role, inputs, domain, formula, compiled)
         applies = self._condition(formula.applies)
@@ -251,16 +283,23 @@ class _Binding:
         path: KeyPath,
         formula: Formula,
         parameters: Mapping[str, Decimal],
-        published: Mapping[str, Domain],
+        read: Mapping[str, Value],
     ) -> Compiled:
-        reads_facts = formula.kind in ("axis", "factor")
+        reads_facts = formula.kind in ("axis", "factor", "measure")
         with self._placed(path, formula.name):
+            trees = {name: read[name] for name in formula.unrounded}
+            unrounded = {
+                n: v.compiled.tree for n, v in trees.items() if isinstance(v, FormulaValue)
+            }
+            published = (*formula.published, *(n for t in unrounded.values() for n in _read_by(t)))
             return _compiled(
                 _FormulaKey(
                     formula,
                     tuple(parameters.items()),
-                    tuple((name, published[name]) for name in formula.published),
+                    tuple((name, read[name].domain) for name in dict.fromkeys(published)),
                     self._scope if reads_facts else None,
+                    tuple((name, tree.digest) for name, tree in unrounded.items()),
+                    unrounded,
                 )
             )
 
@@ -340,18 +379,20 @@ class _Scope:
 
 @attrs.frozen
 class _FormulaKey:
-    """A formula with its parameters, and the ranges of what it reads."""
+    """A formula with its parameters, and the ranges or the trees of what it reads."""
 
     formula: Formula
     parameters: tuple[tuple[str, Decimal], ...]
     published: tuple[tuple[str, Domain], ...]
     scope: _Scope | None
+    unrounded: tuple[tuple[str, str], ...]
+    trees: Mapping[str, Node] = attrs.field(eq=False)
 
 
 @lru_cache(maxsize=_FORMULAS)
 def _compiled(key: _FormulaKey) -> Compiled:
     """A formula that is proved; remembered, as candidates of a back-test share most of theirs."""
-    tree = bind(key.formula.tree, exact(dict(key.parameters)))
+    tree = bind(key.formula.tree, exact(dict(key.parameters)), key.trees)
     domains, conditions = (
         ({}, ()) if key.scope is None else (key.scope.domains, key.scope.conditions)
     )
@@ -409,6 +450,26 @@ def _check_range(formula: Formula, compiled: Compiled) -> None:
             f"{decimal_text(formula.low)} to {decimal_text(formula.high)}: use clip(), or change "
             "its parameters"
         )
+
+
+def _check_ratio(compiled: Compiled) -> None:
+    """Refuse an exact value whose numerator or denominator can be too long."""
+    for arm in compiled.program.arms:
+        size = max(arm.known.size(arm.numerator), arm.known.size(arm.denominator))
+        if len(str(size)) > MOST_DIGITS:
+            raise FormulaError(
+                f"found that as a ratio it can have {len(str(size))} digits, expected at most "
+                f"{MOST_DIGITS} above and below the line: leave out `exact`, or read fewer facts"
+            )
+
+
+def _read_by(tree: Node) -> tuple[str, ...]:
+    return names(tree, "published")
+
+
+def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
+    """What a formula reads as published, itself or by what it reads unrounded."""
+    return tuple(read[name] for name in _read_by(compiled.tree))
 
 
 def _spanned(values: Iterable[int]) -> Domain:

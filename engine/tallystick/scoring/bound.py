@@ -22,7 +22,7 @@ from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.result import DECIMALS
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
-from tallystick.scoring.value import ConstantValue, FormulaValue, Role, Value
+from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
 
 if TYPE_CHECKING:
     from tallystick.scoring.planner import ColumnScorer
@@ -55,8 +55,11 @@ class BoundType:
         task_requirements: those that read the task alone; a record without a submission, too, must
             meet them.
         values: what is published, in an order in which each reads only earlier ones: axes,
-            composite, quality, tier, multiplier, base weight, factors, emission.
+            measures, composite, quality, tier, multiplier, base weight, factors, emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.
+        group: the field of a record that says its group, where the allocation names one.
+        has_quality: whether its records have a quality. Without one, composite and quality are
+            0, so that whatever reads them goes on, and nothing shows them.
     """
 
     name: str
@@ -66,6 +69,8 @@ class BoundType:
     task_requirements: tuple[TaskRequirement, ...]
     values: tuple[Value, ...]
     baseline: int | None
+    has_quality: bool = True
+    group: str | None = None
 
     @cached_property
     def fact_digests(self) -> frozenset[str]:
@@ -87,10 +92,25 @@ class BoundType:
         return tuple(sorted(axis.name for axis in self.axes))
 
     @cached_property
-    def composite(self) -> MeanValue | FormulaValue:
-        """The axes brought together, before the gates."""
+    def measures(self) -> tuple[MeasureValue, ...]:
+        """The measures, in an order in which each reads only earlier ones."""
+        return tuple(v for v in self.of_role("measure") if isinstance(v, MeasureValue))
+
+    @cached_property
+    def measure_order(self) -> tuple[str, ...]:
+        """The names of the measures, sorted, as those of the axes."""
+        return tuple(sorted(measure.name for measure in self.measures))
+
+    @cached_property
+    def exact(self) -> tuple[MeasureValue, ...]:
+        """The measures of which results show the ratio."""
+        return tuple(measure for measure in self.measures if measure.is_exact)
+
+    @cached_property
+    def composite(self) -> MeanValue | FormulaValue | ConstantValue:
+        """The axes brought together, before the gates; a constant without a quality."""
         found = self.quality.ungated
-        assert isinstance(found, MeanValue | FormulaValue)  # noqa: S101  # as binding makes it
+        assert isinstance(found, MeanValue | FormulaValue | ConstantValue)  # noqa: S101  # as binding makes it
         return found
 
     @cached_property
@@ -138,12 +158,17 @@ class BoundType:
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:
-        """What a result shows; the terms of an emission only where there is one."""
-        always, paid = {"axis", "quality", "tier"}, self.emission is not None
+        """What a result shows in nano; the terms of an emission only where there is one.
+
+        A ratio that it shows is not among them, see `exact`.
+        """
+        always, paid = {"axis", "measure", "tier"}, self.emission is not None
+        always |= {"quality"} if self.has_quality else set()
         return tuple(
             value
             for value in self.values
-            if value.role in always or (paid and value.name in DECIMALS)
+            if value not in self.exact
+            and (value.role in always or (paid and value.name in DECIMALS))
         )
 
     @cached_property

@@ -22,6 +22,7 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.binding import bind_rule_set
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.result import ResultLayout
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 
 
@@ -100,6 +101,18 @@ class BoundRules:
         """Every axis of every type, each once, sorted."""
         types = (bound for _, span in self.spans() for bound in span.types.values())
         return tuple(sorted({name for bound in types for name in bound.axis_order}))
+
+    @cached_property
+    def layout(self) -> ResultLayout:
+        """The fields of results of every epoch."""
+        types = [bound for _, span in self.spans() for bound in span.types.values()]
+        measures = [measure for bound in types for measure in bound.measures]
+        ratios = {measure.name for measure in measures if measure.is_exact}
+        return ResultLayout(
+            axes=self.axis_names,
+            measures={name: name in ratios for name in sorted({m.name for m in measures})},
+            has_group=any(bound.group is not None for bound in types),
+        )
 
     @cached_property
     def tier_names(self) -> tuple[str, ...]:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.formula.evaluate import Published, Trace, evaluate
-from tallystick.formula.integers import IntegerFunction, compile_integers
+from tallystick.formula.integers import (
+    IntegerFunction,
+    RatioFunction,
+    compile_integers,
+    compile_ratio,
+)
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
 from tallystick.formula.tree import Node, leaves
@@ -44,6 +49,11 @@ class LoweredFormula:
     def integers(self) -> IntegerFunction:
         """One generated function, for one record."""
         return compile_integers(self.program)
+
+    @cached_property
+    def ratio(self) -> RatioFunction:
+        """One generated function for one record, which rounds nothing."""
+        return compile_ratio(self.program)
 
     @cached_property
     def columns(self) -> ColumnProgram:

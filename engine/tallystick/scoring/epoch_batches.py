@@ -16,6 +16,7 @@ from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.batch import IDENTITY, ResultBatch, ResultPart
 from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick.scoring.facts.batch import FactBatch
+from tallystick.scoring.result import GROUP
 
 Numbered = tuple[int, Decoded]
 """What an item holds, with its number."""
@@ -92,14 +93,18 @@ def merged(batches: Sequence[ResultBatch], rules: BoundRules) -> ResultBatch:
     rejects = (reject for batch in batches for reject in batch.rejects)
     return ResultBatch(
         rows=len(order),
-        identity={name: _joined(batches, name, order) for name in IDENTITY},
+        identity={name: _joined(batches, name, order) for name in _identity(rules)},
         parts=tuple(parts),
-        axis_names=rules.axis_names,
+        layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset[int]().union(*(batch.snapshots for batch in batches)),
         facts=lambda: _listed([batch.facts() for batch in batches], order),
     )
+
+
+def _identity(rules: BoundRules) -> tuple[str, ...]:
+    return (*IDENTITY, *((GROUP,) if rules.layout.has_group else ()))
 
 
 def _order(records: Sequence[Column]) -> tuple[Column, list[Column]]:
@@ -113,13 +118,19 @@ def _order(records: Sequence[Column]) -> tuple[Column, list[Column]]:
 
 def _joined(batches: Sequence[ResultBatch], name: str, order: Column) -> Callable[[], Any]:
     def column() -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-        columns = [getattr(batch, name) for batch in batches if len(batch)]
-        columns = columns or [getattr(batches[0], name)]
+        columns = [_column(batch, name) for batch in batches if len(batch)]
+        columns = columns or [_column(batches[0], name)]
         if isinstance(columns[0], np.ndarray):
             return np.concatenate(columns)[order]
         return pa.concat_arrays(columns).take(pa.array(order))
 
     return column
+
+
+def _column(batch: ResultBatch, name: str) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
+    found = getattr(batch, name)
+    # rules of one epoch may name groups, and those of another none
+    return pa.nulls(len(batch), pa.string()) if found is None else found
 
 
 def _listed(columns: Sequence[list[Made]], order: Column) -> list[Made]:

@@ -14,16 +14,17 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, leaves, value_of, walk
+from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO, publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
-from tallystick.scoring.result import Result
+from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import TierValue
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import FormulaValue, MeasureValue, Value
 
 
 @attrs.frozen
@@ -47,7 +48,7 @@ class Step:
         values: the same lines with what they read put in.
         intermediates: the exact value of each label that was read.
         exact: the exact value.
-        value: the published value; None where it does not apply.
+        value: the published value, of an exact measure the ratio; None where it does not apply.
         cliffs: the comparisons with published values that decide it.
     """
 
@@ -58,7 +59,7 @@ class Step:
     values: tuple[str, ...]
     intermediates: Mapping[str, str]
     exact: str
-    value: Decimal | None
+    value: Decimal | Fraction | None
     cliffs: tuple[Cliff, ...] = ()
 
 
@@ -103,7 +104,9 @@ class Explanation:
         digest: of the rule set.
         facts: what was read from the record.
         axes: a step for each axis.
-        composite: the composite; None for a record without a submission.
+        measures: a step for each measure.
+        composite: the composite; None for a record without a submission, and of a type that has
+            measures alone.
         tier: the tier, if the type has tiers.
         factors: a step for each emission factor.
         emission: the emission, if the type has one.
@@ -118,12 +121,16 @@ class Explanation:
     tier: TierStep | None = None
     factors: tuple[Step, ...] = ()
     emission: Step | None = None
+    measures: tuple[Step, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON values, decimals as text."""
-        plain: dict[str, Any] = attrs.asdict(
-            self, value_serializer=lambda _i, _a, v: f"{v:f}" if isinstance(v, Decimal) else v
-        )
+        """The explanation as JSON values, decimals and fractions as text.
+
+        Without measures it has no such key, as a result.
+        """
+        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _i, _a, v: _plain(v))
+        if self.result.measures is None:
+            del plain["measures"]
         return plain | {"result": self.result.to_dict()}
 
 
@@ -135,7 +142,7 @@ def explain(
     of: Explanation,
 ) -> Explanation:
     """Fill an explanation that has its result, with every step behind it."""
-    explaining = _Explaining(facts, scores.values, thresholds)
+    explaining = _Explaining(facts, scores, thresholds)
     for value in bound.values:
         explaining.add(value)
     texts, steps = told_apart(bound.facts), explaining.steps
@@ -145,7 +152,8 @@ def explain(
             Fact(texts[f.digest], _shown(f, v), v) for f, v in zip(bound.facts, facts, strict=True)
         ),
         axes=tuple(sorted(steps["axis"], key=lambda step: step.name)),
-        composite=explaining.composite,
+        measures=tuple(sorted(steps["measure"], key=lambda step: step.name)),
+        composite=explaining.composite if bound.has_quality else None,
         tier=explaining.tier,
         factors=tuple(steps["factor"]),
         emission=next(iter(steps["emission"]), None),
@@ -158,10 +166,11 @@ class _Explaining:
     def __init__(
         self,
         facts: Sequence[int],
-        values: Mapping[Value, int | None],
+        scores: Scores,
         thresholds: Thresholds,
     ) -> None:
-        self.facts, self.values, self.thresholds = facts, values, thresholds
+        self.facts, self.values, self.thresholds = facts, scores.values, thresholds
+        self.measures = scores.measures
         self.steps: defaultdict[str, list[Step]] = defaultdict(list)
         self.composite: CompositeStep | None = None
         self.tier: TierStep | None = None
@@ -193,9 +202,14 @@ class _Explaining:
             values=tuple(lines(shown, compiled.tree, texts)),
             intermediates={name: decimal_text(found) for name, found in trace.items()},
             exact=decimal_text(exact),
-            value=to_decimal(nano),
+            value=self._published(value, nano),
             cliffs=tuple(_cliffs(compiled.tree, published)),
         )
+
+    def _published(self, value: FormulaValue, nano: int) -> Decimal | Fraction | None:
+        if isinstance(value, MeasureValue):
+            return shown_measure(self.measures[value.name])
+        return to_decimal(nano)
 
     def _composite(self, value: GatedValue) -> CompositeStep:
         match value.ungated:
@@ -284,8 +298,14 @@ def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> C
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
-def _absent(factor: FormulaValue) -> Step:
-    """The step of a factor that does not apply: it counts as 1 whatever its formula."""
-    condition = render(factor.applies.tree) if factor.applies is not None else "never"
-    text = (f"applies if {condition}",)
-    return Step(factor.name, factor.formula.symbol, factor.formula.name, text, (), {}, "1", None)
+def _absent(value: FormulaValue) -> Step:
+    """The step of what does not apply: a factor then counts as 1 whatever its formula."""
+    condition = render(value.applies.tree) if value.applies is not None else "never"
+    text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
+    return Step(value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return ratio.to_text(value) if isinstance(value, Fraction) else value

@@ -18,7 +18,7 @@ from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
 from tallystick.io.text import spreadsheet_cell
-from tallystick.scoring.result import DECIMALS, FIELDS
+from tallystick.scoring.result import DECIMALS, FIELDS, GROUP, MEASURES, ResultLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,14 +76,14 @@ SHADOW = "shadow"
 """The field that marks results of rules that are not in force: true in every row of them."""
 
 
-def encoder(format_name: str, axes: Sequence[str], *, shadow: bool = False) -> Encode:
+def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
     """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
     mark = ["true"] if shadow else []
     makers: dict[str, Encode] = {
         "jsonl": _marked_lines if shadow else _json_lines,
-        "csv": lambda batch: _csv([*row, *mark] for row in _cells(batch, axes)),
+        "csv": lambda batch: _csv([*row, *mark] for row in _cells(batch, layout)),
         "csv-excel": lambda batch: _csv(
-            [*row, *mark] for row in _for_spreadsheet(_cells(batch, axes), axes)
+            [*row, *mark] for row in _for_spreadsheet(_cells(batch, layout), layout)
         ),
         "parquet": _marked_arrow if shadow else _arrow,
     }
@@ -109,20 +109,31 @@ def _json_lines(batch: ResultBatch) -> bytes:
     return bytes(lines)
 
 
-def _cells(batch: ResultBatch, axes: Sequence[str]) -> Iterator[Sequence[object]]:
-    place = FIELDS.index("axes")
+def _cells(batch: ResultBatch, layout: ResultLayout) -> Iterator[Sequence[object]]:
+    flat = _flattened(layout)
     for result in batch.results():
         row = result.to_dict()
-        found = row.pop("axes")
-        flat = list(row.values())
-        yield [*flat[:place], *(found.get(axis) for axis in axes), *flat[place:]]
+        yield [
+            cell
+            for field in layout.fields
+            for cell in (
+                [row[field].get(name) for name in flat[field]]
+                if field in flat
+                else [row.get(field)]
+            )
+        ]
+
+
+def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
+    """The fields that are a column for each of some names."""
+    return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
 
 
 def _for_spreadsheet(
-    rows: Iterable[Sequence[object]], axes: Sequence[str]
+    rows: Iterable[Sequence[object]], layout: ResultLayout
 ) -> Iterator[Sequence[object]]:
     """The rows with texts, but not decimals, as cells of a spreadsheet."""
-    is_text = [name in _TEXTS for name in _columns(axes)]
+    is_text = [name in {*_TEXTS, GROUP, *_ratios(layout)} for name in _columns(layout)]
     for row in rows:
         yield [
             spreadsheet_cell(cell) if marked and isinstance(cell, str) else cell
@@ -130,10 +141,19 @@ def _for_spreadsheet(
         ]
 
 
-def _columns(axes: Sequence[str]) -> list[str]:
-    """The names of the columns of CSV: one for each axis, ``axes.NAME``."""
-    place = FIELDS.index("axes")
-    return [*FIELDS[:place], *(f"axes.{axis}" for axis in axes), *FIELDS[place + 1 :]]
+def _columns(layout: ResultLayout) -> list[str]:
+    """The names of the columns of CSV: one for each axis, ``axes.NAME``, and for each measure."""
+    flat = _flattened(layout)
+    return [
+        column
+        for field in layout.fields
+        for column in ([f"{field}.{n}" for n in flat[field]] if field in flat else [field])
+    ]
+
+
+def _ratios(layout: ResultLayout) -> set[str]:
+    """The columns of measures that are ratios, which a spreadsheet would take for dates."""
+    return {f"{MEASURES}.{name}" for name, is_ratio in layout.measures.items() if is_ratio}
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:
@@ -163,28 +183,28 @@ class Text:
         """Nothing is left to write."""
 
 
-def _table(file: IO[bytes], axes: Sequence[str], shadow: bool) -> Text:
+def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
     """CSV with its header."""
-    file.write(_csv([[*_columns(axes), *([SHADOW] if shadow else [])]]))
+    file.write(_csv([[*_columns(layout), *([SHADOW] if shadow else [])]]))
     return Text(file)
 
 
 class Parquet:
     """Parquet with decimals as decimal128 of nine places."""
 
-    def __init__(self, file: IO[bytes], axes: Sequence[str], shadow: bool) -> None:
+    def __init__(self, file: IO[bytes], layout: ResultLayout, shadow: bool) -> None:
         """Open the file with the schema of the results."""
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
         from tallystick.io.parquet import RowGroupWriter  # noqa: PLC0415  # heavy
         from tallystick.scoring.table import schema_of  # noqa: PLC0415  # heavy
 
-        schema = schema_of(axes)
+        schema = schema_of(layout)
         self._rows = RowGroupWriter(
             file,
             schema.append(pa.field(SHADOW, pa.bool_())) if shadow else schema,
             compression="zstd",
-            use_dictionary=_TEXTS,
+            use_dictionary=[*_TEXTS, *((GROUP,) if layout.has_group else ())],
             write_statistics=False,
         )
 
@@ -202,11 +222,11 @@ _TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMAL
 
 @contextmanager
 def writing(
-    format_name: str, results: OutputFile, axes: Sequence[str], *, shadow: bool = False
+    format_name: str, results: OutputFile, layout: ResultLayout, *, shadow: bool = False
 ) -> Iterator[Writer]:
     """The writer of a format, closed at the end of the block; ``shadow`` as in `encoder`."""
     with output_errors(results.path):
-        out = _writer(format_name, results.file, axes, shadow)
+        out = _writer(format_name, results.file, layout, shadow)
     try:
         yield out
     except BaseException:
@@ -218,11 +238,11 @@ def writing(
         out.close()
 
 
-def _writer(format_name: str, file: IO[bytes], axes: Sequence[str], shadow: bool) -> Writer:
+def _writer(format_name: str, file: IO[bytes], layout: ResultLayout, shadow: bool) -> Writer:
     makers: dict[str, Callable[[], Writer]] = {
         "jsonl": lambda: Text(file),
-        "csv": lambda: _table(file, axes, shadow),
-        "csv-excel": lambda: _table(file, axes, shadow),
-        "parquet": lambda: Parquet(file, axes, shadow),
+        "csv": lambda: _table(file, layout, shadow),
+        "csv-excel": lambda: _table(file, layout, shadow),
+        "parquet": lambda: Parquet(file, layout, shadow),
     }
     return makers[format_name]()

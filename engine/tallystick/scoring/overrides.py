@@ -21,8 +21,10 @@ def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
     """The composite of given axes in nano, after its gates.
 
     Raises:
-        NumberError: an axis is missing, unknown, or outside [0, 1].
+        NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
     """
+    if not bound.has_quality:
+        raise NumberError(f"found no composite for {bound.name}, which has measures alone")
     if set(axes) != set(bound.axis_order):
         raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
     for name, nano in axes.items():

@@ -10,6 +10,7 @@ with one candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Value
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound import BoundType
@@ -34,6 +35,8 @@ Small = npt.NDArray[np.int8 | np.int16]
 """The number of a tier or a gate."""
 Rows = npt.NDArray[np.intp]
 """Positions of rows."""
+Ratios = npt.NDArray[np.object_]
+"""Fractions."""
 Slot = int
 """Where a result of a step stands."""
 Facts = Callable[[str], Column]
@@ -57,12 +60,14 @@ class ScoreColumns:
         given: where those apply that have a condition.
         gate: the number, from 1, of the gate that decides; 0 for none; None without gates, or
             where it was not asked for.
+        ratios: the exact measures that were asked for, columns of fractions.
     """
 
     bound: BoundType
     columns: Mapping[Value, Any]
     given: Mapping[Value, Truths]
     gate: Small | None
+    ratios: Mapping[Value, Ratios] = attrs.field(factory=dict)
 
     @cached_property
     def axes(self) -> Mapping[str, Column]:
@@ -96,6 +101,7 @@ class ScoreColumns:
             {value: changed(column) for value, column in self.columns.items()},
             {value: changed(given) for value, given in self.given.items()},
             None if self.gate is None else changed(self.gate),
+            {value: changed(column) for value, column in self.ratios.items()},
         )
 
 
@@ -107,6 +113,7 @@ def joined(parts: Sequence[ScoreColumns]) -> ScoreColumns:
         {v: np.concatenate([part.columns[v] for part in parts]) for v in first.columns},
         {v: np.concatenate([part.given[v] for part in parts]) for v in first.given},
         None if first.gate is None else np.concatenate([part.gate for part in parts]),
+        {v: np.concatenate([part.ratios[v] for part in parts]) for v in first.ratios},
     )
 
 
@@ -120,6 +127,7 @@ class Target:
         thresholds: its tier thresholds.
         values: the values to give.
         gate: whether to tell the gate that decides.
+        ratios: the measures whose ratios to give.
     """
 
     number: int
@@ -127,6 +135,7 @@ class Target:
     thresholds: Thresholds
     values: tuple[Value, ...]
     gate: bool = False
+    ratios: tuple[MeasureValue, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -158,12 +167,13 @@ class Work:
     columns: Mapping[Value, Slot]
     given: Mapping[Value, Slot]
     gate: Slot | None
+    ratios: Mapping[Value, Slot]
     dropped: tuple[Slot, ...] = ()
 
     @property
     def told(self) -> Iterator[Slot]:
         """The slots of what it comes to."""
-        yield from (*self.columns.values(), *self.given.values())
+        yield from (*self.columns.values(), *self.given.values(), *self.ratios.values())
         if self.gate is not None:
             yield self.gate
 
@@ -181,6 +191,7 @@ class Work:
             {value: held[slot] for value, slot in self.columns.items()},
             {value: held[slot] for value, slot in self.given.items()},
             None if self.gate is None else held[self.gate],
+            {value: held[slot] for value, slot in self.ratios.items()},
         )
         for slot in self.dropped:
             held[slot] = None
@@ -268,7 +279,8 @@ class ColumnScorer:
         if starts not in self._plans:
             if len(self._plans) >= _PLANS:
                 self._plans.clear()
-            target = Target(0, self.bound, thresholds, self.bound.shown)
+            bound = self.bound
+            target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
             self._plans[starts] = plan_of([target])
         return self._plans[starts]
 
@@ -315,9 +327,10 @@ class Planner:
     def work(self, target: Target) -> Work:
         """The work of a candidate; what earlier ones do is not done again."""
         columns = {value: self.slot(value) for value in target.values}
+        ratios: dict[Value, Slot] = {value: self.ratio(value) for value in target.ratios}
         conditions = {
             value: value.applies
-            for value in target.values
+            for value in (*target.values, *target.ratios)
             if isinstance(value, FormulaValue) and value.applies is not None
         }
         return Work(
@@ -326,6 +339,7 @@ class Planner:
             columns=columns,
             given={value: self.holds(applies) for value, applies in conditions.items()},
             gate=target.bound.quality.plan_gate(self) if target.gate else None,
+            ratios=ratios,
             steps=tuple(self._steps),
         )
 
@@ -374,11 +388,28 @@ class Planner:
         product = product_of(compiled.proved.columns) if named else None
         if product is not None and all(isinstance(s, str) for s in compiled.sources):
             return self._product(product, [named[str(s)] for s in compiled.sources])
-        slots = tuple(
+        slots = self._sources(compiled, named)
+        return self.step(("formula", compiled.proved.key), slots, compiled.proved.columns)
+
+    def ratio(self, value: MeasureValue) -> Slot:
+        """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
+        function = value.compiled.proved.ratio
+
+        def compute(columns: list[Any], rows: int) -> Ratios:
+            if not columns:
+                return np.full(rows, Fraction(*function()), object)
+            taken = zip(*(column.tolist() for column in columns), strict=True)
+            return np.fromiter((Fraction(*function(*row)) for row in taken), object, rows)
+
+        slots = self._sources(value.compiled, {each.name: each for each in value.inputs})
+        return self.step(("ratio", value.compiled.proved.key), slots, compute)
+
+    def _sources(self, compiled: Compiled, named: Mapping[str, Value]) -> tuple[Slot, ...]:
+        """The slots of what a formula reads."""
+        return tuple(
             self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
             for s in compiled.sources
         )
-        return self.step(("formula", compiled.proved.key), slots, compiled.proved.columns)
 
     def holds(self, condition: Compiled) -> Slot:
         """Where a condition on facts holds."""

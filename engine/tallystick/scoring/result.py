@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import attrs
+
+from tallystick.numbers import ratio
+from tallystick.numbers.nano import to_decimal
 
 CONSENSUS = "consensus"
 """The factor from which reputation events arise."""
@@ -30,7 +35,29 @@ FIELDS = (
     *FACTORS,
     "emission",
 )
-"""Every field of a result, in order."""
+"""The fields of every result, in order."""
+GROUP, MEASURES = "group", "measures"
+"""The fields of results of rule sets that have groups of miners, or measures."""
+
+
+@attrs.frozen
+class ResultLayout:
+    """Which fields the results of some rules have.
+
+    Attributes:
+        axes: the names of the axes, sorted.
+        measures: the names of the measures, sorted, each with whether it is a ratio.
+        has_group: whether a result says the group of the miner.
+    """
+
+    axes: tuple[str, ...] = ()
+    measures: Mapping[str, bool] = attrs.field(factory=dict)
+    has_group: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields, in order."""
+        return _fields(self.has_group, bool(self.measures))
 
 
 @attrs.frozen
@@ -45,7 +72,10 @@ class Result:
         miner_hotkey: its miner's key.
         role: ``primary`` or ``auditor``.
         axes: the axes, each in [0, 1], by name; empty for a record without a submission.
-        quality: the composite, Q or S, in [0, 1].
+        measures: the measures by name, an exact one as a fraction; empty for a record without a
+            submission, None where the rule set has none.
+        group: the group of the miner that the allocation names; None where it names none.
+        quality: the composite, Q or S, in [0, 1]; None of a type that has measures alone.
         tier: the name of the tier.
         base_weight: of the skill type.
         tier_multiplier: of the tier.
@@ -72,19 +102,39 @@ class Result:
     consensus: Decimal | None = None
     bootstrap_bonus: Decimal | None = None
     emission: Decimal | None = None
+    measures: Mapping[str, Decimal | Fraction | None] | None = None
+    group: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON values, decimals as text of nine places, in the order of ``FIELDS``."""
-        return {name: _plain(getattr(self, name)) for name in FIELDS}
+        """The row as JSON values in the order of its fields.
+
+        Decimals are text of nine places, fractions text in lowest terms, such as ``15/23``.
+        """
+        fields = _fields(self.group is not None, self.measures is not None)
+        return {name: _plain(getattr(self, name)) for name in fields}
 
     def to_json(self) -> str:
         """The row as one line of JSON, as in a results file; only what must be is escaped."""
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
 
+def shown_measure(value: int | Fraction | None) -> Decimal | Fraction | None:
+    """A measure in nano as a decimal; a ratio as it is."""
+    return to_decimal(value) if isinstance(value, int) else value
+
+
+@cache
+def _fields(has_group: bool, has_measures: bool) -> tuple[str, ...]:
+    place = FIELDS.index("axes")
+    group, measures = (GROUP,) * has_group, (MEASURES,) * has_measures
+    return (*FIELDS[:place], *group, "axes", *measures, *FIELDS[place + 1 :])
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return f"{value:f}"
+    if isinstance(value, Fraction):
+        return ratio.to_text(value)
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     return value

@@ -85,7 +85,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     chunks, code = source_of(source), Code.of(rules.registry)
     with run_files(paths, progress) as files:
         with (
-            writing(chosen, files.output, rules.axis_names, shadow=shadow_of is not None) as out,
+            writing(chosen, files.output, rules.layout, shadow=shadow_of is not None) as out,
             # workers end with the block, whatever ends it
             closing(
                 parts(rules, chunks, chosen, executor or InProcess(), shadow=shadow_of is not None)
@@ -145,7 +145,7 @@ class Part:
 
 
 def _part_of(batch: ResultBatch, encode: Encode) -> Part:
-    scored, rejected = int(batch.decimals["quality"].given.sum()), len(batch.rejects)
+    scored, rejected = sum(len(part.rows) for part in batch.parts), len(batch.rejects)
     defects = defects_of(batch.rejects)
     return Part(
         results=encode(batch),
@@ -175,7 +175,7 @@ class PartScoring:
     def __init__(self, rules: BoundRules, format_name: str, *, shadow: bool = False) -> None:
         """Take the rule set, whose snapshots may be a ``SnapshotCache``, and a format."""
         self._scoring, self._pinned = Scoring(rules), rules.pinned
-        self._encode = encoder(format_name, rules.axis_names, shadow=shadow)
+        self._encode = encoder(format_name, rules.layout, shadow=shadow)
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:

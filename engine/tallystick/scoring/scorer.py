@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError, RecordError, TallystickError
+from tallystick.formula.facts import attribute_name
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers.nano import from_decimal, from_text, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
@@ -24,7 +25,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
 from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
-from tallystick.scoring.result import Result
+from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores, score_facts
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
@@ -149,7 +150,7 @@ class Scorer(BoundRules):
             if isinstance(found, MissedDeadline):
                 return self._missed(found, record, line)
             bound, _, scores = self._scored(self._rules_of(found), found, record)
-            return _result(found, line, bound, scores)
+            return self._result(found, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         """The result of each record, or why it was rejected, in order.
@@ -192,7 +193,7 @@ class Scorer(BoundRules):
             first += part.num_rows
             batches.append(to_arrow(batch))
             rejects += batch.rejects
-        return pa.Table.from_batches(batches, schema_of(self.axis_names)), rejects
+        return pa.Table.from_batches(batches, schema_of(self.layout)), rejects
 
     def score_file(  # noqa: PLR0913  # what a run needs
         self,
@@ -291,7 +292,7 @@ class Scorer(BoundRules):
             rules = self._rules_of(found)
             own = rules.line_of(found.skill_type)
             bound, facts, scores = self._scored(rules, found, record)
-            result = _result(found, line, bound, scores)
+            result = self._result(found, line, bound, scores)
             start = Explanation(result, own.rule_set.reference, own.digest)
             return explain(bound, facts, scores, self._thresholds_of(rules, found), start)
 
@@ -351,8 +352,29 @@ class Scorer(BoundRules):
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
         rules = self._rules_of(found.record)
-        check_task(rules.types[found.record.skill_type], found.record, record)
-        return _result(found.record, line)
+        bound = rules.types[found.record.skill_type]
+        check_task(bound, found.record, record)
+        return self._result(found.record, line, bound)
+
+    def _result(
+        self, record: Record, line: int, bound: BoundType, scores: Scores | None = None
+    ) -> Result:
+        """The result of a record; without scores, of one without a submission."""
+        values: dict[str, Any] = {"axes": {}, "measures": {}}
+        if scores is not None:
+            values = _values(bound, scores)
+        if not self.layout.measures:
+            values["measures"] = None
+        return Result(
+            record=line,
+            skill_type=record.skill_type,
+            task_id=record.task_id,
+            miner_uid=record.miner.uid,
+            miner_hotkey=record.miner.hotkey,
+            role=record.role,
+            group=None if bound.group is None else getattr(record, attribute_name(bound.group)),
+            **values,
+        )
 
     def _rules_of(self, found: Record) -> BoundRules:
         """The rules of the epoch of a record.
@@ -416,37 +438,18 @@ def _identity(record: RecordLike) -> Identity:
     return whose(line)
 
 
-def _result(
-    record: Record,
-    line: int,
-    bound: BoundType | None = None,
-    scores: Scores | None = None,
-) -> Result:
-    values: dict[str, Any] = {"axes": {}}
-    if bound is not None and scores is not None:
-        values = _values(bound, scores)
-    return Result(
-        record=line,
-        skill_type=record.skill_type,
-        task_id=record.task_id,
-        miner_uid=record.miner.uid,
-        miner_hotkey=record.miner.hotkey,
-        role=record.role,
-        **values,
-    )
-
-
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
     """The fields of a result that scores give."""
     decimals = {
         value.name: None if n is None else to_decimal(n)
         for value in bound.shown
-        if value.role not in {"axis", "tier"}
+        if value.role not in {"axis", "measure", "tier"}
         for n in [scores.values[value]]
     }
     axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
     tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
-    return {"axes": axes, "tier": tier, **decimals}
+    measures = {name: shown_measure(scores.measures[name]) for name in bound.measure_order}
+    return {"axes": axes, "measures": measures, "tier": tier, **decimals}
 
 
 def _of_kind(found: Any, kind: type, expected: str) -> Any:  # noqa: ANN401  # of any kind

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 
 import attrs
 
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Value
+from tallystick.scoring.value import MeasureValue, Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -19,19 +20,26 @@ class Scores:
     Attributes:
         bound: its skill type.
         values: every value of the type, in nano, a tier its position; None where it does not apply.
+        ratios: the exact measures, None where one does not apply.
     """
 
     bound: BoundType
     values: Mapping[Value, int | None]
+    ratios: Mapping[MeasureValue, Fraction | None] = attrs.field(factory=dict)
 
     @cached_property
     def axes(self) -> Mapping[str, int]:
         """The published axes, by name."""
         return {axis.name: self.values[axis] or 0 for axis in self.bound.axes}
 
+    @cached_property
+    def measures(self) -> Mapping[str, int | Fraction | None]:
+        """The measures by name, in nano or, if exact, as ratios; None where one does not apply."""
+        return {m.name: self.ratios.get(m, self.values[m]) for m in self.bound.measures}
+
     @property
     def quality(self) -> int:
-        """The composite after its gates."""
+        """The composite after its gates; 0 of a type without one."""
         return self.values[self.bound.quality] or 0
 
     @property
@@ -83,7 +91,8 @@ def walk(
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
     """The scores of one valid record from its facts."""
-    return Scores(bound, walk(bound.values, facts, thresholds))
+    values = walk(bound.values, facts, thresholds)
+    return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
 
 
 def derive(target: Value, given: Mapping[Value, int]) -> int:

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from tallystick.scoring.batch import DecimalColumn, ResultBatch
-from tallystick.scoring.result import DECIMALS, FIELDS
+from tallystick.numbers import ratio
+from tallystick.numbers.nano import to_text
+from tallystick.scoring.batch import DecimalColumn, RatioColumn, ResultBatch
+from tallystick.scoring.result import DECIMALS, GROUP, MEASURES, ResultLayout
 
 DECIMAL = pa.decimal128(19, 9)
 """Nano as a decimal: 19 digits hold every 64-bit integer."""
 
 
-def schema_of(axes: Iterable[str]) -> pa.Schema:
-    """The schema of results that have these axes."""
+def schema_of(layout: ResultLayout) -> pa.Schema:
+    """The schema of results; a measure that is a ratio is text."""
+    measures = (
+        (n, pa.string() if is_ratio else DECIMAL) for n, is_ratio in layout.measures.items()
+    )
     types = dict.fromkeys(DECIMALS, DECIMAL) | {
         "record": pa.int64(),
         "miner_uid": pa.int64(),
-        "axes": pa.struct([(axis, DECIMAL) for axis in axes]),
+        "axes": pa.struct([(axis, DECIMAL) for axis in layout.axes]),
+        MEASURES: pa.struct(list(measures)),
     }
-    return pa.schema([(name, types.get(name, pa.string())) for name in FIELDS])
+    return pa.schema([(name, types.get(name, pa.string())) for name in layout.fields])
 
 
 def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     """The results of a batch."""
-    schema = schema_of(batch.axes)
-    decimals = _decimals([*batch.axes.values(), *batch.decimals.values()])
-    axes = len(batch.axes)
+    schema, layout = schema_of(batch.layout), batch.layout
+    decimals = {
+        **{("axes", name): column for name, column in batch.axes.items()},
+        **{(MEASURES, n): c for n, c in batch.measures.items() if isinstance(c, DecimalColumn)},
+        **{("", name): column for name, column in batch.decimals.items()},
+    }
+    arrays = dict(zip(decimals, _decimals([*decimals.values()]), strict=True))
+    axes = [arrays["axes", name] for name in batch.axes]
     columns = {
         "record": pa.array(batch.record),
         "skill_type": _decoded(batch.skill_type),
@@ -37,10 +48,34 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
         "miner_hotkey": _decoded(batch.miner_hotkey),
         "role": _decoded(batch.role),
         "tier": _tiers(batch),
-        "axes": pa.StructArray.from_arrays(decimals[:axes], fields=list(schema.field("axes").type)),
+        "axes": _struct(axes, schema, "axes", len(batch)),
     }
-    columns |= dict(zip(batch.decimals, decimals[axes:], strict=True))
-    return pa.record_batch([columns[name] for name in FIELDS], schema=schema)
+    columns |= {name: arrays["", name] for name in batch.decimals}
+    if layout.measures:
+        measures = [
+            _texts(column) if isinstance(column, RatioColumn) else arrays[MEASURES, name]
+            for name, column in batch.measures.items()
+        ]
+        columns[MEASURES] = _struct(measures, schema, MEASURES, len(batch))
+    if batch.group is not None:
+        columns[GROUP] = batch.group
+    return pa.record_batch([columns[name] for name in layout.fields], schema=schema)
+
+
+def _struct(columns: Sequence[pa.Array], schema: pa.Schema, name: str, rows: int) -> pa.Array:
+    fields = list(schema.field(name).type)
+    if not fields:
+        return pa.array([{}] * rows, schema.field(name).type)
+    return pa.StructArray.from_arrays(columns, fields=fields)
+
+
+def _texts(column: RatioColumn) -> pa.Array:
+    """Fractions in lowest terms, nano as decimals."""
+    told = (
+        None if v is None else to_text(v) if isinstance(v, int) else ratio.to_text(v)
+        for v in column.nano()
+    )
+    return pa.array(told, pa.string())
 
 
 def _decoded(texts: pa.Array) -> pa.Array:

@@ -1,9 +1,9 @@
 """The named values of a bound skill type, each an operation on facts and earlier values.
 
-A skill type is an ordered list of them: axes, composite, gates, tier, multiplier, factors,
-emission. What runs the list (one record, columns), explains it, or proves something about it walks
-it and asks each value; nothing else says in which order they come. A further kind of value is a
-further subclass, here or beside what it is made of (`composite`, `tiers`).
+A skill type is an ordered list of them: axes, measures, composite, gates, tier, multiplier,
+factors, emission. What runs the list (one record, columns), explains it, or proves something about
+it walks it and asks each value; nothing else says in which order they come. A further kind of value
+is a further subclass, here or beside what it is made of (`composite`, `tiers`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ Role = Literal[
     "factor",
     "emission",
     "threshold",
+    "measure",
 ]
-"""What a value is to its skill type. Only axes, factors and thresholds have names of their own."""
+"""What a value is to its skill type. Axes, measures, factors and thresholds have own names."""
 Range = tuple[int, int]
 """The smallest and the largest, in nano."""
 
@@ -142,11 +143,14 @@ class FormulaValue(Value):
         del thresholds
         if self.applies is not None and not self.applies.holds(facts):
             return None
-        inputs = [
+        return self.compiled.proved.integers(*self.taken(facts, values))
+
+    def taken(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> list[int]:
+        """The inputs of the generated functions, of a record to which it applies."""
+        return [
             facts[s] if s.__class__ is int else NANO if (n := values[s]) is None else n  # type: ignore[index]
             for s in self.sources
         ]
-        return self.compiled.proved.integers(*inputs)
 
     def reference(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
@@ -183,6 +187,28 @@ class FormulaValue(Value):
         domains = {value.name: Domain(*ranges[value]) for value in self.inputs}
         program = compile_tree(self.compiled.tree, {}, domains).program
         return publish(program.low), publish(program.high)
+
+
+@attrs.frozen(eq=False, slots=False)
+class MeasureValue(FormulaValue):
+    """A measure. In nano it is a value as any other; results may show the ratio that it is.
+
+    Attributes:
+        is_exact: whether results show the ratio.
+    """
+
+    is_exact: bool = False
+
+    @property
+    def operation(self) -> list[Any]:
+        """The trees, and whether it is exact."""
+        return [*super().operation, "exact"] if self.is_exact else super().operation
+
+    def ratio(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> Fraction | None:
+        """The exact value of one record; None where it does not apply."""
+        if self.applies is not None and not self.applies.holds(facts):
+            return None
+        return Fraction(*self.compiled.proved.ratio(*self.taken(facts, values)))
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -8,7 +8,8 @@ Decimals are text of nine places there; what does not apply is left out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import cache, cached_property
 from typing import Annotated, Any, get_type_hints
 
@@ -17,10 +18,12 @@ import msgspec
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import DamagedError, NumberError
+from tallystick.numbers import ratio
 from tallystick.numbers.nano import from_text, to_text
 from tallystick.rules.sections import Role
 
 _DECIMALS = ("quality", "emission")
+_MEASURES = "measures"
 _PLACES = 9
 
 NUMBER_LIMIT = 2**53
@@ -52,6 +55,8 @@ class StateEvent:
         record: the digest of the whole record, by which two versions of it are told apart.
         facts: the digest of what was read of the record, where the rule set has a state keep it;
             None without a submission.
+        group: the group of the miner, where the allocation names a field of the record for it.
+        measures: those that apply, by name, in nano or, if exact, as ratios.
     """
 
     validator: str
@@ -68,6 +73,9 @@ class StateEvent:
     emission: int | None = None
     record: str | None = None
     facts: str | None = None
+    group: str | None = None
+    # a mapping has no hash; two events that differ here alone are still told apart
+    measures: Mapping[str, int | Fraction] = attrs.field(factory=dict, hash=False)
 
     @property
     def is_record(self) -> bool:
@@ -110,6 +118,10 @@ class StateEvent:
         for name in _DECIMALS:
             if name in found:
                 found[name] = to_text(found[name])
+        if self.measures:
+            found[_MEASURES] = measure_texts(self.measures)
+        else:
+            del found[_MEASURES]
         return _json(found).decode()
 
     @classmethod
@@ -124,6 +136,7 @@ class StateEvent:
             for place in _PLACES_OF_DECIMALS:
                 if values[place] is not None:
                     values[place] = _nano(values[place])
+            values[_PLACE_OF_MEASURES] = measures_of(values[_PLACE_OF_MEASURES] or {})
         except (msgspec.MsgspecError, NumberError) as error:
             raise DamagedError(
                 f"found an event in the log that cannot be read ({error}), expected what "
@@ -134,6 +147,27 @@ class StateEvent:
 
 _FIELDS = tuple(field.name for field in attrs.fields(StateEvent))
 _PLACES_OF_DECIMALS = tuple(_FIELDS.index(name) for name in _DECIMALS)
+_PLACE_OF_MEASURES = _FIELDS.index(_MEASURES)
+
+
+def measure_texts(measures: Mapping[str, int | Fraction]) -> dict[str, str]:
+    """Measures as a log has them: text of nine places, or of a fraction in lowest terms."""
+    return {
+        name: to_text(value) if isinstance(value, int) else ratio.to_text(value)
+        for name, value in measures.items()
+    }
+
+
+def measures_of(texts: Mapping[str, str]) -> dict[str, int | Fraction]:
+    """What `measure_texts` wrote.
+
+    Raises:
+        NumberError: a text is no such number.
+    """
+    return {
+        name: ratio.from_text(text) if ratio.is_ratio(text) else _nano(text)
+        for name, text in texts.items()
+    }
 
 
 def scope_of(validator: str, epoch: int) -> bytes:
@@ -167,7 +201,10 @@ def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:
     for field in attrs.fields(StateEvent):
         of_line = str | None if field.name in _DECIMALS else types[field.name]
         of_line = Number if of_line is int else of_line
-        # a line leaves out what is None, and nothing else
+        if field.name == _MEASURES:
+            yield field.name, dict[str, str] | None, None
+            continue
+        # a line leaves out what is None, and no measures, and nothing else
         yield (field.name, of_line, None) if field.default is None else (field.name, of_line)
 
 

@@ -14,6 +14,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from heapq import nsmallest
 from operator import itemgetter
 from types import MappingProxyType
@@ -472,8 +473,10 @@ class EventDecoder:
         self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
     ) -> Iterator[Line]:
         """The events of scored records; what becomes of the others is added to the rejects."""
-        quality, emission = _column(results, "quality"), _column(results, "emission")
-        consensus = _column(results, CONSENSUS)
+        nano = {name: column.nano() for name, column in results.decimals.items()}
+        quality, emission, consensus = nano["quality"], nano["emission"], nano[CONSENSUS]
+        measures = _measures(results)
+        groups = None if results.group is None else results.group.to_pylist()
         facts = results.facts() if self._keeps_facts else [None] * len(results)
         for row, line in enumerate(results.record.tolist()):
             record = decoded[line]
@@ -484,6 +487,12 @@ class EventDecoder:
                 events = _events_of(record, consensus[row], pinned)
                 kept = facts[row] if pinned.keeps_facts else None
                 event = _event_of_record(record, events, quality[row], emission[row], kept)
+                if measures is not None or groups is not None:
+                    event = attrs.evolve(
+                        event,
+                        measures={} if measures is None else measures[row],
+                        group=None if groups is None else groups[row],
+                    )
             except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                 rejects.append(Reject.of(internal_error(error), line, _identity(record)))
             else:
@@ -544,10 +553,15 @@ def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its sche
     )
 
 
-def _column(results: ResultBatch, name: str) -> list[int | None]:
-    column = results.decimals[name]
-    pairs = zip(column.values.tolist(), column.given.tolist(), strict=True)
-    return [nano if given else None for nano, given in pairs]
+def _measures(results: ResultBatch) -> list[dict[str, int | Fraction]] | None:
+    """The measures of each record that apply; None of rules that have none."""
+    if not results.measures:
+        return None
+    columns = {name: column.nano() for name, column in results.measures.items()}
+    return [
+        {name: value for name, column in columns.items() if (value := column[row]) is not None}
+        for row in range(len(results))
+    ]
 
 
 class _Probe(msgspec.Struct, gc=False):

@@ -12,7 +12,8 @@ inputs        hotkey, type, validator, round, task, epoch,  the digest of the re
               id of an event that came alone, or ""         event that came alone
 facts         as inputs, of records                         the digest of what was read of it
 results       as inputs                                     events, role, missed, quality,
-                                                            emission
+                                                            emission; group and measures, where
+                                                            there are any
 deltas        hotkey, type, validator, round, task, epoch   delta, and whether it takes part
 reputations   hotkey, type                                  before, mean delta, after, next
 thresholds    type, name                                    before, after, next
@@ -44,7 +45,7 @@ from tallystick.state.epoch import (
     recompute_thresholds,
     record_deltas,
 )
-from tallystick.state.event import StateEvent
+from tallystick.state.event import StateEvent, measure_texts, measures_of
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, initial_reputation
 from tallystick.state.rules import StateRules
@@ -238,6 +239,8 @@ def result_row(event: StateEvent) -> Row:
         "missed": event.missed,
         "quality": _text(event.quality),
         "role": event.role,
+        **({"group": event.group} if event.group is not None else {}),
+        **({"measures": measure_texts(event.measures)} if event.measures else {}),
     }
     return (*key_of(event), value)
 
@@ -258,6 +261,8 @@ def event_of(row: Row) -> StateEvent:
         missed=value["missed"],
         quality=_nano(value["quality"]),
         emission=_nano(value["emission"]),
+        group=value.get("group"),
+        measures=measures_of(value.get("measures", {})),
     )
 
 

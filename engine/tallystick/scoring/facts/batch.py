@@ -48,6 +48,7 @@ class FactRows:
         answered: whether it has a submission; the facts of the others are 0 but for those of the
             task.
         facts: int64 columns by the digest of the fact.
+        group: the group of its miner, text; None unless a rule set asked for it.
     """
 
     skill_type: str
@@ -63,6 +64,7 @@ class FactRows:
     missed: Truths
     answered: Truths
     facts: Mapping[str, Column]
+    group: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.record)

@@ -58,6 +58,7 @@ class Selection:
         requirements: what every kept record meets.
         may_fail: the digests of opaque facts that are one of ``FAILURES`` when they fail; when
             another fails, the record is rejected.
+        group: the field that says the group of a miner; None where nobody asks for it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Selection:
     facts: tuple[Node, ...]
     requirements: tuple[TypeRequirement, ...]
     may_fail: frozenset[str] = frozenset()
+    group: str | None = None
 
     @property
     def answers(self) -> frozenset[str]:
@@ -79,7 +81,7 @@ def bound_selection(bound: BoundType) -> Selection:
         TypeRequirement(requirement, compiled, _is_of_task(requirement))
         for requirement, compiled in bound.requirements
     )
-    return Selection(bound.name, bound.schema, bound.facts, requirements)
+    return Selection(bound.name, bound.schema, bound.facts, requirements, group=bound.group)
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -29,6 +29,7 @@ from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, Selection
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.requirements import joined, unmet
+from tallystick.scoring.result import GROUP
 
 _NUMBERS = {
     "round": integer("round"),
@@ -159,7 +160,7 @@ class _Plan:
     Attributes:
         selection: what is taken.
         numbers: what is packed first, of who a record is.
-        texts: the texts that are taken beside, in order.
+        texts: the texts that are taken beside, in order, and where they are.
         packed: numbers and facts.
         doubles: the positions of the facts that are packed as doubles.
     """
@@ -168,7 +169,8 @@ class _Plan:
         self.selection = selection
         wanted = {*fields, *(("events",) if "missed" in fields else ())}
         self.numbers = tuple(name for name in _NUMBERS if name in wanted)
-        self.texts = tuple(name for name in _TEXTS if name in wanted)
+        group = {} if selection.group is None else {GROUP: selection.group}
+        self.texts = {name: p for name, p in (_TEXTS | group).items() if name in {*wanted, *group}}
         self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
         self.doubles = tuple(place for place, fact in enumerate(self.packed) if is_double(fact))
 
@@ -186,7 +188,7 @@ class _Plan:
         return compile_packed(
             self.packed,
             self.selection.schema,
-            texts=[_TEXTS[name] for name in self.texts],
+            texts=[*self.texts.values()],
             zero=zero,
             may_fail=self.selection.may_fail,
         )

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tallystick.errors import RecordError
+from tallystick.errors import InputError, RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
 from tallystick.formula.formula import Requirement
@@ -42,6 +42,7 @@ from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.planner import Facts, ScoreColumns
 from tallystick.scoring.requirements import joined
+from tallystick.scoring.result import GROUP
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
 
 Places = npt.NDArray[np.intp]
@@ -109,6 +110,11 @@ class Scoring:
         return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultBatch:
+        if self.rules.layout.has_group:
+            raise InputError(
+                "found facts alone, expected records: the rule set has groups of miners by a field "
+                "of the record, which no facts file keeps"
+            )
         if not self.rules.later:
             return score(batch, self.rules)
         spans = split_facts(batch, self.rules).items()
@@ -174,9 +180,10 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
             "miner_uid": lambda: order.numbers([rows.miner_uid for rows in kept]),
             "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in kept]),
             "role": lambda: order.texts([rows.role for rows in kept]),
+            GROUP: lambda: order.texts([_groups(rows) for rows in kept]),
         },
         parts=tuple(part for found, place in both for part in _parts(found, place)),
-        axis_names=rules.axis_names,
+        layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
@@ -184,6 +191,11 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
             [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in kept]
         ),
     )
+
+
+def _groups(rows: FactRows) -> pa.Array:
+    """The group of each row; null where the rules of its type name none."""
+    return pa.nulls(len(rows), pa.string()) if rows.group is None else rows.group
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
