@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.errors import RecordError, RuleSetError, TallystickError
 
 if TYPE_CHECKING:
+    from tallystick.population.yuma.cases import yuma
     from tallystick.records.rejects import Reject
     from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.receipt import Receipt
@@ -35,6 +36,7 @@ __all__ = [
     "Scorer",
     "TallystickError",
     "load",
+    "yuma",
 ]
 
 _HOMES = {
@@ -45,6 +47,7 @@ _HOMES = {
     "Result": "tallystick.scoring.result",
     "Scorer": "tallystick.scoring.scorer",
     "load": "tallystick.scoring.scorer",
+    "yuma": "tallystick.population.yuma.cases",
 }
 
 

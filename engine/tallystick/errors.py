@@ -11,6 +11,7 @@
     ├── RuleSetError     a rule set that does not load; carries every problem found
     ├── RecordError      one record that cannot be scored
     ├── InputError       a file of records that cannot be read
+    ├── YumaError        a case of Yuma, or parameters of it, that no chain can have
     ├── OutputError      a result that cannot be written
     ├── AllocationError  a population that has no weights by the rules
     ├── EngineError      worker processes or a cluster that cannot be used
@@ -61,6 +62,18 @@ class SchemaError(TallystickError):
 
 class InputError(TallystickError):
     """A file of records that cannot be read at all."""
+
+
+class YumaError(TallystickError):
+    """A case of Yuma, or parameters of it, that no chain can have.
+
+    ``case`` is the name of the case or of the file, ``path`` where in it, ``found`` and
+    ``expected`` what is wrong there.
+    """
+
+    def __init__(self, case: str, path: str, found: str, expected: str) -> None:
+        self.case, self.path, self.found, self.expected = case, path, found, expected
+        super().__init__(f"{case}: {path}: found {found}, expected {expected}")
 
 
 class OutputError(TallystickError):

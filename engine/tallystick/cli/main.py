@@ -74,6 +74,10 @@ class LazyGroup(CommandGroup):
         "trust": ("tallystick.cli.trust:trust", "Trust files: check, rotate."),
         "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
+        "yuma": (
+            "tallystick.cli.yuma:yuma",
+            "What the chain makes of the weights of all validators.",
+        ),
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature

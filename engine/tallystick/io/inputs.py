@@ -62,6 +62,27 @@ def start_of(path: Path, size: int) -> bytes:
         return file.read(size)
 
 
+def whole(path: Path, largest: int, expected: str) -> bytes:
+    """All bytes of a file that is read at once.
+
+    Args:
+        path: the file; ``-`` is the standard input.
+        largest: the most bytes that it may have.
+        expected: what it should be, for the error.
+
+    Raises:
+        InputError: it cannot be read, or is larger.
+    """
+    with opened(path) as file:
+        try:
+            data = file.read(largest + 1)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(data) > largest:
+        raise InputError(f"{path}: found more than {largest} bytes, expected {expected}")
+    return data
+
+
 def codec_of(path: Path) -> str | None:
     """The compression of a file of records, by its name: ``gzip``, ``zstd`` or none."""
     name = path.name.lower()

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
-from tallystick.io.inputs import opened
+from tallystick.io.inputs import whole
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse, plain
@@ -127,16 +127,7 @@ def _validator() -> RecordValidator:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    with opened(path) as file:
-        try:
-            data = file.read(LARGEST + 1)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-    if len(data) > LARGEST:
-        raise InputError(
-            f"{path}: found more than {LARGEST} bytes, expected a list of at most {LAST_UID + 1} "
-            "miners"
-        )
+    data = whole(path, LARGEST, f"a list of at most {LAST_UID + 1} miners")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -1,0 +1,229 @@
+"""Cases: epochs of a subnet, one after the other.
+
+::
+
+    {"params": {"kappa": 32767, …}, "steps": [{"input": {"n": 4, …}}, …]}
+
+What a step does not say goes on: bonds and permits from what the step before came to, weights from
+what it was given. A parameter is that of the step, of the case, or the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from msgspec import UNSET
+
+from tallystick.errors import YumaError
+from tallystick.population.yuma.cells import Cells
+from tallystick.population.yuma.documents import Case, Input, Params, Settings, structured
+from tallystick.population.yuma.epoch import YumaOutput, epoch
+from tallystick.population.yuma.fixed import u16
+from tallystick.population.yuma.inputs import YumaInput, YumaParameters
+from tallystick.records.messages import NOTHING
+
+MOST_STAKE = (1 << 63) - 1
+"""The largest whole part of a sum of stakes."""
+
+_PARAMETERS = tuple(field.name for field in attrs.fields(YumaParameters))
+_ONE_EACH = ("registered", "alpha", "tao", "commit_blocks", "weights", "bonds")
+Json = dict[str, Any]
+
+
+def yuma(case: Mapping[str, Any]) -> Json:
+    """What every epoch of a case comes to.
+
+    Args:
+        case: ``params``, and ``steps`` that each have an ``input``, as docs/yuma.md says.
+
+    Returns:
+        ``{"steps": […]}``, for each step: ``stake_weight``, ``consensus``, ``validator_trust``,
+        ``incentive`` and ``dividends`` as proportions of 65535; ``emission``, ``server_emission``
+        and ``validator_emission`` as amounts; ``active``, ``permits`` and ``bonds``; and under
+        ``raw`` the proportions with 32 fraction bits.
+
+    Raises:
+        YumaError: the case is malformed; the message has its name, if it has one, and the path.
+    """
+    return {"steps": [described(output) for output in outputs_of(case)]}
+
+
+def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
+    """The output of each step of a case.
+
+    Args:
+        case: as `yuma` takes it.
+        name: of the case in errors, unless it has one.
+
+    Raises:
+        YumaError: as `yuma`.
+    """
+    own = case.get("name") if isinstance(case, Mapping) else None
+    name = own if own and isinstance(own, str) else name
+    document = structured(case, Case, name)
+    given: YumaInput | None = None
+    output: YumaOutput | None = None
+    for place, step in enumerate(document.steps):
+        reader = _StepReader(name, f"steps[{place}].input.", document.params, step.input)
+        given = reader.given(given, output)
+        output = epoch(reader.parameters(), given)
+        yield output
+
+
+def described(output: YumaOutput) -> Json:
+    """An output as JSON values, by the names of the vectors."""
+    raw = {
+        "stake": output.stake,
+        "active_stake": output.active_stake,
+        "consensus": output.consensus,
+        "validator_trust": output.validator_trust,
+        "incentive": output.incentive,
+        "dividends": output.dividends,
+    }
+    proportions = {name: u16(column).tolist() for name, column in raw.items()}
+    proportions["stake_weight"] = proportions.pop("stake")
+    del proportions["active_stake"]
+    return {
+        **proportions,
+        "active": output.active.tolist(),
+        "emission": list(output.emission),
+        "server_emission": list(output.server_emission),
+        "validator_emission": list(output.validator_emission),
+        "bonds": output.bonds.lists(),
+        "permits": output.permits.tolist(),
+        "raw": {name: column.tolist() for name, column in raw.items()},
+    }
+
+
+def parameters_of(values: object, name: str) -> YumaParameters:
+    """The parameters that a mapping has, the others by default.
+
+    Args:
+        values: by the names of ``params``.
+        name: of where they are from, in errors.
+
+    Raises:
+        YumaError: one is unknown, or out of its range.
+    """
+    return _parameters(name, "", structured(values, Settings, name))
+
+
+def _parameters(name: str, path: str, *settings: Settings) -> YumaParameters:
+    """The parameters that the first of some settings has that says them."""
+    said = {
+        key: value
+        for each in reversed(settings)
+        for key in (*_PARAMETERS, "activity_factor")
+        if (value := getattr(each, key)) is not UNSET
+    }
+    factor = said.pop("activity_factor", None)
+    if factor is not None and "activity_cutoff" in said:
+        raise YumaError(
+            name, f"{path}activity_factor", str(factor), "it or activity_cutoff, which stands too"
+        )
+    found = YumaParameters(**said)
+    if factor is not None:
+        cutoff = max(1, factor * found.tempo // 1000)
+        found = attrs.evolve(found, activity_cutoff=cutoff)
+    if found.liquid_alpha and found.alpha_low > found.alpha_high:
+        expected = f"at most alpha_high, which is {found.alpha_high}"
+        raise YumaError(name, f"{path}alpha_low", str(found.alpha_low), expected)
+    return found
+
+
+class _StepReader:
+    """Takes what an epoch is computed from out of one step."""
+
+    def __init__(self, name: str, path: str, params: Params, own: Input) -> None:
+        """Check that every list has an entry for each uid."""
+        self.name, self.path, self.params, self.own = name, path, params, own
+        for key in _ONE_EACH:
+            value = self._value(key)
+            if isinstance(value, list) and len(value) != own.n:
+                raise self._error(key, f"{len(value)} entries", f"{own.n}, one for each uid")
+        if len(own.last_update) < own.n:
+            found = f"{len(own.last_update)} entries"
+            raise self._error("last_update", found, f"{own.n} or more, as n says")
+        if isinstance(own.permits, list) and len(own.permits) > own.n:
+            raise self._error("permits", f"{len(own.permits)} entries", f"at most {own.n}")
+
+    def parameters(self) -> YumaParameters:
+        """The parameters of the step."""
+        found = _parameters(self.name, self.path, self.own, self.params)
+        if found.owner_uid is not None and found.owner_uid >= self.own.n:
+            raise self._error("owner_uid", f"uid {found.owner_uid}", self._below)
+        return found
+
+    def given(self, before: YumaInput | None, output: YumaOutput | None) -> YumaInput:
+        """The subnet as the step finds it."""
+        own, tao, commits = self.own, self._value("tao"), self._value("commit_blocks")
+        found = YumaInput(
+            block=own.block,
+            emission=own.emission,
+            last_update=tuple(own.last_update[: own.n]),
+            registered=tuple(own.registered),
+            alpha=tuple(own.alpha),
+            tao=tuple(tao or [0] * own.n),
+            weights=self._cells("weights", before.weights if before else None),
+            bonds=self._cells("bonds", output.bonds if output else None),
+            permits=self._permits(output),
+            commits=tuple(commits) if commits else None,
+        )
+        total = sum(found.alpha) + sum(found.tao)
+        if total > MOST_STAKE:
+            raise self._error("alpha", f"a stake of {total} in all", f"at most {MOST_STAKE}")
+        return found
+
+    def _value(self, key: str) -> Any:  # noqa: ANN401  # of any field; None where nobody says it
+        for settings in (self.own, self.params):
+            value = getattr(settings, key, UNSET)
+            if value is not UNSET:
+                return value
+        return None
+
+    def _cells(self, key: str, before: Cells | None) -> Cells:
+        """The cells of a matrix that the step has, or of the one before."""
+        rows = getattr(self.own, key)
+        if rows is UNSET:
+            if before is None:
+                raise self._error(key, NOTHING, "rows, as no step is before it")
+            self._check_size(before.size, key)
+            return before
+        found = Cells.of(rows)
+        beyond = np.flatnonzero(found.uids >= self.own.n)
+        if len(beyond):
+            raise self._bad_cell(key, found, int(beyond[0]), self._below)
+        keys = found.keys
+        order = np.argsort(keys, kind="stable")
+        again = order[1:][np.diff(keys[order]) == 0]
+        if len(again):
+            raise self._bad_cell(key, found, int(again.min()), "each uid once in a row")
+        return found
+
+    def _permits(self, output: YumaOutput | None) -> tuple[bool, ...]:
+        if isinstance(self.own.permits, list):
+            return tuple(self.own.permits)
+        if output is None:
+            raise self._error("permits", NOTHING, "them, as no step is before it")
+        self._check_size(len(output.permits), "permits")
+        return tuple(output.permits.tolist())
+
+    def _check_size(self, before: int, key: str) -> None:
+        if before != self.own.n:
+            expected = f"{before}, as {key} are those of the step before"
+            raise self._error("n", str(self.own.n), expected)
+
+    @property
+    def _below(self) -> str:
+        return f"a uid below n, which is {self.own.n}"
+
+    def _bad_cell(self, key: str, cells: Cells, place: int, expected: str) -> YumaError:
+        row = int(cells.rows[place])
+        within = place - int(np.searchsorted(cells.rows, row))
+        return self._error(f"{key}[{row}][{within}]", f"uid {cells.uids[place]}", expected)
+
+    def _error(self, key: str, found: str, expected: str) -> YumaError:
+        return YumaError(self.name, self.path + key, found, expected)

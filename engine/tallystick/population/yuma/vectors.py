@@ -1,0 +1,196 @@
+"""Vectors: cases and values of functions with what the chain's own code computed for them.
+
+Their format is described in ``tests/vectors/README.md``. Who checks them on a machine knows that
+its epochs are the chain's there, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import attrs
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from tallystick.errors import InputError, RecordError
+from tallystick.io.inputs import whole
+from tallystick.population.yuma.bonds import AlphaCurve, alphas_of
+from tallystick.population.yuma.cases import Json, described, outputs_of
+from tallystick.population.yuma.documents import U16, Whole, structured
+from tallystick.population.yuma.fixed import Column, exponentials, products, quotients
+from tallystick.population.yuma.stake import stake_bits
+from tallystick.population.yuma.weights import upscaled
+from tallystick.records.strict_json import parse
+
+LARGEST = 1 << 28
+"""The most bytes of a file: ten steps of a subnet of 64 validators and 4 096 miners fit."""
+
+_Number = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+
+class _Functions(msgspec.Struct, forbid_unknown_fields=True):
+    """Values of functions; the last of each row is the result."""
+
+    exp: list[tuple[_Number, _Number]] = []
+    mul: list[tuple[_Number, _Number, _Number]] = []
+    div: list[tuple[_Number, _Number, _Number]] = []
+    alpha_of: list[tuple[_Number, _Number, _Number, _Number, _Number, _Number, _Number]] = []
+    stake_bits: list[tuple[Whole, Whole, Whole, str]] = []
+    upscale_weights: list[tuple[list[U16], list[U16]]] = []
+
+
+class _Vectors(msgspec.Struct, forbid_unknown_fields=True):
+    format: Literal["yuma-vectors/1"]
+    cases: list[dict[str, Any]]
+    functions: _Functions = msgspec.field(default_factory=_Functions)
+    defaults: dict[str, Any] = {}
+    source: Any = None
+    reading: Any = None
+
+
+@attrs.frozen
+class Difference:
+    """A value that is not as it is expected.
+
+    Attributes:
+        case: the name of the case, or of the function.
+        path: where in it.
+        found: what was computed.
+        expected: what should be.
+    """
+
+    case: str
+    path: str
+    found: Any
+    expected: Any
+
+
+@attrs.define
+class Check:
+    """What was compared.
+
+    Attributes:
+        cases: how many.
+        steps: of all cases, those with an ``expect``.
+        values: of functions.
+        differences: what differs.
+    """
+
+    cases: int = 0
+    steps: int = 0
+    values: int = 0
+    differences: list[Difference] = attrs.field(factory=list)
+
+
+def read(path: Path) -> object:
+    """The JSON value of a file, which has a case or vectors.
+
+    Raises:
+        InputError: it cannot be read, or is no JSON.
+    """
+    data = whole(path, LARGEST, "a case, or vectors")
+    try:
+        return parse(data)
+    except RecordError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def is_vectors(document: object) -> bool:
+    """Whether a JSON value has the form of vectors, not of a case."""
+    return isinstance(document, Mapping) and "cases" in document
+
+
+def computed(document: object, name: str) -> list[Json]:
+    """What every case comes to: the ``steps`` of each, and its ``name`` if it has one.
+
+    Args:
+        document: a case, or vectors.
+        name: of the file, in errors.
+
+    Raises:
+        YumaError: one is malformed.
+    """
+    return [
+        {
+            **({"name": each["name"]} if isinstance(each, Mapping) and "name" in each else {}),
+            "steps": [described(output) for output in outputs_of(each, of)],
+        }
+        for each, of in _cases(document, name)
+    ]
+
+
+def check(document: object, name: str) -> Check:
+    """Compute a case, or all vectors of a file, and compare with what is expected.
+
+    Raises:
+        YumaError: one is malformed.
+    """
+    found = Check()
+    for case, of in _cases(document, name):
+        _check_case(case, of, found)
+    if is_vectors(document):
+        functions = structured(document, _Vectors, name).functions
+        for function, row, value, expected in _values(functions):
+            found.values += 1
+            if value != expected:
+                found.differences.append(Difference(function, f"[{row}]", value, expected))
+    return found
+
+
+def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
+    """The cases of a file, each with what it is called where it has no name."""
+    if not is_vectors(document):
+        yield document, name
+        return
+    vectors = structured(document, _Vectors, name)
+    for place, case in enumerate(vectors.cases):
+        yield _with_defaults(case, vectors.defaults), f"{name}: cases[{place}]"
+
+
+def _with_defaults(case: Json, defaults: Mapping[str, Any]) -> Json:
+    params = case.get("params", {})
+    if not isinstance(params, Mapping):
+        return case
+    return {**case, "params": {**defaults, **params}}
+
+
+def _check_case(case: Json, name: str, found: Check) -> None:
+    steps = list(map(described, outputs_of(case, name)))
+    found.cases += 1
+    for place, (step, output) in enumerate(zip(case["steps"], steps, strict=True)):
+        expected = step.get("expect")
+        if expected is None:
+            continue
+        found.steps += 1
+        for key in sorted({*output, *expected}):
+            one, other = output.get(key), expected.get(key)
+            if one != other:
+                path = f"steps[{place}].{key}"
+                found.differences.append(Difference(case.get("name", name), path, one, other))
+
+
+def _values(functions: _Functions) -> Iterator[tuple[str, int, Any, Any]]:
+    """The name of a function, the number of a row, what is computed and what is expected."""
+    for row, (x, expected) in enumerate(functions.exp):
+        yield "exp", row, int(exponentials(_one(x))[0]), expected
+    for row, (a, b, expected) in enumerate(functions.mul):
+        yield "mul", row, int(products(_one(a), _one(b))[0]), expected
+    for row, (a, b, expected) in enumerate(functions.div):
+        yield "div", row, int(quotients(_one(a), _one(b))[0]), expected
+    for row, (consensus, weight, bond, low, high, steepness, expected) in enumerate(
+        functions.alpha_of
+    ):
+        curve = AlphaCurve(low, high, steepness)
+        found = alphas_of(_one(weight), _one(bond), _one(consensus), curve)
+        yield "alpha_of", row, int(found[0]), expected
+    for row, (alpha, root, weight, text) in enumerate(functions.stake_bits):
+        yield "stake_bits", row, str(stake_bits(alpha, root, weight)), text
+    for row, (weights, expected_weights) in enumerate(functions.upscale_weights):
+        yield "upscale_weights", row, upscaled(weights), expected_weights
+
+
+def _one(value: int) -> Column:
+    return np.array([value], np.int64)
