@@ -31,6 +31,7 @@ RULES = "hostile.toml"
 BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
 THEIRS = f"theirs{HOSTILE}.jsonl"
+NET = f"net{HOSTILE}.json"
 FACTS = f"facts{HOSTILE}.parquet"
 KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
@@ -38,7 +39,7 @@ STATEMENT = f"statement{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
-GIVEN = ("records", "state", "round", "late", "miners")
+GIVEN = ("records", "state", "round", "late", "miners", "net", "malformed")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
@@ -186,6 +187,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
     (("weights", HOSTILE, *STATE), 2),
+    (("yuma", NET), 0),
+    (("yuma", NET, "--check"), 1),
+    (("yuma", TRUST), 2),
+    (("yuma", f"malformed{HOSTILE}.json"), 2),
 )
 
 
@@ -234,6 +239,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(THEIRS), [{"record": 1, "task_id": HOSTILE, **scores}])
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
+    given = {"n": 1, "block": 1, "emission": 1, "alpha": [1], "last_update": [1]}
+    given |= {"registered": [0], "permits": [True], "weights": [[]], "bonds": [[]]}
+    named = {"name": HOSTILE, "steps": [{"input": given, "expect": {HOSTILE: HOSTILE}}]}
+    Path(NET).write_text(json.dumps({"format": "yuma-vectors/1", "cases": [named]}))
+    malformed = {"name": HOSTILE, "steps": [{"input": given | {HOSTILE: HOSTILE}}]}
+    Path(f"malformed{HOSTILE}.json").write_text(json.dumps(malformed))
     Path(TRUST).write_text(toml(tables(events=[HOSTILE])))
     Ledger.create(TRUSTING, "skills@1.1.0", trust=TRUST).close()
     foreign = Statement(HOSTILE, {HOSTILE: HOSTILE}, (Subject(HOSTILE, {HOSTILE: HOSTILE}),))

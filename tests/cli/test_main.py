@@ -96,6 +96,7 @@ COMMANDS = [
     ("trust", "rotate"),
     ("verify",),
     ("weights",),
+    ("yuma",),
 ]
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.command import SKILLS, run
+from cli.command import ROOT, SKILLS, run
 from cli.test_main import COMMANDS
 from state.subnet import event, written
 from trust.council import key_file, tables, toml
@@ -71,6 +71,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "digest", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (("weights", *STATE), 0),
+    (("yuma", str(ROOT / "tests" / "vectors" / "yuma.json"), "--check"), 0),
     (("state", "adopt", "skills@1.1.0", "--at-epoch", "9", *STATE), 0),
     (("state", "rules", *STATE), 0),
     (("state", "withdraw", *STATE), 0),

@@ -27,6 +27,7 @@ _WITH_BLOCKS = {
     "docs/trust.md",
     "docs/tutorial.md",
     "docs/versioning.md",
+    "docs/yuma.md",
 }
 _SLOW = [name for name in pages() if any(f"\n{slow}" in Page.of(name).text for slow in SLOW)]
 

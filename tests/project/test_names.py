@@ -22,6 +22,7 @@ _FORMAT = "a key of the rule-set format, which a threshold or a factor is called
 _RECORD = "an event of the record format: it lets a record be without a submission"
 _GROUP = "a set of a member of a group, as a record of a group has it"
 _COMPARED = "the rule set that the others are compared with"
+_YUMA = "what the chain calls the median of weights"
 EXEMPT = {
     ("scoring/result.py", "early_bonus"): _RESULT,
     ("scoring/result.py", "role_multiplier"): _RESULT,
@@ -39,6 +40,8 @@ EXEMPT = {
     ("governance/diff/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
+    ("cli/yuma.py", "consensus"): _YUMA,
+    ("population/yuma/", "consensus"): _YUMA,
     ("audit/", "evidence"): "the proofs of a dispute, and what a side shows of itself",
     ("trust/errors.py", "evidence"): "a word of a code: what a side shows of itself",
     ("cli/checkpoint.py", "evidence"): "the command that writes it",

@@ -46,14 +46,16 @@ def test_consensus_is_with_the_majority_of_stake(adopting: tuple[int, ...]) -> N
 
 def test_who_adopts_alone_loses_trust_and_dividends() -> None:
     alone, before = outcome((0,)), outcome(())
-    assert alone["incentive"] == pytest.approx(before["incentive"], abs=9000)
-    assert alone["validator_trust"][0] < 45000 and alone["validator_trust"][1] > 65530
+    assert alone["incentive"][4] > alone["incentive"][5]
+    assert alone["validator_trust"][0] < 45000
+    assert alone["validator_trust"][1] > 65530
     assert alone["dividends"][0] < before["dividends"][0]
 
 
 def test_who_stays_behind_a_majority_loses_them() -> None:
     most, all_ = outcome((0, 1)), outcome((0, 1, 2, 3))
-    assert most["validator_trust"][3] < 45000 and most["validator_trust"][0] > 65530
+    assert most["validator_trust"][3] < 45000
+    assert most["validator_trust"][0] > 65530
     assert most["dividends"][3] < all_["dividends"][3]
 
 

@@ -28,6 +28,8 @@ from tallystick.records.messages import NOTHING
 MOST_STAKE = (1 << 63) - 1
 """The largest whole part of a sum of stakes."""
 
+_NAMED = 80
+"""So many characters of the name of a case are told."""
 _PARAMETERS = tuple(field.name for field in attrs.fields(YumaParameters))
 _ONE_EACH = ("registered", "alpha", "tao", "commit_blocks", "weights", "bonds")
 Json = dict[str, Any]
@@ -61,16 +63,31 @@ def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
     Raises:
         YumaError: as `yuma`.
     """
-    own = case.get("name") if isinstance(case, Mapping) else None
-    name = own if own and isinstance(own, str) else name
-    document = structured(case, Case, name)
     given: YumaInput | None = None
     output: YumaOutput | None = None
-    for place, step in enumerate(document.steps):
-        reader = _StepReader(name, f"steps[{place}].input.", document.params, step.input)
+    for reader in _readers(case, name):
         given = reader.given(given, output)
         output = epoch(reader.parameters(), given)
         yield output
+
+
+def first_input(case: Mapping[str, Any]) -> tuple[YumaParameters, YumaInput]:
+    """What the first epoch of a case is computed from.
+
+    Raises:
+        YumaError: as `yuma`.
+    """
+    reader = next(_readers(case, "the case"))
+    return reader.parameters(), reader.given(None, None)
+
+
+def _readers(case: object, name: str) -> Iterator[_StepReader]:
+    """The reader of each step."""
+    own = case.get("name") if isinstance(case, Mapping) else None
+    name = own[:_NAMED] if own and isinstance(own, str) else name
+    document = structured(case, Case, name)
+    for place, step in enumerate(document.steps):
+        yield _StepReader(name, f"steps[{place}].input.", document.params, step.input)
 
 
 def described(output: YumaOutput) -> Json:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.errors import YumaError
 from tallystick.population.yuma.fixed import U16_MAX
-from tallystick.records.messages import NOTHING, shown
+from tallystick.records.messages import NOTHING, path_text, shown
 
 MOST_UIDS = (1 << 15) - 1
 """So many weights of 65535 have a sum that the chain's numbers hold."""
@@ -142,8 +142,8 @@ _UNSIZED = ("weights", "bonds", "permits", "expect", "origin", "tags", "checked_
 
 def _refusal(message: str, value: object, case: str) -> YumaError:
     """What msgspec found wrong, as every error says it."""
-    said, _, at = message.partition(" - at `$")
-    path = at.rstrip("`")
+    said, _, at = message.rpartition(" - at `$")
+    said, path = (said, at.rstrip("`")) if said else (message, "")
     if missing := re.fullmatch(r"Object missing required field `(\w+)`", said):
         return YumaError(case, _joined(path, missing[1]), NOTHING, "it to be there")
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", said, re.DOTALL):
@@ -156,7 +156,8 @@ def _refusal(message: str, value: object, case: str) -> YumaError:
 
 
 def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}".lstrip(".")
+    step = path_text((name,))
+    return f"{path}{'' if step.startswith('[') else '.'}{step}".lstrip(".")
 
 
 def _named(kinds: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from tallystick.errors import InputError, RecordError
+from tallystick.errors import RecordError, YumaError
 from tallystick.io.inputs import whole
 from tallystick.population.yuma.bonds import AlphaCurve, alphas_of
 from tallystick.population.yuma.cases import Json, described, outputs_of
@@ -89,13 +89,15 @@ def read(path: Path) -> object:
     """The JSON value of a file, which has a case or vectors.
 
     Raises:
-        InputError: it cannot be read, or is no JSON.
+        InputError: it cannot be read.
+        YumaError: it is no JSON.
     """
     data = whole(path, LARGEST, "a case, or vectors")
     try:
         return parse(data)
     except RecordError as error:
-        raise InputError(f"{path}: {error}") from error
+        where = error.path or "the file"
+        raise YumaError(str(path), where, error.value, error.expected) from error
 
 
 def is_vectors(document: object) -> bool:

@@ -1,0 +1,70 @@
+"""How fast an epoch of Yuma is, beside the same in plain Python integers.
+
+Run it as ``python tests/benchmarks/yuma.py``. 64 validators weigh 256 miners, and have bonds in all of
+them: 16 384 weights, classic and with liquid alpha. It prints the least processor time of several
+repeats, taken in turn in one process:
+
+* *plain*: `oracle.yuma`, lists and dictionaries of Python's integers;
+* *epoch*: the same in columns, from columns to columns;
+* *case*: `tallystick.yuma`, with the lists of a case checked and made columns, and lists made of the
+  result, which `plain` needs neither of.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from oracle.yuma import epoch as plain_epoch
+from population.yuma.nets import large_net
+
+import tallystick
+from tallystick.population.yuma.cases import first_input
+from tallystick.population.yuma.epoch import epoch
+
+VALIDATORS, MINERS = 64, 256
+REPEATS = 15
+TARGET = 15
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The processor time of one call."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def measure(*, liquid: bool) -> dict[str, float]:
+    """Milliseconds of each way, the least of the repeats; they come to the same."""
+    case = large_net(VALIDATORS, MINERS, liquid=liquid)
+    parameters, given = first_input(case)
+    params, plain = case["params"], case["steps"][0]["input"]
+    ways: dict[str, Callable[[], object]] = {
+        "plain": lambda: plain_epoch(params, plain),
+        "epoch": lambda: epoch(parameters, given),
+        "case": lambda: tallystick.yuma(case),
+    }
+    assert tallystick.yuma(case)["steps"] == [plain_epoch(params, plain)]
+    times = [{name: seconds(work) for name, work in ways.items()} for _ in range(REPEATS)]
+    return {name: 1e3 * min(each[name] for each in times) for name in ways}
+
+
+def main() -> None:
+    """Measure both kinds and print a line for each."""
+    click.echo(f"{VALIDATORS} × {MINERS}, numpy {np.__version__}; ms, least of {REPEATS}")
+    click.echo(f"target: an epoch at least {TARGET} times as fast as plain integers")
+    click.echo("kind        plain   epoch    case  plain/epoch  plain/case")
+    for name, liquid in (("classic", False), ("liquid", True)):
+        ms = measure(liquid=liquid)
+        times = "".join(f"{ms[way]:8.2f}" for way in ("plain", "epoch", "case"))
+        ratios = f"{ms['plain'] / ms['epoch']:13.1f}{ms['plain'] / ms['case']:12.1f}"
+        click.echo(f"{name:9}{times}{ratios}")
+
+
+if __name__ == "__main__":
+    main()

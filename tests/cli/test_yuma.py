@@ -1,0 +1,103 @@
+"""`tallystick yuma`: epochs of a case, to people and to machines."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import ROOT, run
+
+VECTORS = ROOT / "tests" / "vectors" / "yuma.json"
+
+
+@pytest.fixture(scope="module")
+def case() -> dict[str, Any]:
+    cases: list[dict[str, Any]] = json.loads(VECTORS.read_text())["cases"]
+    return next(each for each in cases if each["name"] == "kappa_moves_first")
+
+
+@pytest.fixture
+def file(tmp_path: Path, case: dict[str, Any]) -> Path:
+    """A case as somebody else would write it: without a name, and without what is expected."""
+    path = tmp_path / "case.json"
+    inputs = [{"input": step["input"]} for step in case["steps"]]
+    path.write_text(json.dumps({"params": case["params"], "steps": inputs}))
+    return path
+
+
+def test_a_machine_gets_every_step(file: Path, case: dict[str, Any]) -> None:
+    found = run("yuma", file, "--json")
+    assert found.status == 0
+    assert found.json() == {"steps": [step["expect"] for step in case["steps"]]}
+
+
+def test_people_see_the_last_step(file: Path, case: dict[str, Any]) -> None:
+    found = run("yuma", file)
+    assert "step 7 of 7" in found.out
+    last = case["steps"][-1]["expect"]
+    for uid, incentive in enumerate(last["incentive"]):
+        (row,) = (line for line in found.out.splitlines() if line.startswith(f"│   {uid} │"))
+        cells = [cell.strip() for cell in row.strip("│").split("│")]
+        assert cells[1:3] == ["yes" if last["permits"][uid] else "", "yes"]
+        assert cells[6:] == [
+            str(each) for each in (incentive, last["dividends"][uid], last["emission"][uid])
+        ]
+
+
+def test_vectors_are_computed_case_by_case() -> None:
+    found = run("yuma", VECTORS, "--json").json()
+    expected = json.loads(VECTORS.read_text())["cases"]
+    assert [each["name"] for each in found["cases"]] == [each["name"] for each in expected]
+    assert found["cases"][-1]["steps"] == [step["expect"] for step in expected[-1]["steps"]]
+
+
+def test_a_machine_is_checked_by_all_vectors() -> None:
+    found = run("yuma", VECTORS, "--check")
+    told = "39 cases, 145 steps, 107 values of functions: all as expected\n"
+    assert (found.status, found.out) == (0, told)
+    assert run("yuma", VECTORS, "--check", "--json").json() == {
+        "cases": 39,
+        "steps": 145,
+        "values": 107,
+        "differences": [],
+    }
+
+
+def test_what_differs_is_told(tmp_path: Path, case: dict[str, Any]) -> None:
+    path = tmp_path / "case.json"
+    case = json.loads(json.dumps(case))
+    right = case["steps"][2]["expect"]["incentive"]
+    case["steps"][2]["expect"]["incentive"] = [0, *right[1:-1], right[-1] + 1]
+    path.write_text(json.dumps(case))
+    found = run("yuma", path, "--check")
+    assert found.status == 1
+    line, total = found.out.splitlines()
+    assert line.startswith(f"kappa_moves_first: steps[2].incentive: found {right}, expected [0,")
+    assert total == "1 case, 7 steps, 0 values of functions: 1 difference"
+    (difference,) = run("yuma", path, "--check", "--json").json()["differences"]
+    assert difference["path"] == "steps[2].incentive"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "case.json: the file: found"),
+        ('{"steps": [{"input": {"n": NaN}}]}', "n: found NaN"),
+        ("[]", "the case: found [], expected an object"),
+        ("", "the file: found"),
+        ("[" * 5000, "nested"),
+    ],
+)
+def test_a_malformed_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "case.json"
+    path.write_text(text)
+    found = run("yuma", path, "--json")
+    assert found.status == 2
+    assert "case.json" in found.json()["message"]
+    assert message in found.err
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    found = run("yuma", tmp_path / "none.json")
+    assert (found.status, found.out) == (2, "")
+    assert "no such file" in found.err

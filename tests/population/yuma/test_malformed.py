@@ -1,0 +1,149 @@
+"""A case that no chain can have is refused whole, by its name and the path."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from population.yuma.nets import large_net
+
+import tallystick
+from tallystick.errors import YumaError
+from tallystick.population.yuma.cases import parameters_of
+from tallystick.population.yuma.vectors import check
+
+Json = dict[str, Any]
+CASE = {"name": "mine", **large_net(2, 3, liquid=True)}
+CASE["steps"].append(
+    {"input": {k: v for k, v in CASE["steps"][0]["input"].items() if k not in {"weights", "bonds"}}}
+)
+
+
+def at(path: str) -> Callable[[Json, Any], None]:
+    """Sets what a path of keys leads to."""
+
+    def change(case: Json, value: Any) -> None:  # noqa: ANN401  # any JSON value
+        *steps, last = (int(key) if key.isdigit() else key for key in path.split("/"))
+        for key in steps:
+            case = case[key]
+        case[last] = value
+
+    return change
+
+
+INPUT = "steps/0/input/"
+MISTAKES = [
+    ("steps", [], "steps: found [], expected a list of length >= 1"),
+    ("steps", {}, "steps: found {}, expected a list"),
+    ("steps/0", {}, "steps[0].input: found nothing"),
+    ("extra", 1, "extra: found an unknown key"),
+    ("params/kapa", 1, "params.kapa: found an unknown key"),
+    (f"{INPUT}n", 0, "steps[0].input.n: found 0, expected a whole number >= 1"),
+    (f"{INPUT}n", 32768, "steps[0].input.n: found 32768, expected a whole number <= 32767"),
+    (f"{INPUT}n", 6, "steps[0].input.registered: found 5 entries, expected 6"),
+    (f"{INPUT}n", True, "steps[0].input.n: found true, expected a whole number"),
+    (f"{INPUT}n", 5.5, "steps[0].input.n: found 5.5, expected a whole number"),
+    (f"{INPUT}alpha/1", -1, "steps[0].input.alpha[1]: found -1, expected a whole number >= 0"),
+    (f"{INPUT}alpha/1", 1 << 64, f"alpha[1]: found {1 << 64}, expected at most {(1 << 64) - 1}"),
+    (f"{INPUT}alpha/1", (1 << 64) - 1, "in all, expected at most 9223372036854775807"),
+    (f"{INPUT}alpha/1", "5", 'steps[0].input.alpha[1]: found "5", expected a whole number'),
+    (f"{INPUT}alpha", [1, 2], "steps[0].input.alpha: found 2 entries, expected 5"),
+    (f"{INPUT}last_update", [1], "last_update: found 1 entries, expected 5 or more"),
+    (f"{INPUT}permits", [True] * 6, "permits: found 6 entries, expected at most 5"),
+    (f"{INPUT}permits/0", 1, "permits[0]: found 1, expected true or false"),
+    (f"{INPUT}weights", [[]], "weights: found 1 entries, expected 5"),
+    (f"{INPUT}weights/1/0", [5, 1], "weights[1][0]: found uid 5, expected a uid below n"),
+    (f"{INPUT}weights/1/2", [2, 1], "weights[1][2]: found uid 2, expected each uid once"),
+    (f"{INPUT}weights/1/0/1", 65536, "weights[1][0][1]: found 65536, expected a whole number <="),
+    (f"{INPUT}weights/1/0/1", None, "weights[1][0][1]: found null, expected a whole number"),
+    (f"{INPUT}weights/1/0", [1, 2, 3], "weights[1][0]: found [1, 2, 3], expected a list of length"),
+    (f"{INPUT}bonds/0/0/0", 9, "bonds[0][0]: found uid 9, expected a uid below n, which is 5"),
+    (f"{INPUT}owner_uid", 5, "steps[0].input.owner_uid: found uid 5, expected a uid below n"),
+    (f"{INPUT}tao", [1], "steps[0].input.tao: found 1 entries, expected 5"),
+    (f"{INPUT}commit_blocks", [-1] * 5, "commit_blocks[0]: found -1, expected"),
+    (f"{INPUT}activity_cutoff", 1 << 64, "activity_cutoff: found"),
+    ("params/kappa", 65536, "params.kappa: found 65536, expected a whole number <= 65535"),
+    ("params/yuma3", 1, "params.yuma3: found 1, expected true or false"),
+    ("params/bonds_moving_average", 10**6 + 1, "params.bonds_moving_average: found 1000001"),
+    ("params/alpha_sigmoid_steepness", 40000, "alpha_sigmoid_steepness: found 40000"),
+    ("params/alpha_low", 60000, "alpha_low: found 60000, expected at most alpha_high, which is"),
+    ("params", [], "params: found [], expected an object"),
+    ("steps/1/input/n", 4, "steps[1].input."),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), MISTAKES, ids=lambda x: str(x)[:40])
+def test_a_mistake_is_told_by_case_and_path(path: str, value: object, message: str) -> None:
+    case = copy.deepcopy(CASE)
+    at(path)(case, value)
+    with pytest.raises(YumaError) as caught:
+        tallystick.yuma(case)
+    assert str(caught.value).startswith("mine: ")
+    assert message in str(caught.value)
+
+
+def test_the_case_without_a_mistake_is_computed() -> None:
+    assert len(tallystick.yuma(CASE)["steps"]) == 2
+
+
+@pytest.mark.parametrize("case", [None, [], 5, "case"])
+def test_what_is_no_object_is_no_case(case: Any) -> None:  # noqa: ANN401  # no case
+    with pytest.raises(YumaError, match=r"^the case: the case: found .*, expected an object"):
+        tallystick.yuma(case)
+
+
+def test_both_ways_to_say_the_cutoff_are_one_too_many() -> None:
+    case = copy.deepcopy(CASE)
+    case["params"] |= {"activity_factor": 1000, "activity_cutoff": 360}
+    with pytest.raises(YumaError, match="activity_factor: found 1000, expected it or"):
+        tallystick.yuma(case)
+
+
+def test_the_factor_of_the_tempo_is_a_cutoff() -> None:
+    """13889 per mille of 360 blocks are 5000; of 7 blocks 97, and never less than 1."""
+    for factor, tempo, cutoff in ((13889, 360, 5000), (13889, 7, 97), (0, 360, 1)):
+        found = parameters_of({"activity_factor": factor, "tempo": tempo}, "params.json")
+        assert found.activity_cutoff == cutoff
+
+
+@pytest.mark.parametrize("key", ["weights", "bonds", "permits"])
+def test_a_first_step_has_everything(key: str) -> None:
+    case = copy.deepcopy(CASE)
+    del case["steps"][0]["input"][key]
+    with pytest.raises(YumaError, match=rf"mine: steps\[0\].input.{key}: found nothing"):
+        tallystick.yuma(case)
+
+
+def test_what_goes_on_has_as_many_uids() -> None:
+    case = copy.deepcopy(CASE)
+    given = case["steps"][1]["input"]
+    given["n"] = 6
+    for key in ("alpha", "registered", "last_update"):
+        given[key] = [*given[key], 0]
+    with pytest.raises(YumaError, match=r"steps\[1\].input.n: found 6, expected 5, as weights"):
+        tallystick.yuma(case)
+
+
+def test_nothing_of_a_case_changes() -> None:
+    case = copy.deepcopy(CASE)
+    tallystick.yuma(case)
+    assert case == CASE
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "yuma-vectors/2"}, "format: found"),
+        ({"cases": {}}, "cases: found {}, expected a list"),
+        ({"functions": {"exp": [[1]]}}, "functions.exp[0]: found [1], expected a list of length 2"),
+        ({"functions": {"exp": [[1, 1 << 63]]}}, "functions.exp[0][1]"),
+        ({"functions": {"sin": []}}, "functions.sin: found an unknown key"),
+        ({"cases": [{"steps": 1}]}, "yuma.json: cases[0]: steps: found 1, expected a list"),
+        ({"defaults": {"kapa": 1}}, "mine: params.kapa: found an unknown key"),
+    ],
+)
+def test_malformed_vectors_are_refused(change: Json, message: str) -> None:
+    document = {"format": "yuma-vectors/1", "cases": [CASE], **change}
+    with pytest.raises(YumaError) as caught:
+        check(document, "yuma.json")
+    assert message in str(caught.value)
