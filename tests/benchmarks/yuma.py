@@ -1,13 +1,13 @@
 """How fast an epoch of Yuma is, beside the same in plain Python integers.
 
-Run it as ``python tests/benchmarks/yuma.py``. 64 validators weigh 256 miners, and have bonds in all of
-them: 16 384 weights, classic and with liquid alpha. It prints the least processor time of several
-repeats, taken in turn in one process:
+Run it as ``python tests/benchmarks/yuma.py``. 64 validators weigh 256 miners, and have bonds in all
+of them: 16 384 weights, classic and with liquid alpha. It prints the least processor time of
+several repeats, taken in turn in one process:
 
 * *plain*: `oracle.yuma`, lists and dictionaries of Python's integers;
 * *epoch*: the same in columns, from columns to columns;
-* *case*: `tallystick.yuma`, with the lists of a case checked and made columns, and lists made of the
-  result, which `plain` needs neither of.
+* *case*: `tallystick.yuma`, which also checks the lists of a case, makes columns of them, and lists
+  of the result.
 """
 
 import sys

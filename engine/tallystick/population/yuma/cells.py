@@ -10,6 +10,8 @@ import numpy as np
 
 from tallystick.population.yuma.fixed import Column, Truths, quotients
 
+_ROOM = 16
+"""So many entries of a table are cheaper than sorting one cell."""
 Row = Sequence[tuple[int, int]]
 """Uids and values, in the order in which the chain stores them."""
 
@@ -90,12 +92,19 @@ class Cells:
 
     def at(self, keys: Column) -> Column:
         """The values of cells by their keys; 0 where there is no cell."""
-        sorted_ = self.by_uid()
-        if not len(self):
-            return np.zeros(len(keys), np.int64)
-        own = sorted_.keys
-        places = np.minimum(np.searchsorted(own, keys), len(own) - 1)
-        return np.where(own[places] == keys, sorted_.values[places], 0)
+        if _fits(self.size, len(self) + len(keys)):
+            return self.table()[keys]
+        ordered = self.by_uid()
+        # one more, which no key is, for what lies behind all
+        own, values = np.append(ordered.keys, -1), np.append(ordered.values, 0)
+        places = np.searchsorted(own[:-1], keys)
+        return np.where(own[places] == keys, values[places], 0)
+
+    def table(self) -> Column:
+        """The value of every key there can be."""
+        found = np.zeros(self.size * self.size, np.int64)
+        found[self.keys] = self.values
+        return found
 
     def lists(self) -> list[list[list[int]]]:
         """The rows as lists of pairs."""
@@ -105,14 +114,22 @@ class Cells:
 
 
 def summed(first: Cells, second: Cells) -> Cells:
-    """The sum of two matrices over the cells of either, each row by uid; without what is 0 then."""
+    """The sum of two matrices of no negative values; each row by uid, without what is 0."""
+    size = first.size
+    if _fits(size, len(first) + len(second)):
+        table = first.table()
+        table[second.keys] += second.values
+        found = np.flatnonzero(table)
+        return Cells(size, found // size, found % size, table[found])
     keys = np.concatenate([first.keys, second.keys])
     order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    values = np.concatenate([first.values, second.values])[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    if not len(starts):
-        return first
-    sums = np.add.reduceat(values, starts)
-    rows, uids = np.divmod(ordered[starts], first.size)
-    return Cells(first.size, rows, uids, sums).where(sums > 0)
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    values = np.concatenate([first.values, second.values])
+    sums = np.add.reduceat(values[order], starts)
+    found = keys[order[starts]]
+    return Cells(size, found // size, found % size, sums).where(sums > 0)
+
+
+def _fits(size: int, cells: int) -> bool:
+    """Whether a table of every key costs no more than some cells do."""
+    return size * size <= _ROOM * cells
