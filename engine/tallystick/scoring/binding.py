@@ -22,10 +22,11 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import domain_of, is_opaque, reader_of
+from tallystick.formula.facts.fact import fact_at
 from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Node, bind, leaves, names
+from tallystick.formula.tree import Kind, Node, bind, leaves, names
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
@@ -161,7 +162,24 @@ class _Binding:
             values=tuple(self._values(tiers if self.rules.baseline is not None else None)),
             baseline=_nano(self.rules.baseline),
             has_quality=self.rules.composite is not None,
+            group=self._group(),
         )
+
+    def _group(self) -> str | None:
+        """The field of a record that says its group; it must be a choice of groups."""
+        rules = self.rule_set.allocation
+        if rules is None or rules.group is None or rules.group == "skill_type":
+            return None
+        try:
+            chosen = fact_at("choice", rules.group, tuple(rules.groups), kind=Kind.CHOICE)
+            domain_of(chosen, self.schema)
+        except FormulaError as error:
+            expected = (
+                f"a field of every record of {self.name} that says one of the groups; {error}"
+            )
+            problem = self.loaded.problem(("allocation", "group"), rules.group, expected)
+            raise RuleSetError([problem]) from error
+        return rules.group
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
         """What is published, in the order of the documents; each reads only earlier values."""
@@ -443,12 +461,17 @@ def narrow(fact: Node, domain: Domain) -> Domain:
 
 def _check_range(formula: Formula, compiled: Compiled) -> None:
     low, high = compiled.program.low, compiled.program.high
-    fits = max(abs(low), abs(high)) * NANO < _INT64
-    if low < formula.low or high > formula.high or not fits:
+    if low < formula.low or high > formula.high:
         raise FormulaError(
             f"found that it can be from {decimal_text(low)} to {decimal_text(high)}, expected "
             f"{decimal_text(formula.low)} to {decimal_text(formula.high)}: use clip(), or change "
             "its parameters"
+        )
+    if max(abs(low), abs(high)) * NANO >= _INT64:
+        raise FormulaError(
+            f"found that it can be from {decimal_text(low)} to {decimal_text(high)}, expected at "
+            f"most {_INT64 // NANO} either way, as published values have 64 bits in units of 1e-9: "
+            "use a larger unit"
         )
 
 
