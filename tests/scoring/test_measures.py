@@ -1,4 +1,4 @@
-"""Measures: values of a record in ranges of their own, exact or rounded, beside a quality or not."""
+"""Measures: values of a record in ranges of their own, exact or rounded, with a quality or not."""
 
 from __future__ import annotations
 
