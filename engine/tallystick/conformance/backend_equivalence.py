@@ -25,7 +25,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.scores import walk
-from tallystick.scoring.value import FormulaValue, Value
+from tallystick.scoring.value import FormulaValue, MeasureValue, Value
 from tallystick.testing.samples import JSON, line, of_type
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class _Evaluated:
     """
 
     name: str
-    exact: list[int | str]
-    integers: list[int | str]
-    columns: list[int | str]
+    exact: list[Any]
+    integers: list[Any]
+    columns: list[Any]
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -125,6 +125,19 @@ def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
         yield (evaluated := _evaluate(bound, place, rows))
         for published, found in zip(rows.published, evaluated.exact, strict=True):
             published[value] = found if isinstance(found, int) else 0
+        if isinstance(value, MeasureValue) and value.is_exact:
+            yield _ratios(value, rows)
+
+
+def _ratios(measure: MeasureValue, rows: _Rows) -> _Evaluated:
+    """An exact measure unrounded; the columns have the same function as one record."""
+    given = list(zip(rows.facts, rows.published, strict=True))
+    generated = [_tried(measure.ratio, *each) for each in given]
+    exact = [
+        None if ratio is None else _tried(measure.exact, *each)
+        for ratio, each in zip(generated, given, strict=True)
+    ]
+    return _Evaluated(f"{measure.name}, as a ratio", exact, generated, generated)
 
 
 def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Evaluated:

@@ -44,6 +44,7 @@ class Claim:
         steps: the formulas that it reads, each after those that it reads itself.
         given: what is published without a formula, such as a base weight: the values to try, in
             nano.
+        unrounded: the bound trees of what it reads before that is published.
     """
 
     formula: Formula
@@ -52,11 +53,12 @@ class Claim:
     requirements: tuple[Requirement, ...] = ()
     steps: tuple[Step, ...] = ()
     given: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict)
+    unrounded: Mapping[str, Node] = attrs.field(factory=dict)
 
     @property
     def tree(self) -> Node:
         """The formula with its parameters bound."""
-        return bind(self.formula.tree, self.parameters)
+        return bind(self.formula.tree, self.parameters, self.unrounded)
 
     @property
     def facts(self) -> tuple[Node, ...]:

@@ -21,7 +21,7 @@ from tallystick.errors import FormulaError, RecordError, SchemaError, UndecidedE
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import decimal_text
-from tallystick.formula.tree import Node
+from tallystick.formula.tree import Node, names
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact, publish
 from tallystick.plugins.generator import Draw
@@ -97,9 +97,9 @@ def search(claim: Claim) -> Counterexample | None:
             except UndecidedError:  # the record is rejected
                 continue
             except FormulaError:
-                return Counterexample(None, record, _read(claim.formula, published))
+                return Counterexample(None, record, _read(tree, published))
             if not within:
-                return Counterexample(value, record, _read(claim.formula, published))
+                return Counterexample(value, record, _read(tree, published))
     return None
 
 
@@ -157,5 +157,5 @@ def _applies(formula: Formula, facts: Facts) -> bool:
     return formula.applies is None or bool(evaluate(formula.applies, facts, {}))
 
 
-def _read(formula: Formula, published: Mapping[str, int]) -> dict[str, int]:
-    return {name: published[name] for name in formula.published}
+def _read(tree: Node, published: Mapping[str, int]) -> dict[str, int]:
+    return {name: published[name] for name in names(tree, "published")}

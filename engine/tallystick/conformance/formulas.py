@@ -1,8 +1,8 @@
 """The formulas of a plugin: at the edges of their parameters, and as text.
 
 A rule set proves a formula with the values that it gives. Whoever writes the next one may give any
-value in the declared ranges, so each corner of them must be safe too. What an emission, or a factor
-over the base weight, comes to depends on the rule set, and is left to it.
+value in the declared ranges, so each corner of them must be safe too. What an emission, a factor
+over the base weight, or a measure over others comes to depends on the rule set, and is left to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from tallystick.conformance.claim import UNIT_VALUES, Claim, prove
 from tallystick.conformance.counterexample import judged
-from tallystick.conformance.loading import Subject, used_formulas
+from tallystick.conformance.loading import Subject
 from tallystick.conformance.records import domains_of, facts_of
 from tallystick.conformance.report import finding
 from tallystick.conformance.rule_sets import readable
@@ -23,6 +23,7 @@ from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import lines, render
 from tallystick.formula.tree import Node
 from tallystick.plugins.skill_type import SkillType
+from tallystick.rules.digest import used_formulas
 
 CORNERS = 16
 """So many corners of the ranges are tried, and their middle."""
@@ -47,7 +48,8 @@ def _used(subject: Subject) -> set[str]:
 
 
 def _of_formula(formula: Formula, subject: Subject) -> Iterator[Diagnostic]:
-    if formula.published and formula.kind not in _READS_UNITS:
+    # a value that is read unrounded is what a rule set says, as is a column of an allocation
+    if formula.unrounded or (formula.published and formula.kind not in _READS_UNITS):
         return
     for skill_type in _types(formula, subject):
         for values in corners_of(formula):

@@ -39,9 +39,9 @@ from tallystick.plugins.registry import (
     registry,
 )
 from tallystick.records.schema import load_schema
+from tallystick.rules.digest import used_formulas
 from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.loading import shipped
-from tallystick.rules.model import RuleSet
 from tallystick.scoring.scorer import Scorer, bind
 
 _ENGINE = "tallystick"
@@ -173,18 +173,6 @@ def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
         if name in ships or _takes_part(plugin, scorer):
             found[name] = scorer
     return found
-
-
-def used_formulas(rules: RuleSet) -> Iterator[str]:
-    """The names of the formulas that a rule set uses."""
-    yield from (axis.formula for axis in rules.axes.values())
-    yield from (measure.formula for measure in rules.measures.values())
-    yield from (each.composite for each in rules.skill_types.values() if each.composite)
-    if rules.tiers is not None:
-        yield from (t.formula for t in rules.tiers.thresholds.values() if t.formula)
-    if rules.emission is not None:
-        yield rules.emission.formula
-        yield from (factor.formula for factor in rules.emission.factors.values())
 
 
 def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:

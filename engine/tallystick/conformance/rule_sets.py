@@ -22,12 +22,21 @@ from tallystick.conformance.records import domains_of, has_all, is_without_bound
 from tallystick.conformance.report import finding, finding_in
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, RuleSetError, SchemaError
-from tallystick.formula.tree import bind
+from tallystick.formula.formula import Formula
+from tallystick.formula.tree import Node, bind
 from tallystick.io.documents import read_toml
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.plugins.registry import GROUP, Registry
 from tallystick.rules.loading import load, shipped
-from tallystick.rules.model import BUILT_IN_COMPOSITES, Parameters, RuleSet, SkillTypeRules, exact
+from tallystick.rules.model import (
+    BUILT_IN_COMPOSITES,
+    Axis,
+    Measure,
+    Parameters,
+    RuleSet,
+    SkillTypeRules,
+    exact,
+)
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
 
@@ -132,14 +141,15 @@ def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic
 
 
 def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[RuleSetError]:
-    """Why one type does not bind: each of its axes that does not, or else the first of the rest."""
+    """Why one type does not bind: each axis and measure that does not, or the first of the rest."""
     whole = _refusal(loaded, {name: loaded.rule_set.skill_types[name]}, registry)
     if whole is None:
         return
     rules = loaded.rule_set.skill_types[name]
     bare = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, tiers=None, emission=None))
     alone = [
-        _refusal(bare, {name: _of_axis(a, rules, bare, registry)}, registry) for a in rules.all_axes
+        _refusal(bare, {name: _of_value(value, rules, bare, registry)}, registry)
+        for value in (*rules.all_axes, *rules.measures)
     ]
     found = {str(error): error for error in alone if error is not None}
     yield from found.values() or [whole]
@@ -156,15 +166,19 @@ def _refusal(
     return None
 
 
-def _of_axis(
-    axis: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
+def _of_value(
+    name: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
 ) -> SkillTypeRules:
-    """The rules of a type with one axis, and those that it reads, alone."""
+    """The rules of a type with one axis or measure, and those that it reads, alone."""
+    rule_set = loaded.rule_set
+    kept = (*values_before(name, rule_set, registry), name)
+    is_axis = name in rule_set.axes
     return attrs.evolve(
         rules,
-        composite=BUILT_IN_COMPOSITES[-1],
-        weights={axis: Decimal(1)},
-        axes=axes_before(axis, loaded.rule_set, registry),
+        composite=BUILT_IN_COMPOSITES[-1] if is_axis else None,
+        weights={name: Decimal(1)} if is_axis else {},
+        axes=tuple(each for each in kept if each in rule_set.axes),
+        measures=tuple(each for each in kept if each in rule_set.measures),
         parameters={},
         gates=(),
         base_weight=None,
@@ -199,8 +213,8 @@ def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) ->
     uses = _Uses(loaded.rule_set, name, registry)
     head, _, last = path.rpartition(".")
     match head:
-        case "axes":
-            return uses.axis(last)
+        case "axes" | "measures":
+            return uses.value(last)
         case "emission.factors":
             return uses.factor(last)
         case "tiers.thresholds":
@@ -210,16 +224,21 @@ def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) ->
     return uses.composite() if path.endswith(_COMPOSITE) else None
 
 
-def axes_before(axis: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
-    """The axes that an axis reads, each after those that it reads itself."""
+def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
+    """The axes and measures that one reads, each after those that it reads itself."""
     reads: dict[str, tuple[str, ...]] = {}
-    pending = [axis]
+    pending = [name]
     while pending:
-        name = pending.pop()
-        if name not in reads:
-            reads[name] = registry.formulas[rule_set.axes[name].formula].published
-            pending += reads[name]
-    return tuple(name for name in TopologicalSorter(reads).static_order() if name != axis)
+        each = pending.pop()
+        if each not in reads:
+            reads[each] = registry.formulas[_use(each, rule_set).formula].reads
+            pending += reads[each]
+    return tuple(each for each in TopologicalSorter(reads).static_order() if each != name)
+
+
+def _use(name: str, rule_set: RuleSet) -> Axis | Measure:
+    """What the rule set says of an axis or a measure."""
+    return rule_set.axes[name] if name in rule_set.axes else rule_set.measures[name]
 
 
 class _Uses:
@@ -232,17 +251,15 @@ class _Uses:
             *(registry.requirements[required] for required in self.rules.requires),
         )
 
-    def axis(self, name: str) -> Claim:
-        use = self.rule_set.axes[name]
-        return self.of_records(use.formula, use.parameters, self.axis_steps(name))
+    def value(self, name: str) -> Claim:
+        use = _use(name, self.rule_set)
+        return self.of_records(use.formula, use.parameters, self.steps(name))
 
     def composite(self) -> Claim | None:
         name = self.rules.composite
         if name is None or name not in self.registry.formulas:
             return None
-        steps = [
-            s for axis in self.rules.all_axes for s in (*self.axis_steps(axis), self.one(axis))
-        ]
+        steps = [s for axis in self.rules.all_axes for s in (*self.steps(axis), self.one(axis))]
         once = {step.name: step for step in steps}
         return self.of_records(name, self.rules.parameters, once.values())
 
@@ -295,18 +312,24 @@ class _Uses:
             self.requirements,
             tuple(steps),
             given or {},
+            self.unrounded(self.registry.formulas[formula]),
         )
 
-    def axis_steps(self, name: str) -> list[Step]:
-        return [self.one(each) for each in axes_before(name, self.rule_set, self.registry)]
+    def steps(self, name: str) -> list[Step]:
+        return [self.one(each) for each in values_before(name, self.rule_set, self.registry)]
 
-    def one(self, axis: str) -> Step:
-        use = self.rule_set.axes[axis]
-        return self.step(axis, use.formula, use.parameters)
+    def one(self, name: str) -> Step:
+        use = _use(name, self.rule_set)
+        return self.step(name, use.formula, use.parameters)
 
     def step(self, name: str, formula: str, parameters: Parameters) -> Step:
         found = self.registry.formulas[formula]
-        return Step(name, found, bind(found.tree, exact(parameters)))
+        tree = bind(found.tree, exact(parameters), self.unrounded(found))
+        return Step(name, found, tree)
+
+    def unrounded(self, formula: Formula) -> dict[str, Node]:
+        """The bound trees of what a formula reads before that is published."""
+        return {name: self.one(name).tree for name in formula.unrounded}
 
     def base(self) -> dict[str, tuple[int, ...]]:
         weight = self.rules.base_weight

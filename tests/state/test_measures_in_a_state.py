@@ -1,0 +1,161 @@
+"""A state keeps the measures of its records and the groups of their miners, without a quality."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import attrs
+import pytest
+from scoring import parcels
+from scoring.parcels import GROUPS, TEXT, expected, missed, parcel
+from state.chronicle import digest_of
+from state.databases import database, server, where
+from state.subnet import Record, written
+
+from tallystick import views
+from tallystick.errors import DamagedError
+from tallystick.numbers.nano import from_text
+from tallystick.scoring.scorer import Scorer
+from tallystick.state.event import StateEvent
+from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
+from tallystick.state.step_roots import event_of, result_row
+from tallystick.state.transfer import export_state, import_state
+
+__all__ = ["database", "server", "where"]
+
+EPOCHS = """
+[epochs]
+blocks = 100
+nominal_minutes = 20
+snapshot = "round_start"
+snapshot_pin = "epoch_id"
+takes_effect = "next_round"
+steps = ["persist"]
+"""
+MINERS = 4
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scorer]:
+    """The file of the rule set, and it loaded."""
+    folder = tmp_path_factory.mktemp("parcels")
+    return folder / "parcels.toml", parcels.load(folder, TEXT + GROUPS + EPOCHS)
+
+
+def records(seed: int = 1, count: int = 24) -> list[Record]:
+    random = Random(seed)
+    found = []
+    for line in range(1, count + 1):
+        values = {
+            "sent": random.randint(0, 50),
+            "lost": random.randint(0, 50),
+            "care": round(random.random(), 9),
+            "hotkey": f"hk-{line % MINERS}",
+            "track": random.choice(["slow", "fast"]),
+            "round": line // 8,
+        }
+        values |= {} if line % 3 else {"delay": 0.5}
+        found.append(parcel(line, **values) if line % 7 else missed(line, **values))
+    return found
+
+
+def begun(where: str, rules: tuple[Path, Scorer]) -> Ledger:
+    path, scorer = rules
+    ledger = Ledger.create(where, path, registry=scorer.registry)
+    for uid in range(MINERS):
+        ledger.register(f"hk-{uid}", uid, ["parcel"])
+    return ledger
+
+
+def events(ledger: Ledger) -> dict[str, StateEvent]:
+    """The state events of the first epoch, by task."""
+    with ledger.store.reading() as transaction:
+        return {event.task_id: event for event in transaction.events(0)}
+
+
+def test_a_state_keeps_measures_and_groups(
+    where: str, rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    with begun(where, rules) as ledger:
+        ledger.import_events(written(tmp_path / "lines.jsonl", records()))
+        found = events(ledger)
+    for record in records():
+        event = found[record["task_id"]]
+        wanted = expected(record) if "submission" in record else {}
+        assert event.group == record["track"]
+        assert event.measures == {
+            name: Fraction(text) if "/" in text else from_text(text)
+            for name, text in wanted.items()
+            if text is not None
+        }
+        assert (event.quality, event.emission) == (None, None)
+
+
+def test_the_order_of_arrival_does_not_matter_and_a_state_comes_back(
+    rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    lines, digests = records(), set()
+    for number, order in enumerate((lines, lines[::-1])):
+        with begun(str(tmp_path / f"{number}.db"), rules) as ledger:
+            ledger.import_events(written(tmp_path / f"{number}.jsonl", order))
+            ledger.close_epoch()
+            digests.add(digest_of(ledger))
+            verify(ledger)
+            export_state(ledger, tmp_path / f"{number}.export")
+    again = str(tmp_path / "again.db")
+    import_state(tmp_path / "0.export", again, registry=rules[1].registry)
+    with Ledger.open(again, registry=rules[1].registry) as ledger:
+        digests.add(digest_of(ledger))
+    assert len(digests) == 1
+
+
+def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:
+    event = StateEvent(
+        validator="val-1",
+        hotkey="hk-1",
+        skill_type="parcel",
+        task_id="t-1",
+        round=0,
+        epoch=0,
+        role="primary",
+        group="fast",
+        measures={"units": -1_500_000_000, "precision": Fraction(2, 3), "whole": Fraction(1)},
+    )
+    line = json.loads(event.to_line())
+    assert line["measures"] == {"precision": "2/3", "units": "-1.500000000", "whole": "1/1"}
+    assert StateEvent.from_line(event.to_line()) == event
+    assert event_of(json.loads(json.dumps(result_row(event)))) == event
+    plain = attrs.evolve(event, measures={}, group=None)
+    assert not {"measures", "group"} & json.loads(plain.to_line()).keys()
+    assert not {"measures", "group"} & result_row(plain)[-1].keys()
+
+
+@pytest.mark.parametrize("text", ["1/0", "a/2", "1/2/3", "0.1234567891", "1" * 101 + "/2", 3])
+def test_a_line_with_a_measure_that_is_no_number_is_damaged(text: object) -> None:
+    line = {
+        "validator": "v",
+        "hotkey": "h",
+        "skill_type": "parcel",
+        "task_id": "t",
+        "round": 0,
+        "epoch": 0,
+        "events": [],
+        "missed": False,
+        "measures": {"units": text},
+    }
+    with pytest.raises(DamagedError, match="found an event in the log that cannot be read"):
+        StateEvent.from_line(json.dumps(line))
+
+
+def test_nothing_of_a_state_shows_a_quality(rules: tuple[Path, Scorer], tmp_path: Path) -> None:
+    with begun(str(tmp_path / "state.db"), rules) as ledger:
+        ledger.import_events(written(tmp_path / "lines.jsonl", records()))
+        ledger.close_epoch()
+        with ledger.queries() as queries:
+            profile = queries.profile("hk-1")
+    assert (profile.reputation, profile.rank) == ({}, {"parcel": None})
+    assert "quality" not in json.dumps(views.profile(profile, ()))
