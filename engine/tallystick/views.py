@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.errors import Difference
+    from tallystick.state.chain_weights import Weights
     from tallystick.state.claims import Claim, Hearing
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tallystick.state.model import Miner
     from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.pools import Pools, PoolsChange, PoolsInForce
-    from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, Weights
+    from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo
     from tallystick.state.replay import Verified
     from tallystick.state.rules_in_force import Adoption, EpochRules, RulesInForce
     from tallystick.state.transfer import Exported

@@ -18,6 +18,7 @@ from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.loading import load
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
+from tallystick.state.line_weights import weights_of
 from tallystick.state.model import Miner, State
 from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules
@@ -33,7 +34,6 @@ from tallystick.state.step_roots import (
     step_rows,
     step_tree,
 )
-from tallystick.state.weights import weights_of
 from tallystick.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree, leaf_hash
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
@@ -140,7 +140,7 @@ def write_large(path: Path, count: int, times: int = 1) -> Path:
     events = [*_events(count - 1), real]
     after = close_epoch(begun, events, rules, {1: begun})
     scores = round_scores(events, rules, lambda _: _HALF)
-    weights = weights_of(scores, rules)
+    weights = weights_of(rules, scores)
     shares = {
         (hotkey, rules.line): Share(miners[hotkey].uid or 0, 1, 1, score, weights.get(hotkey))
         for hotkey, score in scores.items()

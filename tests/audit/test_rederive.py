@@ -98,10 +98,11 @@ def _check_weights(known: Agreed, epoch: int, side: Side) -> None:
     assert rows
     for row in rows:
         value, key = row[-1], row_key(row)
-        score = rederive.score(known, epoch, key, value["epoch"], value["round"])
-        rules = known.rules(str(key[1]), value["epoch"])
-        weight = rederive.weight(rows, str(key[1]), str(key[0]), rules)
-        assert value["score"] == (None if score is None else to_text(score))
+        found = rederive.standing(known, epoch, key, value, rows)
+        weight = rederive.weight(known, epoch, key, value, rows)
+        assert value["score"] == (None if found.score is None else to_text(found.score))
+        carry = {name: to_text(nano) for name, nano in found.carry.items()}
+        assert value.get("carry", {}) == carry
         assert value["weight"] == (None if weight is None else to_text(weight))
 
 

@@ -19,7 +19,7 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import RoundAggregation
 from tallystick.state.event import StateEvent
-from tallystick.state.round_scores import TaskResult, round_score, round_scores
+from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules, state_rules_of
 
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
@@ -169,10 +169,21 @@ def test_who_missed_everything_scores_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("mode", ["twice", "once"])
 def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
-    aggregation = RoundAggregation(mode, Decimal("0.25"), "excluded")  # type: ignore[arg-type]
-    assert round_score([], aggregation) == NANO // 4
-    assert round_score([TaskResult(0, NANO, NANO, missed=True)], aggregation) == NANO // 4
-    assert round_score([TaskResult(0, 0, NANO)], aggregation) == NANO // 4
+    here = rounding(mode, "0.25")
+    missed = record(1, "executable_python", None, missed=True)
+    assert round_scores([missed], here, lambda _: NANO) == {"hk": NANO // 4}
+    assert round_scores([], here, lambda _: NANO) == {}
+    worthless = record(2, "executable_python", Fraction(1, 2))
+    found = round_scores([worthless], here, lambda _: 0)
+    assert found == {"hk": NANO // 4 if mode == "twice" else 0}
+
+
+def rounding(mode: str, no_tasks: str = "0") -> StateRules:
+    here = rules()
+    aggregation = RoundAggregation(mode, Decimal(no_tasks), "excluded")  # type: ignore[arg-type]
+    assert here.rule_set.aggregation is not None
+    found = attrs.evolve(here.rule_set.aggregation, round=aggregation)
+    return under(here, attrs.evolve(here.rule_set, aggregation=found))
 
 
 def test_events_that_came_alone_do_not_count() -> None:
@@ -219,6 +230,8 @@ def test_a_rule_set_without_round_scores_gives_none(name: str) -> None:
 )
 @pytest.mark.parametrize("mode", ["twice", "once"])
 def test_a_tie_goes_to_the_even_nano(mode: str, emissions: tuple[int, ...], wanted: int) -> None:
-    aggregation = RoundAggregation(mode, Decimal(0), "excluded")  # type: ignore[arg-type]
-    results = [TaskResult(emission, NANO, NANO) for emission in emissions]
-    assert round_score(results, aggregation) == wanted
+    events = [
+        record(number, "executable_python", Fraction(emission, NANO))
+        for number, emission in enumerate(emissions)
+    ]
+    assert round_scores(events, rounding(mode), lambda _: NANO) == {"hk": wanted}

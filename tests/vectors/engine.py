@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from state.weighing import window_score
+
 import tallystick
 from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import RefusedError
@@ -19,18 +21,18 @@ from tallystick.numbers.means import arithmetic_mean, geometric_mean
 from tallystick.numbers.nano import from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
+from tallystick.population.uint16 import to_uint16
 from tallystick.records.decoding import MissedDeadline
 from tallystick.state.chain import GENESIS_HASH, chained
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent, events_digest
 from tallystick.state.groups import auditor_pool, select_group
 from tallystick.state.ingest import EventDecoder, record_digest
+from tallystick.state.line_weights import weights_of
 from tallystick.state.model import Miner, Snapshot, State, structure, unstructure
 from tallystick.state.reputation import consensus_event
-from tallystick.state.round_scores import TaskResult, round_score
+from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.weights import to_uint16, weights_of
-from tallystick.state.windows import window_score
 
 Json = Any
 
@@ -154,19 +156,20 @@ def _group(rule_set: str, given: Json) -> Json:
 
 
 def _round(rule_set: str, tasks: Json) -> Json:
-    weights = rules(rule_set).base_weights
-    results = [
-        TaskResult(
-            from_text(t["emission"]), weights[t["type"]], from_text(t["reputation"]), t["missed"]
-        )
-        for t in tasks
+    events = [
+        StateEvent("validator", "hk", t["type"], str(n), 0, 0, missed=t["missed"], emission=nano)
+        for n, t in enumerate(tasks)
+        for nano in [from_text(t["emission"])]
     ]
-    return to_text(round_score(results, rules(rule_set).rule_set.aggregation.round))
+    found = round_scores(
+        events, rules(rule_set), lambda event: from_text(tasks[int(event.task_id)]["reputation"])
+    )
+    return to_text(found.get("hk", 0))
 
 
 def _window(rule_set: str, tasks: Json) -> Json:
     scores = [[from_text(each) for each in task] for task in tasks]
-    return to_text(window_score(scores, rules(rule_set)))
+    return to_text(window_score(rules(rule_set), scores))
 
 
 def _nanos(found: Mapping[str, str]) -> dict[str, int]:
@@ -174,7 +177,7 @@ def _nanos(found: Mapping[str, str]) -> dict[str, int]:
 
 
 def _weights(rule_set: str, scores: Json) -> Json:
-    found = weights_of(_nanos(scores), rules(rule_set))
+    found = weights_of(rules(rule_set), _nanos(scores))
     return {name: to_text(nano) for name, nano in found.items()}
 
 

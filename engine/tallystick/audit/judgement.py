@@ -214,16 +214,16 @@ def _weights(asked: Question) -> Verdict:
                 f"they differ in the {name}: which slots and which closed rounds a validator has "
                 "is no step, so compare their registrations and rounds",
             )
-    value = mine[-1]
-    hotkey, line = map(str, asked.key)
-    score = rederive.score(asked.agreed, asked.epoch, asked.key, value["epoch"], value["round"])
-    text = None if score is None else to_text(score)
-    rules = asked.agreed.rules(line, value["epoch"])
+    at = asked.agreed, asked.epoch, asked.key, mine[-1]
+    derived = rederive.standing(*at, asked.own["a"])
+    text = None if derived.score is None else to_text(derived.score)
+    carry = {name: to_text(nano) for name, nano in derived.carry.items()}
     wrong = {}
     for side, found in (("a", mine), ("b", theirs)):
-        nano = rederive.weight(asked.own[side], line, hotkey, rules)
+        nano = rederive.weight(*at, asked.own[side])
         weight = None if nano is None else to_text(nano)
-        wrong[side] = (found[-1]["score"], found[-1]["weight"]) != (text, weight)
+        said = found[-1]["score"], found[-1].get("carry", {}), found[-1]["weight"]
+        wrong[side] = said != (text, carry, weight)
     reason = f"derived of the results of the miner, the score is {text}"
     if mine[-1]["score"] == theirs[-1]["score"]:
         reason = "derived of the scores that each side has, the weight follows from one of them"

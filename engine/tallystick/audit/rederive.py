@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,12 +18,20 @@ from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
+from tallystick.state.carry import carried, carried_names
 from tallystick.state.epoch import Closing
-from tallystick.state.event import StateEvent
+from tallystick.state.event import AGE, StateEvent
+from tallystick.state.line_weights import (
+    Weighing,
+    base_of,
+    is_of_each,
+    scores_of,
+    weigh,
+    weights_of,
+)
 from tallystick.state.miners import pinned_reputation
-from tallystick.state.model import Miner, State
+from tallystick.state.model import Columns, Miner, State
 from tallystick.state.reputation import initial_reputation, mean_delta
-from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules
 from tallystick.state.step_roots import (
     Key,
@@ -37,12 +45,11 @@ from tallystick.state.step_roots import (
     row_key,
     threshold_rows,
 )
-from tallystick.state.weights import weights_of
-from tallystick.state.windows import longest_window, newest_tasks, window_score
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
+Rows = Iterable[Row]
 _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
@@ -125,41 +132,131 @@ def threshold(known: Known, epoch: int, key: Key) -> Row | None:
     return next((row for row in rows if row_key(row) == key), None)
 
 
-def score(known: Known, epoch: int, key: Key, pinned: int, number: int | None) -> int | None:
-    """What the weight of a miner comes of in a line, in nano; None without records.
+@attrs.frozen
+class Standing:
+    """What a row of weights says of a miner beside its weight.
+
+    Attributes:
+        score: what the weight comes of, in nano; None without one.
+        carry: by column, what the next epoch begins with, in nano.
+    """
+
+    score: int | None
+    carry: Mapping[str, int]
+
+
+def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> Standing:
+    """What the weight of a miner comes of in a line, and what is carried.
 
     Args:
         known: what both sides agree on.
         epoch: the one that closes.
         key: the hotkey and the line.
-        pinned: the epoch whose rules give the weights.
-        number: the round whose score it is; None of a window.
+        value: of the row, for the epoch of its rules and its round.
+        rows: every row of the step, for who holds a slot.
     """
     hotkey, line = map(str, key)
-    rules = known.rules(line, pinned)
-    every = (
-        event_of(row) for at in range(epoch + 1) for row in known.rows(at, "results", (hotkey,))
-    )
-    own = [each for each in every if known.line_of(each.skill_type, epoch) == line]
-    if number is None:
-        newest = sorted((each for each in own if each.is_record), key=_age, reverse=True)
-        return window_score(newest_tasks(newest, longest_window(rules)), rules)
-    events = [each for each in own if each.round == number]
-
-    def reputation_of(event: StateEvent) -> int:
-        state = _reputations(known, event.epoch, hotkey, event.skill_type)
-        return pinned_reputation(state, own_rules(event), hotkey, event.skill_type)
-
-    def own_rules(event: StateEvent) -> StateRules:
-        return known.rules(line, event.epoch)
-
-    return round_scores(events, rules, reputation_of, own_rules=own_rules).get(hotkey)
+    every = [str(row[0]) for row in rows if row[1] == line]
+    records = _RowRecords(known, line, epoch)
+    counting = known.rules(line, epoch)
+    after = records.columns(counting, epoch, every if _needs_all(counting) else [hotkey])
+    adopted = known.adopted(line, epoch)
+    names = after if adopted is None else carried_names(adopted.rule_set)
+    carry = {n: after[n][hotkey] for n in names if hotkey in after.get(n, {})}
+    weighing = records.weighing(value, every, hotkey)
+    return Standing(scores_of(weighing).get(hotkey), carry)
 
 
-def weight(rows: Iterable[Row], line: str, hotkey: str, rules: StateRules) -> int | None:
-    """The weight of a miner, in nano, by the scores of all in its line; None if nobody has one."""
-    scores = {row[0]: from_text(row[-1]["score"]) for row in rows if row[1] == line}
-    return weights_of(scores, rules).get(hotkey)
+def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:
+    """The weight of a miner, in nano, by the scores of all in its line; None if nobody has one.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the line.
+        value: of the row, for the epoch of its rules and its round.
+        rows: every row of the step, with the scores.
+    """
+    hotkey, line = map(str, key)
+    rules = known.rules(line, value["epoch"])
+    own = {row[0]: row[-1]["score"] for row in rows if row[1] == line}
+    if rules.allocation is not None and base_of(rules.allocation) is None:
+        weighing = _RowRecords(known, line, epoch).weighing(value, [*own], hotkey)
+        return weigh(weighing).weights.get(hotkey)
+    scores = {name: from_text(text) for name, text in own.items() if text is not None}
+    return weights_of(rules, scores).get(hotkey)
+
+
+@attrs.frozen
+class _RowRecords:
+    """The records of a line, from rows; see `samples.Records`."""
+
+    known: Known
+    line: str
+    epoch: int
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """Those of a miner, newest first."""
+        own = (each for each in self._events([hotkey]) if each.is_record)
+        return sorted(own, key=AGE, reverse=True)
+
+    def reputation(self, event: StateEvent) -> int:
+        """The reputation that the round of a record pins."""
+        state = _reputations(self.known, event.epoch, event.hotkey, event.skill_type)
+        return pinned_reputation(state, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that a record names."""
+        return self.known.rules(self.line, event.epoch)
+
+    def weighing(self, value: Mapping[str, Any], every: Sequence[str], hotkey: str) -> Weighing:
+        """What the weights of a line come of, or the score of one miner, where that is enough."""
+        rules = self.known.rules(self.line, value["epoch"])
+        hotkeys = every if _needs_all(rules) else [hotkey]
+        number = value["round"]
+        return Weighing(
+            rules=rules,
+            records=self,
+            hotkeys=hotkeys,
+            of_round=[e for e in self._events(hotkeys) if e.round == number],
+            carry=self.columns(rules, value["epoch"], hotkeys),
+        )
+
+    def columns(self, rules: StateRules, begun: int, hotkeys: Sequence[str]) -> Columns:
+        """What the rules carry as the epoch ends, or as the last one did in which they held.
+
+        Args:
+            rules: of the line.
+            begun: an epoch in which they held.
+            hotkeys: of whom it is asked.
+        """
+        if rules.allocation is None or not rules.allocation.carried:
+            return {}
+        last = begun
+        while last < self.epoch and self.known.rules(self.line, last + 1).digest == rules.digest:
+            last += 1
+        before: dict[str, dict[str, int]] = {}
+        for hotkey in hotkeys if last else ():
+            for row in self.known.rows(last - 1, "weights", (hotkey, self.line)):
+                for name, text in row[-1].get("carry", {}).items():
+                    before.setdefault(name, {})[hotkey] = from_text(text)
+        counted = self._events(hotkeys, range(last, last + 1))
+        return carried(rules, before, self, counted, hotkeys)
+
+    def _events(
+        self, hotkeys: Iterable[str], epochs: Iterable[int] | None = None
+    ) -> Iterator[StateEvent]:
+        for at in range(self.epoch + 1) if epochs is None else epochs:
+            for hotkey in hotkeys:
+                for row in self.known.rows(at, "results", (hotkey,)):
+                    event = event_of(row)
+                    if self.known.line_of(event.skill_type, self.epoch) == self.line:
+                        yield event
+
+
+def _needs_all(rules: StateRules) -> bool:
+    """Whether the score of a miner comes of the records of others too."""
+    return rules.allocation is not None and not is_of_each(rules.allocation)
 
 
 def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int) -> Scored:
@@ -226,7 +323,3 @@ def _next(known: Known, epoch: int, step: Step, key: Key) -> int | None:
     rows = known.rows(epoch - 1, step, key) if epoch else ()
     text = rows[0][-1]["next"] if rows else None
     return None if text is None else from_text(text)
-
-
-def _age(event: StateEvent) -> tuple[int, str, str, str]:
-    return event.round, event.task_id, event.skill_type, event.validator

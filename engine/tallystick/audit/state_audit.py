@@ -19,8 +19,9 @@ from tallystick.audit.results_audit import decimal
 from tallystick.errors import InputError
 from tallystick.io.inputs import start_of
 from tallystick.numbers.nano import to_text
+from tallystick.state.chain_weights import Weights
 from tallystick.state.ledger import Ledger
-from tallystick.state.queries import StateQueries, Weights
+from tallystick.state.queries import StateQueries
 from tallystick.state.replay import Verified, verify
 from tallystick.state.rules import StateRules
 from tallystick.state.transfer import import_state

@@ -15,7 +15,7 @@ from tallystick.cli.state_options import opened, state_option
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from tallystick.state.queries import Weights
+    from tallystick.state.chain_weights import Weights
 
 
 @click.command(

@@ -58,7 +58,8 @@ class CollectStep(Step):
 
     def apply(self, given: Given) -> Values | Stop:
         """The column, or one for each group."""
-        held = given.population.samples.get(self.rules.value, {})
+        of_round = self.rules.records == "round"
+        held = given.population.collected(self.rules.value, of_round=of_round)
         found = {group: self._column(held.get(group, {}), given) for group in self.groups}
         return found if self.shape == "grouped" else found[UNGROUPED]
 

@@ -72,6 +72,7 @@ class Population:
     Attributes:
         miners: ascending by hotkey.
         samples: by the ``value`` that steps collect.
+        of_round: the same of the round alone, for steps that read one; by default `samples`.
         round: the attributes of the round, by name.
         carry: by the step that carries it and by hotkey, the previous value in nano.
 
@@ -81,6 +82,7 @@ class Population:
 
     miners: tuple[Miner, ...] = attrs.field(converter=_by_hotkey)
     samples: Mapping[str, Samples] = attrs.field(factory=dict)
+    of_round: Mapping[str, Samples] | None = attrs.field(default=None, kw_only=True)
     round: Mapping[str, Attribute] = attrs.field(factory=dict)
     carry: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
 
@@ -96,6 +98,11 @@ class Population:
                 f"found the miner {escaped(hotkey)} {many} times in a population, expected once",
                 code="duplicate-miner",
             )
+
+    def collected(self, value: str, *, of_round: bool) -> Samples:
+        """The samples of a ``value``, of all rounds or of the round alone."""
+        every = self.of_round if of_round and self.of_round is not None else self.samples
+        return every.get(value, {})
 
     @cached_property
     def places(self) -> Mapping[str, int]:

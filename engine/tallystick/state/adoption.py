@@ -10,6 +10,7 @@ reputations        carried, clamped to the new floor and ceiling; of types that 
 collusion flags    carried, with whom they came from where the new rules ask for a quorum
 thresholds         carried where both rules track them, else the new seeds; of types that the new
                    rules lack, dropped; then at least what their own formulas give
+carried columns    kept of a step that both allocations carry under one name; others begin empty
 =================  =================================================================================
 """
 
@@ -26,6 +27,7 @@ from tallystick.records.messages import shown
 from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
+from tallystick.state.carry import carried_names, with_columns
 from tallystick.state.model import Miner, State
 from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.reputation import clamped, initial_reputation
@@ -162,11 +164,19 @@ def apply_floors(state: State, change: Change) -> State:
     return attrs.evolve(state, thresholds=thresholds)
 
 
+def carry_columns(state: State, change: Change) -> State:
+    """The columns that the allocation of both rules carries under one name."""
+    names, line = carried_names(change.new.rule_set), change.new.line
+    before = state.carry.get(line, {})
+    return with_columns(state, line, {name: before[name] for name in names if name in before})
+
+
 STEPS: tuple[Callable[[State, Change], State], ...] = (
     carry_reputations,
     carry_flags,
     carry_thresholds,
     apply_floors,
+    carry_columns,
 )
 """What an adoption does, in this order."""
 

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
@@ -22,7 +22,8 @@ from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
 from tallystick.rules.sections import Step
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.state.event import StateEvent
+from tallystick.state.carry import carried, carried_names, with_columns
+from tallystick.state.event import AGE, StateEvent
 from tallystick.state.miners import has_declared, pinned_reputation
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, effect, mean_delta
@@ -46,6 +47,8 @@ class Closing:
         state: what becomes of the state.
         base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
             reputation there.
+        newest: the records of a miner, newest first, those of earlier epochs too; read where what
+            is carried comes of more than the records of a round.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
@@ -54,16 +57,18 @@ class Closing:
     events: tuple[StateEvent, ...]
     state: State
     base_rules: Callable[[int], StateRules]
+    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
-def close_epoch(
+def close_epoch(  # noqa: PLR0913  # what a closing is made of
     state: State,
     events: Iterable[StateEvent],
     rules: StateRules,
     pinned: Mapping[int, State],
     *,
     base_rules: Callable[[int], StateRules] | None = None,
+    newest: Callable[[str], Iterable[StateEvent]] | None = None,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -74,20 +79,31 @@ def close_epoch(
         rules: the rules of the epoch that ends.
         pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
         base_rules: the rules of such an epoch; by default those of the epoch that ends.
+        newest: the records of a miner in all epochs, by round, task, skill type and validator, the
+            newest first, which windows of carried columns read; by default those of ``events``.
 
     Returns:
-        The state after the steps of the rule set, one epoch on. Without steps nothing else
-        changes.
+        The state after the steps of the rule set, with what its allocation carries, one epoch on.
+        Without either nothing else changes.
 
     Raises:
         StateError: an event is of a miner that the state lacks, of a type that the miner never
             declared, or pinned to an epoch whose state is not given.
     """
-    closing = Closing(rules, pinned, tuple(events), state, base_rules or (lambda _: rules))
+    every = tuple(events)
+    closing = Closing(
+        rules,
+        pinned,
+        every,
+        state,
+        base_rules or (lambda _: rules),
+        newest or partial(_newest, every),
+    )
     _check(closing)
     epochs = rules.rule_set.epochs
     for step in epochs.steps if epochs is not None else ():
         closing = _STEPS[step](closing)
+    closing = carry_columns(closing)
     return attrs.evolve(closing.state, epoch=state.epoch + 1)
 
 
@@ -146,6 +162,43 @@ def recompute_baselines(closing: Closing) -> Closing:
 def recompute_thresholds(closing: Closing) -> Closing:
     """The other tracked thresholds of each type, at the baseline that the type has now (E21)."""
     return _with_thresholds(closing, _next_thresholds)
+
+
+def carry_columns(closing: Closing) -> Closing:
+    """What the allocation carries, moved by the rounds of the epoch in ascending order.
+
+    It is no word of the rule set's steps: it is done where the allocation has such a column, after
+    them, and reads nothing that they make.
+    """
+    if not carried_names(closing.rules.rule_set):
+        return closing
+    state, line = closing.state, closing.rules.line
+    hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
+    before = state.carry.get(line, {})
+    after = carried(closing.rules, before, _Records(closing), closing.events, hotkeys)
+    return attrs.evolve(closing, state=with_columns(state, line, after))
+
+
+@attrs.frozen
+class _Records:
+    """The records that carried columns come of; see `samples.Records`."""
+
+    closing: Closing
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        return self.closing.newest(hotkey)
+
+    def reputation(self, event: StateEvent) -> int:
+        pinned = self.closing.pinned.get(event.epoch)
+        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        return self.closing.base_rules(event.epoch)
+
+
+def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
+    own = (each for each in events if each.is_record and each.hotkey == hotkey)
+    return sorted(own, key=AGE, reverse=True)
 
 
 def persist(closing: Closing) -> Closing:

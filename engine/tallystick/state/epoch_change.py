@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.errors import StateError
 from tallystick.state.adoption import FlaggedBy, adopt
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.model import State
 from tallystick.state.rules_in_force import RulesInForce
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tallystick.state.store.transaction import Transaction
+
 
 def next_epoch(
-    state: State,
-    events: Sequence[StateEvent],
-    in_force: RulesInForce,
-    snapshot: Callable[[int], State],
-    flags_by: Callable[[], FlaggedBy],
+    state: State, events: Sequence[StateEvent], in_force: RulesInForce, transaction: Transaction
 ) -> State:
     """The state as the next epoch begins.
 
@@ -26,29 +29,44 @@ def next_epoch(
         state: as the open one ends.
         events: all that were recorded while it was open.
         in_force: the rules of each line in each epoch.
-        snapshot: the state at the start of an epoch that has begun.
-        flags_by: who flagged each miner, read where that begins to count.
+        transaction: has the snapshots of epochs before, their records, and who flagged whom.
     """
-    return _adopted(_closed(state, events, in_force, snapshot), in_force, flags_by)
+    closed = _closed(state, events, in_force, transaction)
+    return _adopted(closed, in_force, transaction.claims.flags_by)
 
 
 def _closed(
-    state: State,
-    events: Sequence[StateEvent],
-    in_force: RulesInForce,
-    snapshot: Callable[[int], State],
+    state: State, events: Sequence[StateEvent], in_force: RulesInForce, transaction: Transaction
 ) -> State:
     """The state after the open epoch: each line closes over the events of its types."""
     epoch = state.epoch
     for rules in in_force.at(epoch).lines:
-        own = [each for each in events if in_force.line_of(each.skill_type) == rules.line]
+        line = rules.line
+        own = [each for each in events if in_force.line_of(each.skill_type) == line]
         # rules without epochs pin nothing, and take records of any epoch
         pins = {event.epoch for event in own} if rules.rule_set.epochs else set[int]()
-        pinned = {pin: snapshot(pin) for pin in sorted(pins)}
-        base_rules = in_force.lines[rules.line].at
-        closed = close_epoch(state, own, rules, pinned, base_rules=base_rules)
+
+        def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
+            records = transaction.scored(hotkey, counted_by=epoch)
+            return (each for each in records if in_force.line_of(each.skill_type) == line)
+
+        closed = close_epoch(
+            state,
+            own,
+            rules,
+            {pin: _pinned(transaction, pin) for pin in sorted(pins)},
+            base_rules=in_force.lines[line].at,
+            newest=newest,
+        )
         state = attrs.evolve(closed, epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)
+
+
+def _pinned(transaction: Transaction, epoch: int) -> State:
+    found = transaction.snapshot(epoch)
+    if found is None:
+        raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+    return found.state
 
 
 def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:

@@ -7,17 +7,18 @@ for; where the transaction may write, they are kept beside the log.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 
 import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
-from tallystick.state.event import StateEvent
-from tallystick.state.miners import pinned_reputation
+from tallystick.rules.allocation import round_score
+from tallystick.state.line_records import LineRecords
+from tallystick.state.line_weights import Weighing, is_of_round, weigh
 from tallystick.state.model import State
-from tallystick.state.round_scores import round_epoch, round_scores
+from tallystick.state.round_scores import round_epoch
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import RulesInForce
 from tallystick.state.step_roots import (
@@ -30,8 +31,6 @@ from tallystick.state.step_roots import (
     step_tree,
 )
 from tallystick.state.store.transaction import Transaction
-from tallystick.state.weights import weights_of
-from tallystick.state.windows import longest_window, newest_tasks, window_score
 from tallystick.trust.merkle import TileTree, leaf_hash
 
 
@@ -140,63 +139,57 @@ class EpochLog:
             scores=dict(self._scores(epoch)),
         )
 
-    def _state(self, epoch: int) -> State:
+    def _known(self, epoch: int) -> State | None:
         found = self.transaction.snapshot(epoch)
+        return None if found is None else found.state
+
+    def _state(self, epoch: int) -> State:
+        found = self._known(epoch)
         if found is None:
             raise DamagedError(
                 f"found no snapshot of the epoch {epoch}, expected one: restore a copy"
             )
-        return found.state
+        return found
 
     def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
         """What the weights are as an epoch closes, without immunity, by hotkey and line.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
-        slots = {
-            miner.hotkey: miner.uid
-            for miner in self._state(epoch + 1).miners.values()
-            if miner.uid is not None
-        }
+        after, state = self._state(epoch + 1), cache(self._known)
+        slots = {m.hotkey: m.uid for m in after.miners.values() if m.uid is not None}
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(
                 self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
             )
-            found = () if last is None else self.transaction.events_of_round(last, epoch)
-            events = self._own(line, found)
-            pinned = round_epoch(events)
+            records = LineRecords(self.transaction, self.in_force, line, state, counted_by=epoch)
+            of_round = records.of_round(last)
+            pinned = round_epoch(of_round)
             of_rules = epoch if pinned is None else pinned
             rules = timeline.at(of_rules)
-            aggregation = rules.rule_set.aggregation
-            if aggregation is not None and aggregation.window is not None:
-                number, scores = None, {each: self._window(each, rules, epoch) for each in slots}
-            else:
-                number, scores = last, self._round_scores(events, rules)
-            present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
-            weights = weights_of(present, rules)
-            for hotkey, score in present.items():
-                share = Share(slots[hotkey], of_rules, number, score, weights.get(hotkey))
-                yield (hotkey, rules.line), share
-
-    def _round_scores(self, events: Sequence[StateEvent], rules: StateRules) -> dict[str, int]:
-        timeline = self.in_force.lines[rules.line]
-        states = {epoch: self._state(epoch) for epoch in {each.epoch for each in events}}
-
-        def reputation_of(event: StateEvent) -> int:
-            rules = timeline.at(event.epoch)
-            return pinned_reputation(states[event.epoch], rules, event.hotkey, event.skill_type)
-
-        return round_scores(events, rules, reputation_of, own_rules=lambda e: timeline.at(e.epoch))
-
-    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
-        """The events of the skill types of a line."""
-        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
-
-    def _window(self, hotkey: str, rules: StateRules, epoch: int) -> int:
-        events = self.transaction.scored(hotkey, counted_by=epoch)
-        # lazily: the window ends long before the events do
-        own = (each for each in events if self.in_force.line_of(each.skill_type) == rules.line)
-        return window_score(newest_tasks(own, longest_window(rules)), rules)
+            if rules.allocation is None:
+                continue
+            found = weigh(
+                Weighing(
+                    rules=rules,
+                    records=records,
+                    hotkeys=slots,
+                    of_round=of_round,
+                    carry=records.columns(rules, epoch, slots),
+                )
+            )
+            number = None if round_score(rules.rule_set) is None else last
+            kept = after.carry.get(line, {})
+            for hotkey in found.scores if is_of_round(rules.rule_set) else slots:
+                share = Share(
+                    uid=slots[hotkey],
+                    epoch=of_rules,
+                    round=number,
+                    score=found.scores.get(hotkey),
+                    weight=found.weights.get(hotkey),
+                    carry={name: held[hotkey] for name, held in kept.items() if hotkey in held},
+                )
+                yield (hotkey, line), share
 
 
 def _root(rows: list[bytes] | None) -> StepRoot | None:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Annotated, Any, get_type_hints
 
 import attrs
@@ -168,6 +169,10 @@ def measures_of(texts: Mapping[str, str]) -> dict[str, int | Fraction]:
         name: ratio.from_text(text) if ratio.is_ratio(text) else _nano(text)
         for name, text in texts.items()
     }
+
+
+AGE = attrgetter("round", "task_id", "skill_type", "validator")
+"""By what records of a miner are older or newer."""
 
 
 def scope_of(validator: str, epoch: int) -> bytes:

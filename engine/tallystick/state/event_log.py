@@ -296,13 +296,7 @@ class EventLog:
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         found = events_digest(lines)
-        self.state = next_epoch(
-            self.state,
-            events,
-            self.in_force,
-            lambda pinned: self.snapshot(pinned).state,
-            self.transaction.claims.flags_by,
-        )
+        self.state = next_epoch(self.state, events, self.in_force, self.transaction)
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
         said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}

@@ -16,18 +16,19 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
 from tallystick.records.messages import shown
+from tallystick.state.chain_weights import Weights, by_slot, chain_weights, pooled
 from tallystick.state.claims import DROPPED, Claim
 from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
+from tallystick.state.line_records import LineRecords
+from tallystick.state.line_weights import LineWeights, Weighing, weigh
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Miner, Snapshot, State, unstructure
-from tallystick.state.reasons import no_candidates, no_weights
+from tallystick.state.reasons import NO_LINE, NO_RECORD, no_candidates, no_weights
 from tallystick.state.round_scores import round_epoch, round_scores
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import EpochRules, RulesInForce
 from tallystick.state.store.transaction import LogHead, Transaction
-from tallystick.state.weights import to_uint16, weights_of
-from tallystick.state.windows import longest_window, newest_tasks, window_score
 
 
 @attrs.frozen
@@ -47,23 +48,6 @@ class Profile:
     reputation: Mapping[str, int]
     rank: Mapping[str, int | None]
     rounds: int
-
-
-@attrs.frozen
-class Weights:
-    """The weights of the miners that have one, by ascending slot.
-
-    Attributes:
-        uids: their slots.
-        weights: their shares, in nano.
-        uint16: the shares as Bittensor takes them.
-        reason: why nobody has one; empty when somebody has.
-    """
-
-    uids: tuple[int, ...]
-    weights: tuple[int, ...]
-    uint16: tuple[int, ...]
-    reason: str = ""
 
 
 @attrs.frozen
@@ -266,8 +250,9 @@ class StateQueries:
     def weights(self, immune: Collection[str] = (), line: str | None = None) -> Weights:
         """The weights of the miners that have a slot.
 
-        A rule set with a window gives them by the averages over it; another one by the scores of
-        the last closed round, of several lines the last that has records of the line.
+        They are what the allocation of the rules makes of the records; what reads the records of
+        one round reads those of the last closed one, of several lines the last that has records of
+        the line.
 
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
@@ -277,21 +262,50 @@ class StateQueries:
             StateError: one of them is no miner; or the state has no such line, or several where
                 none is named.
         """
-        name = self._line(line)
+        name, slots = self._line(line), self._slots
+        found = self.line_weights(name, immune)
+        reason = no_weights(self.state, self._weighing(name), self._last_round(name))
+        weights = by_slot(found.weights, slots)
+        return chain_weights(weights, self._without(found), len(slots), found.refused or reason)
+
+    def shared_weights(self, immune: Collection[str] = ()) -> Weights | None:
+        """The weights that all lines come to by the pools of the open epoch; None without pools.
+
+        Raises:
+            StateError: as `weights`.
+        """
+        pools = self.in_force.pools.at(self.state.epoch)
+        if pools is None:
+            return None
+        lines = {line: self.line_weights(line, immune).weights for line in self.in_force.lines}
+        weights = by_slot(pooled(pools, lines, self._slots), self._slots)
+        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
+        without = dict.fromkeys(lacking, NO_LINE)
+        return chain_weights(weights, without, len(self._slots), "no line has a weight")
+
+    def line_weights(self, line: str, immune: Collection[str] = ()) -> LineWeights:
+        """The weights of a line with every column that they come of.
+
+        Args:
+            line: whose rules give them.
+            immune: as for `weights`.
+
+        Raises:
+            StateError: one of them is no miner.
+        """
         for hotkey in immune:
             miner_of(self.state, hotkey)
-        slots = {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
-        rules = self.in_force.lines[name].at(self._weights_epoch(name))
-        aggregation = rules.rule_set.aggregation
-        if aggregation is not None and aggregation.window is not None:
-            scores = {each: self._window_score(each, rules, each in immune) for each in slots}
-        else:
-            scores = self._last_scores(name)
-        present = {hotkey: score for hotkey, score in scores.items() if hotkey in slots}
-        weights = {slots[hotkey]: nano for hotkey, nano in weights_of(present, rules).items()}
-        uids, values = to_uint16(weights)
-        reason = "" if uids else no_weights(self.state, rules, self._last_round(name))
-        return Weights(tuple(uids), tuple(weights[uid] for uid in uids), tuple(values), reason)
+        rules, records = self._weighing(line), self._records(line)
+        return weigh(
+            Weighing(
+                rules=rules,
+                records=records,
+                hotkeys=self._slots,
+                of_round=records.of_round(self._last_round(line)),
+                carry=records.columns(rules, self.state.epoch, self._slots),
+                immune=immune,
+            )
+        )
 
     def quarantine(
         self,
@@ -448,15 +462,22 @@ class StateQueries:
         epoch = round_epoch(self._own(line, events) or events)
         return self.state.epoch if epoch is None else epoch
 
-    def _window_score(self, hotkey: str, rules: StateRules, immune: bool) -> int:
-        scored = self._transaction.scored(hotkey)
-        own = (e for e in scored if self.in_force.line_of(e.skill_type) == rules.line)
-        tasks = newest_tasks(own, longest_window(rules))
-        return window_score(tasks, rules, immune=immune)
+    def _weighing(self, line: str) -> StateRules:
+        """The rules that give the weights of a line."""
+        return self.in_force.lines[line].at(self._weights_epoch(line))
 
-    def _last_scores(self, line: str) -> dict[str, int]:
-        last = self._last_round(line)
-        return {} if last is None else self.round_scores(last, line)
+    def _records(self, line: str) -> LineRecords:
+        return LineRecords(self._transaction, self.in_force, line, self.pinned)
+
+    @property
+    def _slots(self) -> dict[str, int]:
+        return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
+
+    def _without(self, found: LineWeights) -> dict[str, str]:
+        """By hotkey, why a miner with a slot has no weight."""
+        why = {} if found.allocation is None else found.allocation.without
+        lacking = [hotkey for hotkey in self._slots if not found.weights.get(hotkey)]
+        return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
 
     def _last_round(self, line: str) -> int | None:
         """The last closed round; where there are several lines, the last with records of one."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import numbered
+from tallystick.rules.allocation import Collect, allocation_of
+from tallystick.state.carry import carried_names
 from tallystick.state.groups import is_ejected
 from tallystick.state.model import State
 from tallystick.state.rules import StateRules
@@ -11,6 +13,10 @@ from tallystick.state.rules import StateRules
 _REGISTER = "register miners with tallystick miner register or miner sync"
 NO_MINERS = f"no miner is registered: {_REGISTER}"
 """Why a state has no miners."""
+NO_RECORD = "no record in the round"
+"""Why a miner has no weight under rules that give weights to those of one round alone."""
+NO_LINE = "no weight in any line"
+"""Why a miner has no weight in a state whose lines share all."""
 NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
 """Why a state has no rounds."""
 
@@ -46,10 +52,16 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         return NO_MINERS
     if all(each.uid is None for each in state.miners.values()):
         return f"no miner holds a slot: {_REGISTER}"
-    aggregation = rules.rule_set.aggregation
-    if aggregation is not None and aggregation.window is not None:
+    allocation = allocation_of(rules.rule_set)
+    steps = () if allocation is None else allocation.steps
+    if any(isinstance(step, Collect) and step.records == "window" for step in steps):
         return (
             "no miner with a slot has a score above 0 in its window: close rounds with tallystick "
+            "round close"
+        )
+    if carried_names(rules.rule_set):
+        return (
+            "no miner with a slot has a score above 0 in any round: close rounds with tallystick "
             "round close"
         )
     if last_round is None:

@@ -21,6 +21,7 @@ from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.sections import Epochs, Groups, Reputation
 
 if TYPE_CHECKING:
+    from tallystick.population.step import BoundAllocation
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.threshold_snapshots import Thresholds
     from tallystick.scoring.tiers import Tiers
@@ -95,6 +96,13 @@ class StateRules:
         types = self.rule_set.skill_types.items()
         weights = {name: rules.base_weight for name, rules in types}
         return {name: from_decimal(w) for name, w in weights.items() if w is not None}
+
+    @cached_property
+    def allocation(self) -> BoundAllocation | None:
+        """The steps from scores to weights; None where the rule set has none."""
+        from tallystick.population.binding import bind_allocation  # noqa: PLC0415  # of few commands
+
+        return bind_allocation(self.rule_set, self.registry)
 
     @cached_property
     def tiers(self) -> Mapping[str, Tiers]:

@@ -18,7 +18,7 @@ deltas        hotkey, type, validator, round, task, epoch   delta, and whether i
 reputations   hotkey, type                                  before, mean delta, after, next
 thresholds    type, name                                    before, after, next
 weights       hotkey, line                                  uid, epoch of its rules, round, score,
-                                                            weight
+                                                            weight, and what is carried, if any is
 ============  ============================================  =====================================
 
 ``after`` is what the closing makes, ``next`` what the next epoch begins with: another value only
@@ -176,16 +176,18 @@ class Share:
     Attributes:
         uid: its slot.
         epoch: whose rules give the weights: that which the last closed round is pinned to.
-        round: that round, where it is whose score it is; None where a window is counted.
-        score: in nano.
+        round: that round, where steps read its records alone; None where a window is counted.
+        score: the last rounded value that the weight comes of, in nano; None without one.
         weight: in nano; None where nobody has a score above 0.
+        carry: by column, what the next epoch begins with, in nano.
     """
 
     uid: int
     epoch: int
     round: int | None
-    score: int
+    score: int | None
     weight: int | None
+    carry: Mapping[str, int] = attrs.field(factory=dict)
 
 
 def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
@@ -333,13 +335,15 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
 
 def weight_row(hotkey: str, line: str, share: Share) -> Row:
     """What a miner weighs in a line."""
-    value = {
+    value: dict[str, Any] = {
         "epoch": share.epoch,
         "round": share.round,
-        "score": to_text(share.score),
+        "score": _text(share.score),
         "uid": share.uid,
         "weight": _text(share.weight),
     }
+    if share.carry:
+        value["carry"] = {name: to_text(nano) for name, nano in share.carry.items()}
     return (hotkey, line, value)
 
 

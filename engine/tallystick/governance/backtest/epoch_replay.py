@@ -33,6 +33,7 @@ from tallystick.governance.backtest.comparison_model import (
 from tallystick.governance.backtest.history import COUNTED, Reader
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
+from tallystick.rules.allocation import round_score
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
@@ -209,9 +210,7 @@ class _Replay:
     def outcome(self, miners: Sequence[str]) -> StateOutcome:
         """What it came to."""
         final = self._tell()
-        has_rounds = self.rules.rule_set.aggregation is not None and (
-            self.rules.rule_set.aggregation.round is not None
-        )
+        has_rounds = round_score(self.rules.rule_set) is not None
         return StateOutcome(
             first=self.first,
             epochs=self.state.epoch - self.first,

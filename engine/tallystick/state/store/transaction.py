@@ -17,7 +17,7 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick.state.chain import Entry
 from tallystick.state.claims import Rank
-from tallystick.state.event import NUMBER_LIMIT, StateEvent
+from tallystick.state.event import AGE, NUMBER_LIMIT, StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
 from tallystick.state.store.claim_rows import ClaimRows
 from tallystick.state.store.connection import MOST_VALUES, Connection, marks
@@ -184,7 +184,7 @@ class Transaction:
         for newest, oldest in self._spans(hotkey):
             rows = self.connection.rows(query, (hotkey, True, oldest, newest, last))
             found = [StateEvent.from_line(body) for (body,) in rows]
-            yield from sorted(found, key=_age, reverse=True)
+            yield from sorted(found, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
         """The snapshot of an epoch; None when there is none."""
@@ -438,10 +438,6 @@ class Transaction:
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
-
-
-def _age(event: StateEvent) -> tuple[int, str, str, str]:
-    return event.round, event.task_id, event.skill_type, event.validator
 
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:

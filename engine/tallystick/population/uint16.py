@@ -1,0 +1,27 @@
+"""Weights as Bittensor takes them: whole numbers up to 65 535."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tallystick.numbers.nano import round_half_even
+
+U16_MAX = (1 << 16) - 1
+"""The largest weight of Bittensor."""
+
+
+def to_uint16(weights: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """Uids, ascending, and their weights as Bittensor takes them, both empty without any.
+
+    The largest weight becomes 65535 and the others keep their proportion to it, rounded half-even;
+    what becomes 0 is left out.
+
+    Args:
+        weights: by uid, of one unit such as nano; none negative.
+    """
+    largest = max(weights.values(), default=0)
+    if not largest:
+        return [], []
+    values = {uid: round_half_even(weights[uid] * U16_MAX, largest) for uid in sorted(weights)}
+    kept = {uid: value for uid, value in values.items() if value}
+    return list(kept), list(kept.values())

@@ -1,0 +1,76 @@
+"""Carried columns: what an allocation keeps of the rounds before, in the state.
+
+They move when an epoch is closed, over the rounds that it counted, in ascending order; so it does
+not matter in which order records came. In between they are computed, never kept. Whoever holds no
+slot is dropped: a hotkey that comes back begins anew, and nobody is paid for having left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from tallystick.errors import AllocationError
+from tallystick.population.allocate import carry_on, roster
+from tallystick.population.population import Miner, Population
+from tallystick.rules.allocation import Average, allocation_of
+from tallystick.rules.model import RuleSet
+from tallystick.state.event import StateEvent
+from tallystick.state.model import Columns, State
+from tallystick.state.rules import StateRules
+from tallystick.state.samples import Records, samples_of
+
+
+def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
+    """The columns that the allocation of a rule set carries, in the order of its steps."""
+    rules = allocation_of(rule_set)
+    steps = () if rules is None else rules.steps
+    return tuple(step.name for step in steps if isinstance(step, Average))
+
+
+def carried(
+    rules: StateRules,
+    before: Columns,
+    records: Records,
+    events: Iterable[StateEvent],
+    hotkeys: Collection[str],
+) -> Columns:
+    """The columns of a line after an epoch, or after what it has counted so far.
+
+    A round for which a step refuses what it is given moves nothing.
+
+    Args:
+        rules: of the line.
+        before: the columns as the epoch began.
+        records: those of the line.
+        events: those of the line that the epoch has counted, in any order.
+        hotkeys: of the miners with a slot.
+    """
+    bound, steps = rules.allocation, allocation_of(rules.rule_set)
+    if bound is None or steps is None or not bound.carried:
+        return {}
+    miners = tuple(map(Miner, {*hotkeys}))
+    keys = {*roster(bound, Population(miners))}
+    columns = {
+        step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
+        for step in bound.carried
+    }
+    rounds = defaultdict[int, list[StateEvent]](list)
+    for event in events:
+        rounds[event.round].append(event)
+    for number in sorted(rounds):
+        found = samples_of(steps, records, keys, rounds[number], last=number)
+        population = Population(miners, found.of_all, of_round=found.of_round, carry=columns)
+        try:
+            after = carry_on(bound, population)
+        except AllocationError:
+            continue
+        columns = {name: dict(column) for name, column in after.items()}
+    return {name: column for name, column in columns.items() if column}
+
+
+def with_columns(state: State, line: str, columns: Columns) -> State:
+    """The state with other columns of a line; none are left out."""
+    others = {name: each for name, each in state.carry.items() if name != line}
+    carry = {**others, line: columns} if columns else others
+    return State(state.epoch, state.miners, state.thresholds, dict(sorted(carry.items())))

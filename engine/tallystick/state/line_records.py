@@ -1,0 +1,89 @@
+"""The records of a line in a store, as its allocation reads them, and what it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+import attrs
+
+from tallystick.rules.timeline import Timeline
+from tallystick.state.carry import carried
+from tallystick.state.event import StateEvent
+from tallystick.state.miners import pinned_reputation
+from tallystick.state.model import Columns, State
+from tallystick.state.rules import StateRules
+from tallystick.state.rules_in_force import RulesInForce
+from tallystick.state.store.transaction import Transaction
+
+
+@attrs.frozen
+class LineRecords:
+    """The records of a line.
+
+    Attributes:
+        transaction: what is read.
+        in_force: the rules of the state.
+        line: whose.
+        state: the state at the start of an epoch; None of one that has not begun.
+        counted_by: records count that were recorded by the end of this epoch; None for all.
+    """
+
+    transaction: Transaction
+    in_force: RulesInForce
+    line: str
+    state: Callable[[int], State | None]
+    counted_by: int | None = None
+
+    @property
+    def timeline(self) -> Timeline[StateRules]:
+        """The rules of the line."""
+        return self.in_force.lines[self.line]
+
+    def newest(self, hotkey: str) -> Iterator[StateEvent]:
+        """Those of a miner, newest first; see `samples.Records`."""
+        # lazily: a window ends long before the records do
+        return self.own(self.transaction.scored(hotkey, self.counted_by))
+
+    def reputation(self, event: StateEvent) -> int:
+        """The reputation, in nano, that the round of a record pins."""
+        pinned = self.state(event.epoch)
+        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that a record names."""
+        return self.timeline.at(event.epoch)
+
+    def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
+        """The events of the line."""
+        return (each for each in events if self.in_force.line_of(each.skill_type) == self.line)
+
+    def of_round(self, number: int | None) -> list[StateEvent]:
+        """The events of a round; none where there is no round."""
+        if number is None:
+            return []
+        return [*self.own(self.transaction.events_of_round(number, self.counted_by))]
+
+    def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
+        """What the rules carry as an epoch ends, or so far in the open one.
+
+        Rules that hold no more carry what they did as their last epoch ended.
+
+        Args:
+            rules: of the line.
+            epoch: the epoch.
+            hotkeys: of the miners with a slot.
+        """
+        if rules.allocation is None or not rules.allocation.carried:
+            return {}
+        last = last_epoch_of(self.timeline, rules, epoch)
+        state = None if last is None else self.state(last)
+        if last is None or state is None:
+            return {}
+        counted = self.own(self.transaction.events(last))
+        return carried(rules, state.carry.get(self.line, {}), self, counted, hotkeys)
+
+
+def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:
+    """The last epoch up to one in which some rules hold; None where they hold in none."""
+    spans = [(a, b) for a, b, held in timeline.spans() if held is rules and a <= epoch]
+    return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)

@@ -1,0 +1,70 @@
+"""What rules make of records that are made by hand, without a store."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import attrs
+
+from tallystick.state.event import AGE, StateEvent
+from tallystick.state.line_weights import LineWeights, Weighing, weigh
+from tallystick.state.rules import StateRules
+
+NANO = 10**9
+
+
+@attrs.frozen
+class Made:
+    """Records of one line, of miners that have some reputation."""
+
+    rules: StateRules
+    events: tuple[StateEvent, ...]
+    reputation: Callable[[StateEvent], int] = lambda _: NANO
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """Those of a miner, newest first, as long as somebody reads on."""
+        own = (each for each in self.events if each.hotkey == hotkey)
+        yield from sorted(own, key=AGE, reverse=True)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        """The same for all."""
+        del event
+        return self.rules
+
+
+def weighed(
+    made: Made, hotkeys: Iterable[str], *, number: int | None = None, immune: Iterable[str] = ()
+) -> LineWeights:
+    """The weights of some miners, of one round where the rules read one."""
+    return weigh(
+        Weighing(
+            rules=made.rules,
+            records=made,
+            hotkeys=[*hotkeys],
+            of_round=[each for each in made.events if each.round == number],
+            immune=[*immune],
+        )
+    )
+
+
+def tasks_of(
+    scores: Sequence[Sequence[int]], hotkey: str = "hk", skill_type: str = "workflow"
+) -> list[StateEvent]:
+    """Records of the tasks of a miner, oldest first, with what each validator gave in nano."""
+    return [
+        StateEvent(f"val-{v}", hotkey, skill_type, f"t{n:04}", n, 0, quality=quality)
+        for n, task in enumerate(scores)
+        for v, quality in enumerate(task)
+    ]
+
+
+def window_score(
+    rules: StateRules, scores: Sequence[Sequence[int]], *, immune: bool = False
+) -> int:
+    """The score of one miner over its window, in nano."""
+    made = Made(rules, tuple(tasks_of(scores)))
+    return weighed(made, ["hk"], immune=["hk"] if immune else ()).scores["hk"]
+
+
+def shares_of(rules: StateRules, scores: Mapping[str, int]) -> dict[str, int]:
+    """The weights of miners that have one, in nano, by the qualities of one task of each."""
+    events = [e for hotkey, nano in scores.items() for e in tasks_of([[nano]], hotkey)]
+    return dict(weighed(Made(rules, tuple(events)), scores).weights)
