@@ -42,7 +42,7 @@ LONG = 20_000
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 HUMAN = ("message", "remedy", "summary", "title", "expected", "because", "claimed")
 """Keys of diagnostics whose values are sentences."""
-LATER = ("period", "plugins", "proposal", "uncertainty")
+LATER = ("period", "plugins", "proposal", "uncertainty", "incentives")
 """Keys that the summary of a back-test has gained; all others are what they were."""
 LATER_OF_A_RECEIPT = ("rejects_digest",)
 """Keys that a receipt has gained."""

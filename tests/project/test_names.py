@@ -41,6 +41,7 @@ EXEMPT = {
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("cli/yuma.py", "consensus"): _YUMA,
+    ("governance/backtest/", "consensus"): _YUMA,
     ("population/yuma/", "consensus"): _YUMA,
     ("audit/", "evidence"): "the proofs of a dispute, and what a side shows of itself",
     ("trust/errors.py", "evidence"): "a word of a code: what a side shows of itself",

@@ -36,6 +36,8 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
         "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
         "tallystick backtest facts.parquet --rules skills@1.0.0 --with-state \\",
         "    --adopt skills@1.1.0@20 -o switch",
+        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "    --validators validators.csv -o adoption",
     ),
 )
 @click.argument("history", type=click.Path(path_type=Path))
@@ -93,6 +95,20 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     help="Equal seeds draw the same rounds.",
 )
 @click.option(
+    "--validators",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV with hotkey,stake, or a metagraph as JSON: who may adopt a candidate; what the "
+    "chain makes of it when all, two thirds, half or one of them does.",
+)
+@click.option(
+    "--yuma",
+    "parameters",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --validators, JSON with parameters of the subnet, as `tallystick yuma` has them.",
+)
+@click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
 )
 @follow_links_option
@@ -109,6 +125,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     write_best: Path | None,
     draws: int,
     seed: str,
+    validators: Path | None,
+    parameters: Path | None,
     output: Path,
     follow_links: bool,
     executor: Executor,
@@ -125,6 +143,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.candidates import Switch, candidates_of  # noqa: PLC0415  # heavy
+    from tallystick.governance.backtest.incentive import Network  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
     from tallystick.governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
@@ -134,7 +153,10 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
     if adoptions and not with_state:
         raise click.UsageError("found --adopt without --with-state, expected both")
+    if parameters is not None and validators is None:
+        raise click.UsageError("found --yuma without --validators, expected both")
     held.require_reference(references[0])
+    network = None if validators is None else Network.of(validators, parameters)
     bootstrap = Bootstrap(draws, seed)
     candidates = candidates_of(
         references,
@@ -151,6 +173,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             command=_command(),
             best_by=best_by,
             bootstrap=bootstrap,
+            network=network,
             follow_links=follow_links,
             executor=executor,
             progress=progress,

@@ -24,9 +24,12 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
     TypeOutcome,
 )
+from tallystick.governance.backtest.incentive import Network, incentives
 from tallystick.governance.backtest.proposal import Proposal
 from tallystick.governance.diff.change import Change as RuleChange
 from tallystick.governance.diff.change import FormulaChange
+from tallystick.population.yuma.inputs import YumaParameters
+from tallystick.population.yuma.metagraph import Validator
 
 NANO = 10**9
 TIERS = ("low", "middle", "high", "top")
@@ -181,6 +184,17 @@ def uncertain(found: CandidateComparison, seed: int = 1) -> CandidateComparison:
         },
     )
     return attrs.evolve(found, uncertainty=known)
+
+
+def network(*stakes: int) -> Network:
+    """Validators with some stakes, in a subnet of today."""
+    validators = tuple(Validator(f"{n}{NASTY}", stake) for n, stake in enumerate(stakes))
+    return Network(validators, 0, YumaParameters(yuma3=True))
+
+
+def adopted(found: CandidateComparison) -> CandidateComparison:
+    """A comparison with what four validators make of it."""
+    return attrs.evolve(found, incentives=incentives(found.overall, network(34, 33, 20, 13)))
 
 
 def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:

@@ -11,11 +11,11 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, flips, outcome
+from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, flips, network, outcome
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.output import ALWAYS, FILES, REPLAYED, Written, building
+from tallystick.governance.backtest.output import ALWAYS, FILES, SOMETIMES, Written, building
 
 COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"
 
@@ -28,7 +28,8 @@ def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
         for each in found.candidates:
             if each.state is not None:
                 out.epoch(each.state.final)
-        return out.finish(found, COMMAND)
+        replayed = found.baseline.state is not None
+        return out.finish(found, COMMAND, network=network(34, 33, 20, 13) if replayed else None)
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +73,9 @@ def test_the_same_outcome_gives_the_same_bytes(
         assert written.digests[path.name] == f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def test_without_a_replay_there_are_no_files_of_epochs(tmp_path: Path) -> None:
+def test_without_a_replay_and_validators_there_are_no_files_of_them(tmp_path: Path) -> None:
     write(tmp_path / "out", outcome())
-    assert names_in(tmp_path / "out") == FILES - set(REPLAYED)
+    assert names_in(tmp_path / "out") == FILES - set(SOMETIMES)
 
 
 def test_the_summary_has_sorted_keys_text_decimals_and_every_digest(
@@ -227,7 +228,7 @@ def test_an_earlier_back_test_is_replaced_and_kept_when_the_next_fails(tmp_path:
         raise KeyError
     assert (tmp_path / "out" / "summary.json").read_bytes() == before
     write(tmp_path / "out", outcome(seed=2))
-    assert names_in(tmp_path / "out") == FILES - set(REPLAYED)
+    assert names_in(tmp_path / "out") == FILES - set(SOMETIMES)
     assert (tmp_path / "out" / "summary.json").read_bytes() != before
     assert names_in(tmp_path) == {"out"}
 

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import attrs
 import pytest
-from governance.backtest.made_up import NANO, NASTY, PLAIN, TYPES, flips, outcome, uncertain
+from governance.backtest.made_up import (
+    NANO,
+    NASTY,
+    PLAIN,
+    TYPES,
+    adopted,
+    flips,
+    outcome,
+    uncertain,
+)
 from jinja2 import UndefinedError
 
 from tallystick.governance.backtest import plots, render, wording
@@ -71,7 +80,11 @@ def compared(found: Outcome) -> list[CandidateComparison]:
 
 
 def page(found: Outcome) -> Page:
-    return report(found, Selection.of(compared(found), "share-moved"), COMMAND)
+    return page_of(compared(found), found)
+
+
+def page_of(every: list[CandidateComparison], found: Outcome) -> Page:
+    return report(found, Selection.of(every, "share-moved"), COMMAND)
 
 
 @pytest.fixture
@@ -190,8 +203,8 @@ def test_the_baseline_has_a_row_of_its_own(drawn: str) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_each_term_is_explained_once(candidates: int) -> None:
     found = outcome(candidates=candidates, many=12)
-    shown = Selection.of([uncertain(each) for each in compared(found)], "share-moved")
-    html = report(found, shown, COMMAND).html
+    every = [adopted(uncertain(each)) for each in compared(found)]
+    html = page_of(every, found).html
     explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", html)
     names = [name for name, meaning in explained if TERMS.get(unescape(name)) == unescape(meaning)]
     assert sorted(names) == sorted(TERMS)

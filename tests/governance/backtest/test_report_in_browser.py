@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import ROOT, Opened, browser
-from governance.backtest.made_up import flips, outcome, uncertain
+from governance.backtest.made_up import adopted, flips, outcome, uncertain
 from playwright.sync_api import Browser, Locator
 
 from tallystick.governance.backtest.comparison import DistanceTally, compare
@@ -35,7 +35,10 @@ def html_of(found: Outcome) -> str:
     for position in range(1, len(found.candidates)):
         tally.add(flips(found, position))
     every = [compare(found, position, tally) for position in range(1, len(found.candidates))]
-    shown = Selection.of([uncertain(each) for each in every], "share-moved")
+    every = [uncertain(each) for each in every]
+    if len(every) == 1:
+        every = [adopted(each) for each in every]
+    shown = Selection.of(every, "share-moved")
     return report(found, shown, "tallystick backtest year.parquet -o DIR").html
 
 

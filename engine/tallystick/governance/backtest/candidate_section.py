@@ -8,7 +8,7 @@ import attrs
 
 from tallystick.governance.backtest.bootstrap import Interval
 from tallystick.governance.backtest.comparison import EDGES, CandidateComparison
-from tallystick.governance.backtest.comparison_model import Comparison, EpochState
+from tallystick.governance.backtest.comparison_model import Comparison, EpochState, Miner
 from tallystick.governance.backtest.distribution import Distribution, MinerChange
 from tallystick.governance.backtest.wording import sentences
 from tallystick.numbers.text import decimal
@@ -33,6 +33,19 @@ class ReplayedType:
     thresholds: Sequence[tuple[str, int | None, int | None]]
     reputation_before: int | None
     reputation_after: int | None
+
+
+@attrs.frozen
+class MinerIncentive:
+    """The incentive of one miner in each scenario of who adopts a candidate.
+
+    Attributes:
+        miner: who.
+        incentive: of each scenario, in nano.
+    """
+
+    miner: Miner
+    incentive: tuple[int, ...]
 
 
 @attrs.define
@@ -104,6 +117,22 @@ class CandidateSection:
             thresholds = [(key, old.get(key), new.get(key)) for key in {**old, **new}]
             means = _mean_reputation(before, name), _mean_reputation(after, name)
             yield ReplayedType(name, found, thresholds, *means)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Who adopts the candidate, as heads of columns."""
+        found = self.comparison.incentives
+        return tuple(each.name for each in found.scenarios) if found else ()
+
+    @property
+    def incentives(self) -> Iterator[MinerIncentive]:
+        """Of those whose incentive changes most, as many as the table of miners has."""
+        found = self.comparison.incentives
+        if found is None:
+            return
+        for place in found.most_changed(self.rows):
+            values = tuple(each.incentive[place] for each in found.scenarios)
+            yield MinerIncentive(found.miners[place], values)
 
     @property
     def miners(self) -> list[MinerChange]:

@@ -35,6 +35,7 @@ from tallystick.governance.backtest.distribution import (
     distribution,
     summed,
 )
+from tallystick.governance.backtest.incentive import Incentives
 from tallystick.governance.backtest.proposal import Proposal
 from tallystick.numbers.nano import NANO, round_half_even
 
@@ -177,6 +178,7 @@ class CandidateComparison:
         state: with a replay of the epochs.
         proposal: what it says of itself, and what it changes of the baseline.
         uncertainty: of what it changes; None when it is not known.
+        incentives: what it does to a network, by who adopts it; None without one.
     """
 
     position: int
@@ -186,6 +188,7 @@ class CandidateComparison:
     state: StateComparison | None
     proposal: Proposal = attrs.field(factory=Proposal)
     uncertainty: Uncertainty | None = None
+    incentives: Incentives | None = None
 
     @property
     def compared(self) -> int:

@@ -8,6 +8,8 @@
     DIR/flips.parquet         one row a candidate and record whose gate or tier flips
     DIR/thresholds.parquet    with a replay of the epochs: the tracked thresholds of each
     DIR/reputations.parquet   the same for reputations
+    DIR/incentives.parquet    with validators: one row a candidate, scenario and miner
+    DIR/dividends.parquet     the same for validators
     DIR/report.html           for people
 
 The files are written in a hidden folder beside it, which is renamed when all is done and on the
@@ -29,6 +31,7 @@ from tallystick.governance.backtest import tables
 from tallystick.governance.backtest.bootstrap import Uncertainty
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
+from tallystick.governance.backtest.incentive import Incentives, Network, incentives
 from tallystick.governance.backtest.render import report
 from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.summary import summary
@@ -46,7 +49,9 @@ ALWAYS = {
     "flips.parquet": tables.FLIPS,
 }
 REPLAYED = {"thresholds.parquet": tables.THRESHOLDS, "reputations.parquet": tables.REPUTATIONS}
-FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *REPLAYED})
+ADOPTED = {"incentives.parquet": tables.INCENTIVES, "dividends.parquet": tables.DIVIDENDS}
+SOMETIMES = {**REPLAYED, **ADOPTED}
+FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *SOMETIMES})
 """Every file that a back-test may write."""
 
 
@@ -100,6 +105,7 @@ class Building:
         *,
         best_by: str = "share-moved",
         uncertain: Uncertain | None = None,
+        network: Network | None = None,
     ) -> Written:
         """Write everything else.
 
@@ -108,21 +114,29 @@ class Building:
             command: how to do it again, for the reader of the report.
             best_by: of ``BEST_BY``, by what candidates are better or worse.
             uncertain: gives the uncertainties of candidates, of those that the report has in full.
+            network: the validators who may adopt these.
         """
         found = tuple(
             compare(outcome, position, self._tally)
             for position in range(1, len(outcome.candidates))
         )
         shown = Selection.of(found, best_by)
-        if uncertain is not None:
-            known = uncertain(shown.full)
-            found = tuple(
-                attrs.evolve(each, uncertainty=known.get(each.position)) for each in found
+        known = uncertain(shown.full) if uncertain is not None else {}
+        adopted = _adopted(shown.full, network)
+        found = tuple(
+            attrs.evolve(
+                each, uncertainty=known.get(each.position), incentives=adopted.get(each.position)
             )
-            shown = Selection.of(found, best_by)
+            for each in found
+        )
+        shown = Selection.of(found, best_by)
         for each in found:
             self._append("miners.parquet", tables.miner_table(each))
             self._append("migrations.parquet", tables.migration_table(each))
+            if each.incentives is not None:
+                name = each.identity.name
+                self._append("incentives.parquet", tables.incentive_table(each.incentives, name))
+                self._append("dividends.parquet", tables.dividend_table(each.incentives, name))
         with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
@@ -147,7 +161,7 @@ class Building:
         return rows
 
     def _append(self, name: str, table: pa.Table) -> None:
-        rows = self._rows.get(name) or self._open(name, REPLAYED[name])
+        rows = self._rows.get(name) or self._open(name, SOMETIMES[name])
         with output_errors(self._final):
             rows.append(table)
 
@@ -164,6 +178,18 @@ class Building:
             with output_errors(self._final), path.open("rb") as file:
                 digests[path.name] = digest_of_file(file)
         return digests
+
+
+def _adopted(
+    chosen: Sequence[CandidateComparison], network: Network | None
+) -> Mapping[int, Incentives]:
+    """What candidates do to a network, by their positions; with thresholds that follow, if any."""
+    if network is None:
+        return {}
+    return {
+        each.position: incentives(each.state.overall if each.state else each.overall, network)
+        for each in chosen
+    }
 
 
 @contextmanager

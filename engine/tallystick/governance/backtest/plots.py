@@ -25,6 +25,7 @@ from tallystick.governance.backtest.distribution import (
     losers,
     winners,
 )
+from tallystick.governance.backtest.incentive import Incentives
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
 
@@ -41,6 +42,8 @@ DARK = {
 """The colour of each on a dark page."""
 LARGEST = 12
 """How many gains, and how many losses, are drawn."""
+DRAWN = 8
+"""Of how many miners the incentive is drawn."""
 BESIDE = 24
 """How many candidates stand beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
@@ -147,6 +150,33 @@ def spread(found: Distribution) -> Plot:
     return _plot(
         (bars + labels).properties(height=alt.Step(18)),
         "How many miners gain or lose how much of the share that they had",
+    )
+
+
+def adoption(found: Incentives) -> Plot:
+    """What the incentive of the miners that change most gains, by the stake that adopts."""
+    chosen = found.most_changed(DRAWN)
+    last = found.scenarios[-1].incentive
+    rows = [
+        {
+            "miner": f"{n}. {short(found.miners[place].hotkey)}",
+            "stake": point.stake * 100 / NANO,
+            "points": (point.incentive[place] - found.nobody.incentive[place]) * 100 / NANO,
+            "side": "gain" if last[place] > found.nobody.incentive[place] else "loss",
+        }
+        for n, place in enumerate(chosen, 1)
+        for point in found.curve
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("stake:Q", title="stake that adopts, in %", axis=alt.Axis(tickCount=5)),
+        y=alt.Y("points:Q", title="change of the incentive, in points", axis=alt.Axis(tickCount=5)),
+        detail="miner:N",
+        color=alt.Color("side:N", scale=_SIDES, legend=None),
+    )
+    layers = base.mark_line(interpolate="step-after") + base.mark_circle(size=20, opacity=1)
+    return _plot(
+        layers.properties(height=200),
+        f"The {len(chosen)} incentives that change most, by the stake that adopts it",
     )
 
 

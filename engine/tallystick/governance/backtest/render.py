@@ -30,7 +30,7 @@ from tallystick.governance.backtest.distribution import (
 )
 from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.terms import Terms
-from tallystick.governance.backtest.wording import BEST_WORDS, span
+from tallystick.governance.backtest.wording import BEST_WORDS, span, warnings
 from tallystick.io.text import printable, short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
@@ -41,7 +41,7 @@ _FOLDED = 3
 _FILTERS = (
     *(counted, decimal, grouped, percent, points, signed),
     *(gaining, losing, winners, losers),
-    *(short, visible, span),
+    *(short, visible, span, warnings),
 )
 """What templates show values with, each under its own name."""
 

@@ -22,6 +22,7 @@ from tallystick.governance.backtest.comparison_model import (
     Outcome,
 )
 from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
+from tallystick.governance.backtest.incentive import Network
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
@@ -46,6 +47,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     command: str = "",
     best_by: str = "share-moved",
     bootstrap: Bootstrap = _BOOTSTRAP,
+    network: Network | None = None,
     follow_links: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -60,6 +62,8 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         command: how to do it again, for the report.
         best_by: of ``BEST_BY``, by what the report calls candidates better or worse.
         bootstrap: how rounds are drawn for the uncertainty of what changes.
+        network: the validators of a subnet; then what happens while only some adopt a candidate
+            is computed, too.
         follow_links: whether the name of the folder may be a link.
         executor: who counts and replays; by default this process.
         progress: told how far it is.
@@ -89,6 +93,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             uncertain=lambda chosen: _uncertainties(
                 reader, outcome, candidates, chosen, bootstrap, executor
             ),
+            network=network,
         )
 
 

@@ -37,7 +37,9 @@ from tallystick.governance.backtest.distribution import (
     relative_winners,
     winners,
 )
+from tallystick.governance.backtest.incentive import EPOCHS, Incentives, Scenario
 from tallystick.governance.backtest.proposal import Proposal
+from tallystick.governance.backtest.wording import warnings
 from tallystick.numbers.nano import to_text
 
 FORMAT = 1
@@ -115,6 +117,34 @@ def _candidate(found: CandidateComparison) -> Json:
         "uncertainty": None
         if found.uncertainty is None
         else _uncertainty(found.uncertainty, found.overall.changes()),
+        "incentives": None if found.incentives is None else _incentives(found.incentives),
+    }
+
+
+def _incentives(found: Incentives) -> Json:
+    network = found.network
+    return {
+        "validators": len(network.validators),
+        "without_permit": network.without_permit,
+        "parameters": attrs.asdict(network.parameters),
+        "epochs": EPOCHS,
+        "consensus_changes": len(found.changing),
+        "scenarios": [_scenario(found, each) for each in found.scenarios],
+        "warnings": [{"code": code, "message": text} for code, text in warnings(found)],
+    }
+
+
+def _scenario(found: Incentives, scenario: Scenario) -> Json:
+    adopting, others = found.trust(scenario)
+    return {
+        "name": scenario.name,
+        "validators": scenario.adopting,
+        "stake": to_text(scenario.stake),
+        "incentive_moved": to_text(found.moved(scenario)),
+        "consensus_flipped": found.flipped(scenario),
+        "least_trust_adopting": _text(adopting),
+        "least_trust_others": _text(others),
+        "dividends_gained_adopting": to_text(found.gained(scenario)),
     }
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, StateOutcome
 from tallystick.governance.backtest.distribution import Distribution, published_share
+from tallystick.governance.backtest.incentive import Incentives
 from tallystick.numbers.nano import to_decimal
 
 VALUE = pa.decimal128(19, 9)
@@ -99,6 +100,36 @@ REPUTATIONS = pa.schema(
     }
 )
 """One row a candidate, epoch, miner and skill type, as the epoch begins."""
+INCENTIVES = pa.schema(
+    {
+        "candidate": _NAME,
+        "scenario": _NAME,
+        "validators": pa.int64(),
+        "stake": VALUE,
+        "miner_uid": pa.int64(),
+        "miner_hotkey": _NAME,
+        "consensus": VALUE,
+        "incentive": VALUE,
+        "incentive_change": VALUE,
+    }
+)
+"""One row a candidate, scenario of who adopts it, and miner; ``none`` is nobody."""
+DIVIDENDS = pa.schema(
+    {
+        "candidate": _NAME,
+        "scenario": _NAME,
+        "validators": pa.int64(),
+        "stake": VALUE,
+        "validator_hotkey": _NAME,
+        "validator_stake": VALUE,
+        "adopts": pa.bool_(),
+        "trust": VALUE,
+        "first_dividends": VALUE,
+        "dividends": VALUE,
+        "dividends_change": VALUE,
+    }
+)
+"""The same by validator, those with a permit."""
 
 Row = tuple[Any, ...]
 
@@ -155,6 +186,33 @@ def reputation_table(state: EpochState, candidate: str) -> pa.Table:
         for skill_type, nano in sorted(values.items())
     ]
     return _table(REPUTATIONS, rows)
+
+
+def incentive_table(found: Incentives, candidate: str) -> pa.Table:
+    """What miners earn in each scenario of one candidate."""
+    rows: list[Row] = []
+    for scenario in found.scenarios:
+        head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
+        columns = (scenario.consensus, scenario.incentive, found.nobody.incentive)
+        rows += (
+            (*head, miner.uid, miner.hotkey, *map(to_decimal, (agreed, new, new - old)))
+            for miner, agreed, new, old in zip(found.miners, *columns, strict=True)
+        )
+    return _table(INCENTIVES, rows)
+
+
+def dividend_table(found: Incentives, candidate: str) -> pa.Table:
+    """What validators earn in each scenario of one candidate."""
+    rows: list[Row] = []
+    validators = found.network.validators
+    for scenario in found.scenarios:
+        head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
+        for place, each in enumerate(validators):
+            new, old = scenario.dividends[place], found.nobody.dividends[place]
+            values = (scenario.trust[place], scenario.first_dividends[place], new, new - old)
+            who = (each.hotkey, to_decimal(found.network.part(each)), place < scenario.adopting)
+            rows.append((*head, *who, *map(to_decimal, values)))
+    return _table(DIVIDENDS, rows)
 
 
 def _miner_rows(

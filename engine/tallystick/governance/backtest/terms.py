@@ -38,6 +38,14 @@ TERMS = {
         "distance mean that chance decides them"
     ),
     "relative": "the change of a share as a part of what the share was",
+    "incentive": "what part of the emission for miners one of them gets, as the chain computes it",
+    "consensus": (
+        "the largest weight of a miner that enough of the stake gives it; what is above counts for "
+        "nothing"
+    ),
+    "kappa": "the part of the stake that is enough, a half on most subnets",
+    "trust": "the part of a validator's weights that counts; the less, the less it earns",
+    "dividends": "what part of the emission for validators one of them gets",
     "refused": "records that only the candidate refuses, by a requirement of its own",
 }
 """What each means, to stand after a colon."""

@@ -26,6 +26,7 @@ from tallystick.governance.backtest.distribution import (
     published_share,
     winners,
 )
+from tallystick.governance.backtest.incentive import KAPPA_FLIP, Incentives
 from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -73,6 +74,8 @@ def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterato
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
     if found.state is not None:
         yield replayed(found.state)
+    if found.incentives is not None:
+        yield from adoption(found.incentives)
 
 
 def total(found: Distribution) -> str:
@@ -164,10 +167,53 @@ def _candidate_lines(found: CandidateComparison) -> Iterator[str]:
     )
     flip = f"{numbered(found.flips, 'record')} change tier or gate"
     yield f"{found.identity.name}  {hands}; {flip}{_between(known.flips if known else None, str)}"
+    if found.incentives is not None:
+        yield from _adoption_lines(found.incentives)
     for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
         for each in chosen:
             change = f"{points(each.share_change)} points, {percent(each.share_before, 3)} →"
             yield f"    largest {title}  {named(each)}: {change} {percent(each.share_after, 3)}"
+
+
+def _adoption_lines(found: Incentives) -> Iterator[str]:
+    for each in found.adopted:
+        agreed = f"{found.flipped(each)} of {len(found.changing)}"
+        yield (
+            f"    {each.name:10} adopts  {percent(each.stake):>7} of the stake: "
+            f"{percent(found.moved(each))} of the incentive moves, consensus of {agreed}"
+        )
+    for code, text in warnings(found):
+        yield f"    warning {code}: {text}"
+
+
+def adoption(found: Incentives) -> Iterator[str]:
+    """What happens while only some validators adopt a candidate."""
+    every, one = found.scenarios[-1], found.adopted[0]
+    yield (
+        f"Once all {counted(len(found.network.validators), 'validator')} adopt it, "
+        f"{percent(found.moved(every))} of all incentive goes to other miners."
+    )
+    if one.adopting < every.adopting:
+        trust, _ = found.trust(one)
+        yield (
+            f"Who adopts it first and alone, with {percent(one.stake)} of the stake, has a trust "
+            f"of {decimal(trust)} where it had {decimal(found.nobody.trust[0])}; its dividends "
+            f"change by {points(found.gained(one))} points."
+        )
+    yield from (text for _, text in warnings(found))
+
+
+def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
+    """The codes and the texts of what a council should know of a network."""
+    for each in found.flips:
+        _, trust = found.trust(each)
+        text = (
+            f"With {counted(each.adopting, 'validator')}, who have {percent(each.stake)} of the "
+            f"stake, kappa flips: of {counted(len(found.changing), 'miner')} whose consensus "
+            f"changes, {grouped(found.flipped(each))} have that of the candidate, and who stays "
+            f"behind has a trust of {decimal(trust)} or more."
+        )
+        yield KAPPA_FLIP, text
 
 
 def _between(interval: Interval | None, shown: Callable[[int], str]) -> str:

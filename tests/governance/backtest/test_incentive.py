@@ -1,0 +1,247 @@
+"""What a candidate does to incentive, dividends and trust while only some validators adopt it."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from cli.command import Finished
+from cli.command import run as command
+from generators.records import lines
+from governance.backtest.made_up import adopted, network, outcome
+from governance.backtest.test_report import compared, page_of
+from oracle.yuma import epoch
+
+from tallystick.errors import InputError, YumaError
+from tallystick.governance.backtest import render
+from tallystick.governance.backtest.comparison_model import Miner
+from tallystick.governance.backtest.distribution import Distribution, distribution
+from tallystick.governance.backtest.incentive import EPOCHS, Incentives, Network, incentives
+from tallystick.numbers.nano import NANO, round_half_even
+
+BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
+"""What three miners have: the candidate turns two of them around."""
+STAKES = (34, 33, 20, 13)
+ONE = 1 << 32
+
+
+def pay(before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER) -> Distribution:
+    miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(before))]
+    return distribution("emission", miners, before, after)
+
+
+def found(*stakes: int) -> Incentives:
+    return incentives(pay(), network(*(stakes or STAKES)))
+
+
+def nano(raw: list[int]) -> tuple[int, ...]:
+    return tuple(round_half_even(x * NANO, ONE) for x in raw)
+
+
+def test_the_fewest_largest_validators_adopt() -> None:
+    counts = [(each.name, each.adopting, each.stake) for each in found().scenarios]
+    assert counts == [
+        ("none", 0, 0),
+        ("one", 1, 340_000_000),
+        ("half", 2, 670_000_000),
+        ("two thirds", 2, 670_000_000),
+        ("all", 4, NANO),
+    ]
+    assert [each.adopting for each in found(50, 50).scenarios] == [0, 1, 1, 2, 2]
+    assert [each.adopting for each in found(2, 1).scenarios] == [0, 1, 1, 1, 2]
+    assert [each.adopting for each in found(5).scenarios] == [0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("adopting", [0, 1, 2, 4])
+def test_a_scenario_is_that_of_plain_integers(adopting: int) -> None:
+    """All of it, dividends over every epoch, by a case that another program computes."""
+    rows = [[4 + j, round_half_even(x * 65535, 40)] for j, x in enumerate(BEFORE)]
+    new = [[4 + j, round_half_even(x * 65535, 40)] for j, x in enumerate(AFTER)]
+    given = {
+        "n": 7,
+        "block": 1000,
+        "emission": 1,
+        "last_update": [1000] * 7,
+        "registered": [0] * 7,
+        "alpha": [*STAKES, 0, 0, 0],
+        "permits": [True] * 4,
+        "weights": [new] * adopting + [rows] * (4 - adopting) + [[]] * 3,
+        "bonds": [[]] * 7,
+    }
+    outputs = [epoch({"yuma3": True}, given)]
+    while len(outputs) < EPOCHS:
+        outputs.append(epoch({"yuma3": True}, given | {"bonds": outputs[-1]["bonds"]}))
+    scenario = next(each for each in found().scenarios if each.adopting == adopting)
+    first, last = outputs[0]["raw"], outputs[-1]["raw"]
+    assert scenario.consensus == nano(first["consensus"][4:])
+    assert scenario.incentive == nano(first["incentive"][4:])
+    assert scenario.trust == nano(first["validator_trust"][:4])
+    assert scenario.first_dividends == nano(first["dividends"][:4])
+    assert scenario.dividends == nano(last["dividends"][:4])
+
+
+def test_kappa_flips_with_the_majority_of_stake() -> None:
+    """By hand: 0.34 of the stake change no consensus, 0.67 change it, and the others lose trust."""
+    effect = found()
+    assert effect.changing == (0, 1)
+    assert [effect.flipped(each) for each in effect.scenarios] == [0, 0, 2, 2, 2]
+    assert [each.adopting for each in effect.flips] == [2]
+    nobody, one, half, _, every = effect.scenarios
+    # weights are 0.4, 0.2, 0.4; what is above the consensus of the others is cut off
+    assert one.consensus == nobody.consensus
+    assert [round(x / NANO, 3) for x in one.trust] == [0.8, 1.0, 1.0, 1.0]
+    assert [round(x / NANO, 3) for x in half.trust] == [1.0, 1.0, 0.8, 0.8]
+    assert half.consensus == every.consensus
+    assert effect.gained(one) < 0 < effect.gained(half)
+    assert effect.moved(every) == pytest.approx(0.2 * NANO, rel=1e-4)
+    assert effect.moved(nobody) == 0
+
+
+def test_a_minority_never_flips_it_and_a_higher_kappa_needs_more() -> None:
+    assert not found(40, 1, 1).flips[1:]
+    tall = network(*STAKES)
+    strict = Network(tall.validators, 0, type(tall.parameters)(yuma3=True, kappa=52428))
+    # with kappa 0.8 a weight counts that 0.8 of the stake give at least: 0.67 raise none
+    effect = incentives(pay(), strict)
+    assert [effect.flipped(each) for each in effect.scenarios] == [0, 1, 1, 1, 2]
+
+
+def test_the_curve_goes_from_nobody_to_all() -> None:
+    effect = found()
+    assert [point.stake for point in effect.curve] == [0, 34 * 10**7, 67 * 10**7, 87 * 10**7, NANO]
+    assert effect.curve[0].incentive == effect.nobody.incentive
+    assert effect.curve[2].incentive == effect.scenarios[2].incentive
+    assert effect.curve[-1].incentive == effect.scenarios[-1].incentive
+
+
+def test_a_candidate_that_changes_nothing_flips_nothing() -> None:
+    effect = incentives(pay(BEFORE, BEFORE), network(*STAKES))
+    assert (effect.changing, effect.flips, effect.most_changed(5)) == ((), (), ())
+    assert {effect.moved(each) for each in effect.scenarios} == {0}
+    assert {each.trust for each in effect.scenarios} == {effect.nobody.trust}
+
+
+def test_nobody_who_earns_is_no_failure() -> None:
+    effect = incentives(pay((0, 0, 0), (0, 0, 0)), network(*STAKES))
+    assert set(effect.nobody.incentive) == {0}
+
+
+def test_more_miners_than_uids_are_refused() -> None:
+    many = (1,) * 32764
+    with pytest.raises(InputError, match="found 32764 miners and 4 validators, expected at most"):
+        incentives(pay(many, many), network(*STAKES))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "records.jsonl"
+    path.write_bytes(b"".join(lines(3, 200)))
+    return path
+
+
+@pytest.fixture
+def validators(tmp_path: Path) -> Path:
+    path = tmp_path / "validators.csv"
+    path.write_text("hotkey,stake\n5C,20\n5A,34\n5D,13\n5B,33\n")
+    return path
+
+
+def run(history: Path, *words: str | Path) -> Finished:
+    rules = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "--bootstrap", "0")
+    return command("backtest", history, *rules, *words)
+
+
+def test_a_back_test_says_what_validators_make_of_it(
+    history: Path, validators: Path, tmp_path: Path
+) -> None:
+    done = run(history, "--validators", validators, "-o", tmp_path / "out")
+    assert done.status == 0, done.err
+    assert re.search(r"half +adopts  67.00 % of the stake: .* of the incentive moves", done.out)
+    assert done.out.count("warning kappa-flip: With 2 validators") == 1
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert f"--validators {validators}" in summary["command"]
+    told = summary["candidates"][0]["incentives"]
+    assert (told["validators"], told["epochs"], told["without_permit"]) == (4, 50, 0)
+    assert [each["name"] for each in told["scenarios"]] == [
+        "none",
+        "one",
+        "half",
+        "two thirds",
+        "all",
+    ]
+    assert told["scenarios"][2]["stake"] == "0.670000000"
+    assert told["scenarios"][0]["least_trust_adopting"] is None
+    assert [each["code"] for each in told["warnings"]] == ["kappa-flip"]
+    miners = pq.read_table(tmp_path / "out" / "incentives.parquet").to_pylist()
+    rows = [each for each in miners if each["scenario"] == "all"]
+    assert len(miners) == 5 * len(rows) > 0
+    moved = sum(abs(each["incentive_change"]) for each in rows) / 2
+    assert float(moved) == pytest.approx(float(told["scenarios"][4]["incentive_moved"]), abs=1e-8)
+    paid = pq.read_table(tmp_path / "out" / "dividends.parquet").to_pylist()
+    half = [each for each in paid if each["scenario"] == "half"]
+    assert [each["validator_hotkey"] for each in half] == ["5A", "5B", "5C", "5D"]
+    assert [each["adopts"] for each in half] == [True, True, False, False]
+    assert (tmp_path / "out" / "report.html").read_text().count("While only some validators") == 1
+
+
+def test_the_parameters_of_the_subnet_can_be_given(
+    history: Path, validators: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "subnet.json"
+    path.write_text('{"kappa": 65535, "yuma3": false, "max_validators": 3}')
+    words = ("--validators", validators, "--yuma", path, "-o", tmp_path / "out")
+    done = run(history, *words)
+    assert done.status == 0, done.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    told = summary["candidates"][0]["incentives"]
+    assert (told["validators"], told["without_permit"]) == (3, 1)
+    assert told["parameters"]["kappa"] == 65535
+    assert not told["parameters"]["yuma3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"kapa": 1}', "kapa: found an unknown key"),
+        ('{"kappa": 65536}', "kappa: found 65536"),
+        ("[]", "found [], expected an object"),
+        ('{"max_validators": 0}', "found max_validators 0"),
+        ("{", "expected"),
+    ],
+)
+def test_wrong_parameters_are_told_by_file_and_key(
+    text: str, message: str, validators: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "subnet.json"
+    path.write_text(text)
+    with pytest.raises((InputError, YumaError)) as caught:
+        Network.of(validators, path)
+    assert "subnet.json" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_parameters_want_validators(history: Path, tmp_path: Path) -> None:
+    done = run(history, "--yuma", "subnet.json", "-o", tmp_path / "out")
+    assert done.status == 2
+    assert "found --yuma without --validators, expected both" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_list_leaves_nothing(history: Path, tmp_path: Path) -> None:
+    path = tmp_path / "validators.csv"
+    path.write_text("hotkey,stake\n5A,1\n5A,2\n")
+    done = run(history, "--validators", path, "-o", tmp_path / "out")
+    assert done.status == 2
+    assert f'{path}:3: found "5A" again, expected it once' in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_report_has_a_table_a_warning_and_a_picture() -> None:
+    candidate = adopted(compared(outcome(many=30))[0])
+    drawn = page_of([candidate], outcome(many=30))
+    assert render.plots() is not None
+    assert drawn.html.count("data:image/svg+xml;base64") == 3
+    assert "Warning kappa-flip: With 2 validators, who have 67.00 % of the stake" in drawn.html
+    assert "incentives.parquet" in drawn.html
+    assert drawn.html == page_of([candidate], outcome(many=30)).html
