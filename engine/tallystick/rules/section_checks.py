@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
+from tallystick.rules.allocation_checks import check_allocation
 from tallystick.rules.consensus_checks import check_consensus
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
@@ -59,6 +60,7 @@ def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) ->
         yield from _check_groups(rule_set.groups)
     if rule_set.aggregation is not None:
         yield from _check_window_options(rule_set.aggregation)
+    yield from check_allocation(rule_set, declared, registry)
     yield from check_consensus(rule_set, declared, registry)
     yield from _check_needs(rule_set, declared)
     yield from _check_windows(rule_set, declared)

@@ -1,0 +1,387 @@
+"""The cross checks of ``[allocation]``: names lead to earlier steps, which each step can take.
+
+What a step computes from what ranges is proved later, when the rule set is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.formula.tree import leaves
+from tallystick.numbers.text import fraction
+from tallystick.rules.allocation import (
+    EMISSION,
+    MINER,
+    QUALITY,
+    AllocationRules,
+    Average,
+    ByRank,
+    CapStep,
+    Collect,
+    Equal,
+    Filter,
+    FormulaStep,
+    Mix,
+    OnePer,
+    Pools,
+    Reserve,
+    Shape,
+    Share,
+    Statistic,
+    StepRules,
+    Top,
+    ZScore,
+    columns_of,
+    inputs_of,
+    shape_of,
+)
+from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.formula_references import (
+    FormulaReference,
+    check_reference,
+    find_cycle,
+    formula_of,
+)
+
+if TYPE_CHECKING:
+    from tallystick.formula.formula import Formula
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.model import RuleSet
+    from tallystick.rules.schema import Declared
+    from tallystick.rules.toml import KeyPath
+
+MOST_RANKED = 256
+"""So many places the powers of a ratio are exact numbers of a sensible length for."""
+_PATH: KeyPath = ("allocation",)
+_RESERVED = ("miner", "round")
+_IDLE = ("equal", "proportional", "burn")
+
+
+def check_allocation(
+    rule_set: RuleSet, declared: Declared, registry: Registry
+) -> Iterator[Finding]:
+    """What is wrong with the steps of a rule set."""
+    rules = rule_set.allocation
+    if rules is None:
+        return
+    yield from _check_groups(rules)
+    yield from _check_beside(rule_set)
+    yield from _Steps(rule_set, rules, declared, registry).findings()
+
+
+def _check_groups(rules: AllocationRules) -> Iterator[Finding]:
+    if bool(rules.groups) != (rules.group is not None):
+        missing = "groups" if rules.group is not None else "group"
+        yield mistake((*_PATH, missing), "", "both group and groups, or neither")
+    whole = sum(map(Fraction, rules.groups.values()), Fraction())
+    if rules.groups and whole != 1:
+        expected = "shares of the groups that sum to exactly 1"
+        yield mistake((*_PATH, "groups"), f"a sum of {fraction(whole)}", expected)
+
+
+def _check_beside(rule_set: RuleSet) -> Iterator[Finding]:
+    """Two sections that say how weights come about would be two truths."""
+    aggregation = rule_set.aggregation
+    if aggregation is None:
+        return
+    options = aggregation.options
+    for key in ("round", "window", "cap"):
+        if getattr(aggregation, key) is not None:
+            yield mistake(("aggregation", key), "a table", "steps of [allocation] instead")
+    for key in ("warm_up", "zero_average"):
+        if options is not None and getattr(options, key) is not None:
+            path = ("aggregation", "options", key)
+            yield mistake(path, "a table", "steps of [allocation] instead")
+
+
+@attrs.frozen(slots=False)
+class _Steps:
+    rule_set: RuleSet
+    rules: AllocationRules
+    declared: Declared
+    registry: Registry
+    known: dict[str, StepRules] = attrs.field(factory=dict)
+    shapes: dict[str, Shape] = attrs.field(factory=dict)
+    normalised: set[str] = attrs.field(factory=set)
+    kinds: dict[str, str] = attrs.field(factory=dict)
+
+    def findings(self) -> Iterator[Finding]:
+        """Of each step in its place, then of the last one."""
+        cycle = find_cycle({step.name: self._reads(step) for step in self.rules.steps})
+        for place, step in enumerate(self.rules.steps):
+            path = (*_PATH, "steps", place)
+            yield from self._named(path, step)
+            names = yield from self._names(path, step, cycle)
+            if names:
+                yield from self._step(path, step)
+            self.known[step.name] = step
+            self.shapes[step.name] = self._shape(step)
+            if self._is_normalised(step):
+                self.normalised.add(step.name)
+        yield from self._last()
+
+    def _named(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
+        if step.name in _RESERVED:
+            yield mistake((*path, "name"), shown(step.name), "a name that is not of attributes")
+        if step.name in self.known:
+            yield mistake((*path, "name"), shown(step.name), "a name that no other step has")
+
+    def _names(
+        self, path: KeyPath, step: StepRules, cycle: tuple[str, ...]
+    ) -> Generator[Finding, None, bool]:
+        """Whether every name leads to an earlier step."""
+        later = [each.name for each in self.rules.steps]
+        sound = True
+        for key, name in (*columns_of(step), *self._published(step)):
+            if name in self.known:
+                continue
+            sound = False
+            if step.name in cycle and name in cycle:
+                found, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
+            elif name in later:
+                found = f"{shown(name)}, which is step {later.index(name) + 1}"
+                expected = "an earlier step"
+            else:
+                hint = nearest(name, self.known) or f": {one_of(self.known)}"
+                found, expected = shown(name), f"the name of an earlier step{hint}"
+            yield mistake((*path, *key), found, expected)
+        return sound
+
+    def _reads(self, step: StepRules) -> list[str]:
+        formula = self._formula(step)
+        return [*inputs_of(step, () if formula is None else formula.published)]
+
+    def _published(self, step: StepRules) -> Iterator[tuple[KeyPath, str]]:
+        formula = self._formula(step)
+        names = () if formula is None else formula.published
+        yield from ((("formula",), name) for name in names if not name.startswith(MINER))
+
+    def _formula(self, step: StepRules) -> Formula | None:
+        if not isinstance(step, FormulaStep):
+            return None
+        return formula_of(_reference((), step), self.registry)
+
+    def _shape(self, step: StepRules) -> Shape:
+        inputs = [self.shapes[name] for name in self._reads(step) if name in self.shapes]
+        return shape_of(step, inputs, bool(self.rules.groups))
+
+    def _is_normalised(self, step: StepRules) -> bool:
+        """Whether the values of a step sum to 1, or are all 0 or absent."""
+        inputs = all(name in self.normalised for name in self._reads(step))
+        match step:
+            case _ if step.publish:
+                return False
+            case Share() | Equal() | CapStep():
+                return True
+            case ByRank():
+                return step.short == "normalise"
+            case Pools() | Reserve():
+                return inputs
+            case Mix():
+                return inputs and step.empty != "leave"
+        return False
+
+    def _step(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
+        yield from self._shapes_of(path, step)
+        check = _CHECKS.get(type(step))
+        if check is not None:
+            yield from check(self, path, step)
+        for key, name, kind in attributes_of(step):
+            yield from self._attribute((*path, key), name, kind)
+
+    def _attribute(self, path: KeyPath, name: str, kind: str) -> Iterator[Finding]:
+        before = self.kinds.setdefault(name, kind)
+        if before != kind:
+            yield mistake(path, shown(name), f"an attribute that is {before} elsewhere, not {kind}")
+
+    def _shapes_of(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
+        """A step takes columns, of groups or one, as it is made for."""
+        for key, name in columns_of(step):
+            shape, where = self.shapes[name], (*path, *key)
+            if shape == "number":
+                yield mistake(where, f"{shown(name)}, a number", "a column")
+            elif isinstance(step, Pools) and shape != "grouped":
+                yield mistake(where, f"{shown(name)}, one column", "a column for each group")
+            elif isinstance(step, Statistic | Average | Reserve) and shape == "grouped":
+                expected = "one column: add the groups up by pools first"
+                yield mistake(where, f"{shown(name)}, a column for each group", expected)
+        if isinstance(step, Mix) and len({self.shapes[name] for name in step.of}) > 1:
+            expected = "columns of groups alone, or none of them"
+            yield mistake((*path, "of"), "columns of both kinds", expected)
+
+    def _last(self) -> Iterator[Finding]:
+        place = len(self.rules.steps) - 1
+        last, path = self.rules.steps[-1], (*_PATH, "steps", place)
+        if self.shapes[last.name] != "flat":
+            found = "a number" if self.shapes[last.name] == "number" else "a column for each group"
+            expected = "a last step that gives one column, the weight"
+            yield mistake((*path, "do"), f"{shown(last.do)}, {found}", expected)
+        elif not last.publish:
+            expected = "true in the last step, which is the weight"
+            yield mistake((*path, "publish"), shown(last.publish), expected)
+
+    def collect(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
+        """A value that there is, and keys that do something."""
+        yield from self._value(path, step)
+        weighted = step.statistic == "weighted_mean"
+        if weighted and not step.over:
+            yield mistake((*path, "over"), "", "the factors of the divisor of a weighted mean")
+        for key in ("times", "over"):
+            if not weighted and getattr(step, key):
+                yield mistake((*path, key), "an array", 'no such key but with as = "weighted_mean"')
+        if step.last is not None and step.statistic in ("last", "weighted_mean"):
+            expected = f'no such key with as = "{step.statistic}"'
+            yield mistake((*path, "last"), shown(step.last), expected)
+
+    def _value(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
+        of_records = self._of_records(step.value)
+        if step.within is None:
+            if not of_records:
+                names = [QUALITY, EMISSION, *self.rule_set.measures]
+                hint = nearest(step.value, names) or f": {one_of(names)}"
+                expected = (
+                    f"a value of records{hint}; a column of a table says within = [low, high]"
+                )
+                yield mistake((*path, "value"), shown(step.value), expected)
+        elif of_records:
+            expected = f"no such key: the records say the range of {step.value}"
+            yield mistake((*path, "within"), "an array", expected)
+        elif step.within[0] > step.within[1]:
+            yield mistake((*path, "within"), "a range that descends", "the lowest value first")
+
+    def _of_records(self, value: str) -> bool:
+        types = self.rule_set.skill_types.values()
+        if value == QUALITY:
+            return any(rules.composite is not None for rules in types)
+        if value == EMISSION:
+            return "emission" in self.declared.sections
+        return any(value in rules.measures for rules in types)
+
+    def formula(self, path: KeyPath, step: FormulaStep) -> Iterator[Finding]:
+        """A measure of columns alone, in groups that there are."""
+        yield from check_reference(_reference(path, step), self.registry)
+        formula = self._formula(step)
+        if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
+            expected = "a formula of earlier steps alone"
+            yield mistake((*path, "formula"), f"{shown(step.formula)}, which reads facts", expected)
+        yield from self._groups_of((*path, "only"), step.only or ())
+        if step.otherwise is not None and step.only is None:
+            expected = "no such key without only"
+            yield mistake((*path, "otherwise"), shown(step.otherwise), expected)
+
+    def _groups_of(self, path: KeyPath, names: Collection[str]) -> Iterator[Finding]:
+        for name in names:
+            if name not in self.rules.groups:
+                hint = nearest(name, self.rules.groups) or f": {one_of(self.rules.groups)}"
+                yield mistake(path, shown(name), f"a group of [allocation]{hint}")
+
+    def filter(self, path: KeyPath, step: Filter) -> Iterator[Finding]:
+        """At least one bound; one for every group or one for all."""
+        if step.above is None and step.at_least is None:
+            yield mistake(path, "no bound", "above, at_least, or both")
+        if isinstance(step.at_least, Mapping):
+            where = (*path, "at_least")
+            yield from self._groups_of(where, step.at_least)
+            missing = [name for name in self.rules.groups if name not in step.at_least]
+            if missing:
+                yield mistake(where, f"no bound of {one_of(missing)}", "one for each group")
+            if self.shapes[step.of] != "grouped":
+                yield mistake(where, "a table", "a number: the column is not of groups")
+
+    def ordered(self, path: KeyPath, step: Top | OnePer) -> Iterator[Finding]:
+        """A salt is of digests."""
+        if step.salt is not None and step.ties != "digest":
+            yield mistake((*path, "salt"), shown(step.salt), 'no such key but with ties = "digest"')
+
+    def by_rank(self, path: KeyPath, step: ByRank) -> Iterator[Finding]:
+        """Either parts or a ratio."""
+        if (step.parts is None) == (step.ratio is None):
+            found = "neither" if step.parts is None else "both"
+            yield mistake(path, found, "either parts or ratio")
+        if step.parts is not None and not any(step.parts):
+            yield mistake((*path, "parts"), "parts of 0", "a part above 0")
+        source = self.known[step.of]
+        if step.ratio is not None and not (isinstance(source, Top) and source.k <= MOST_RANKED):
+            expected = f"a step top with k of at most {MOST_RANKED}, as a ratio has many digits"
+            yield mistake((*path, "of"), shown(step.of), expected)
+
+    def pools(self, path: KeyPath, step: Pools) -> Iterator[Finding]:
+        """A group takes what is idle, or there is who burns."""
+        if step.idle not in _IDLE:
+            names = (*_IDLE, *self.rules.groups)
+            if step.idle not in names:
+                hint = nearest(step.idle, names) or f": {one_of(names)}"
+                expected = f"a word, or a group of [allocation]{hint}"
+                yield mistake((*path, "idle"), shown(step.idle), expected)
+        if step.idle == "burn" and step.burn is None:
+            yield mistake((*path, "burn"), "", "the hotkey or the uid that takes it")
+
+    def mix(self, path: KeyPath, step: Mix) -> Iterator[Finding]:
+        """Parts of one whole."""
+        whole = sum(map(Fraction, step.of.values()), Fraction())
+        if whole != 1:
+            found = f"a sum of {fraction(whole)}"
+            yield mistake((*path, "of"), found, "parts that sum to exactly 1")
+        if (step.empty == "burn") != (step.burn is not None):
+            found = "" if step.burn is None else shown(step.burn)
+            yield mistake((*path, "burn"), found, 'this key with empty = "burn", and only then')
+
+    def cap(self, path: KeyPath, step: CapStep) -> Iterator[Finding]:
+        """A share of a whole."""
+        if step.of not in self.normalised:
+            expected = (
+                "a column that sums to exactly 1, such as one of share, which is not published"
+            )
+            yield mistake((*path, "of"), shown(step.of), expected)
+        if not step.share:
+            yield mistake((*path, "share"), shown(step.share), "a share above 0")
+
+    def average(self, path: KeyPath, step: Average) -> Iterator[Finding]:
+        """New values count."""
+        if not step.new:
+            yield mistake((*path, "new"), shown(step.new), "a share above 0")
+
+    def z_score(self, path: KeyPath, step: ZScore) -> Iterator[Finding]:
+        """A value of groups has nowhere to stop alone."""
+        if step.zero == "stop" and self.shapes[step.of] == "grouped":
+            expected = '"flat": a group alone cannot end the allocation'
+            yield mistake((*path, "zero"), shown(step.zero), expected)
+
+
+def attributes_of(step: StepRules) -> Iterator[tuple[str, str, str]]:
+    """The attributes that a step names: its key, the name, and what the attribute is."""
+    match step:
+        case Top(salt=str(name)) | OnePer(salt=str(name)):
+            yield "salt", name, "a text"
+    match step:
+        case OnePer(key=name):
+            yield "key", name, "a text"
+        case Equal(where=str(name)):
+            yield "where", name, "a flag"
+        case Reserve(key=key, share=share):
+            yield "key", key, "a hotkey"
+            yield "share", share, "a number"
+
+
+def _reference(path: KeyPath, step: FormulaStep) -> FormulaReference:
+    return FormulaReference(path, (*path, "formula"), step.formula, "measure", step.parameters)
+
+
+_CHECKS: Mapping[type[StepRules], Callable[..., Iterator[Finding]]] = {
+    Collect: _Steps.collect,
+    FormulaStep: _Steps.formula,
+    Filter: _Steps.filter,
+    Top: _Steps.ordered,
+    OnePer: _Steps.ordered,
+    ByRank: _Steps.by_rank,
+    Pools: _Steps.pools,
+    Mix: _Steps.mix,
+    CapStep: _Steps.cap,
+    Average: _Steps.average,
+    ZScore: _Steps.z_score,
+}
