@@ -39,6 +39,11 @@ class FormulaColumnStep(Step):
         return bind(self.formula.tree, parameters)
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the formula reads of miners."""
+        return tuple(name for name in self.formula.published if name.startswith(MINER))
+
+    @property
     def operation(self) -> list[Any]:
         """The tree rather than its name."""
         return [*super().operation, self.tree.digest]

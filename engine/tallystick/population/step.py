@@ -16,7 +16,7 @@ from tallystick.io.text import escaped
 from tallystick.population import column as columns
 from tallystick.population.column import Column, Number, Values
 from tallystick.population.population import Population
-from tallystick.rules.allocation import Shape, StepRules
+from tallystick.rules.allocation import MINER, ROUND, Collect, Shape, StepRules, attributes_of
 from tallystick.rules.structure import step_table
 from tallystick.rules.toml import KeyPath
 
@@ -113,6 +113,11 @@ class Step(ABC):
         """Whether its values sum to 1 exactly, or are all 0 or absent; in each group."""
         return False
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The flags and numbers of miners that it reads, by name."""
+        return ()
+
     def others(self, population: Population) -> tuple[str, ...]:
         """Who gets a share though it is no miner of the population."""
         del population
@@ -199,11 +204,45 @@ class BoundAllocation:
                 pending += (each for each in step.inputs if each.name not in given)
         return tuple(step for step in self.steps if step.name in wanted)
 
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """What is collected of records, in name order."""
+        collected = (step.rules for step in self.steps if isinstance(step.rules, Collect))
+        return tuple(sorted({rules.value for rules in collected}))
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """What weighted means weigh by, in name order."""
+        collected = (step.rules for step in self.steps if isinstance(step.rules, Collect))
+        return tuple(sorted({name for rules in collected for name in (*rules.times, *rules.over)}))
+
+    @cached_property
+    def attributes(self) -> Mapping[str, str]:
+        """What steps ask of miners and of the round: what each is, by its name."""
+        asked = {name: kind for step in self.steps for _, name, kind in attributes_of(step.rules)}
+        read = {name for step in self.steps for name in step.attributes}
+        return {**dict.fromkeys(sorted(read - asked.keys()), "a number"), **asked}
+
+    @property
+    def miner_attributes(self) -> Mapping[str, str]:
+        """Those of miners, by their names alone."""
+        return _of(MINER, self.attributes)
+
+    @property
+    def round_attributes(self) -> Mapping[str, str]:
+        """Those of the round, by their names alone."""
+        return _of(ROUND, self.attributes)
+
     @property
     def unread(self) -> tuple[Step, ...]:
         """The steps that no other step reads; the weight is one."""
         read = {each.name for step in self.steps for each in step.inputs}
         return tuple(step for step in self.steps if step.name not in read)
+
+
+def _of(owner: str, attributes: Mapping[str, str]) -> Mapping[str, str]:
+    owned = (item for item in attributes.items() if item[0].startswith(owner))
+    return {name.removeprefix(owner): kind for name, kind in owned}
 
 
 def hull(*ranges: Range) -> Range:

@@ -361,6 +361,21 @@ def columns_of(step: StepRules) -> Iterator[tuple[KeyPath, str]]:
             yield ("of",), of
 
 
+def attributes_of(step: StepRules) -> Iterator[tuple[str, str, str]]:
+    """The attributes that a step names: its key, the name, and what the attribute is."""
+    match step:
+        case Top(salt=str(name)) | OnePer(salt=str(name)):
+            yield "salt", name, "a text"
+    match step:
+        case OnePer(key=name):
+            yield "key", name, "a text"
+        case Equal(where=str(name)):
+            yield "where", name, "a flag"
+        case Reserve(key=key, share=share):
+            yield "key", key, "a hotkey"
+            yield "share", share, "a number"
+
+
 def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
     """The names of the earlier steps that a step reads.
 

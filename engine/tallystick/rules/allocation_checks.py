@@ -36,6 +36,7 @@ from tallystick.rules.allocation import (
     StepRules,
     Top,
     ZScore,
+    attributes_of,
     columns_of,
     inputs_of,
     shape_of,
@@ -351,21 +352,6 @@ class _Steps:
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)
-
-
-def attributes_of(step: StepRules) -> Iterator[tuple[str, str, str]]:
-    """The attributes that a step names: its key, the name, and what the attribute is."""
-    match step:
-        case Top(salt=str(name)) | OnePer(salt=str(name)):
-            yield "salt", name, "a text"
-    match step:
-        case OnePer(key=name):
-            yield "key", name, "a text"
-        case Equal(where=str(name)):
-            yield "where", name, "a flag"
-        case Reserve(key=key, share=share):
-            yield "key", key, "a hotkey"
-            yield "share", share, "a number"
 
 
 def _reference(path: KeyPath, step: FormulaStep) -> FormulaReference:

@@ -1,0 +1,330 @@
+"""Tables of miners: a population, read from rows.
+
+There are two shapes, told by their columns. In a *table* a row is a miner, or a miner in a group:
+its ``hotkey``, perhaps its ``uid``, the group, a column for each value that a step collects, and
+the attributes that steps ask for. A value is a number, a decimal or a ratio as text, or a list of them,
+the oldest first. In *results*, as ``tallystick score`` writes them, a row is a record, and a miner
+has many.
+
+Whatever is wrong refuses the whole table: a miner more or less changes what all others get.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.errors import InputError, NumberError, RecordError
+from tallystick.io.inputs import opened
+from tallystick.io.lines import MAX_LINE_BYTES, LongLine
+from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
+from tallystick.io.text import escaped
+from tallystick.numbers.nano import NANO, from_double
+from tallystick.population.population import MOST_MINERS, Attribute, Miner, Population, Sample
+from tallystick.population.step import BoundAllocation
+from tallystick.records.strict_json import parse
+from tallystick.rules.allocation import EMISSION, QUALITY, UNGROUPED
+
+HOTKEY, UID = "hotkey", "uid"
+_RESULT = "miner_hotkey"
+"""The column by which results are told."""
+_MOST_ROWS = 16 * MOST_MINERS
+_LONGEST_NAME = 64
+_MOST_DIGITS = 400
+_HIGHEST_UID = (1 << 16) - 1
+Row = Mapping[str, Any]
+_Found = tuple[int, Row]
+
+
+def read_population(
+    path: Path,
+    bound: BoundAllocation,
+    **others: Any,  # noqa: ANN401  # attributes of a population
+) -> Population:
+    """The population of a table in a file: JSONL, Parquet or CSV, by its extension.
+
+    Args:
+        path: the file.
+        bound: the steps, which say what columns there can be.
+        others: ``round`` and ``carry`` of the population, and ``attributes`` of miners by hotkey.
+
+    Raises:
+        InputError: something is wrong with it; told with the line and the column.
+    """
+    rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _rows(_source(path), str(path))
+    return population_of(rows, bound, str(path), **others)
+
+
+def population_of_rows(
+    rows: Iterable[Row],
+    bound: BoundAllocation,
+    **others: Any,  # noqa: ANN401  # as above
+) -> Population:
+    """The population of the rows of a program; as `read_population`."""
+    return population_of(enumerate(rows, 1), bound, "population", **others)
+
+
+def population_of(  # noqa: PLR0913  # what a population is made of
+    rows: Iterable[_Found],
+    bound: BoundAllocation,
+    where: str,
+    *,
+    attributes: Mapping[str, Mapping[str, Attribute]] | None = None,
+    round: Mapping[str, Attribute] | None = None,  # noqa: A002  # what it is called everywhere
+    carry: Mapping[str, Mapping[str, int]] | None = None,
+) -> Population:
+    """The population of numbered rows."""
+    reading = _Reading(bound, where, attributes or {})
+    for number, row in rows:
+        if number > _MOST_ROWS:
+            raise InputError(f"{where}: found more than {_MOST_ROWS} rows, expected fewer")
+        reading.add(number, row)
+    return Population(reading.miners(), reading.samples, round or {}, carry or {})
+
+
+@attrs.define
+class _Known:
+    """A miner while its rows are read."""
+
+    line: int
+    uid: int | None
+    attributes: dict[str, Attribute]
+    lines: dict[str, int]
+
+
+class _Reading:
+    def __init__(
+        self,
+        bound: BoundAllocation,
+        where: str,
+        attributes: Mapping[str, Mapping[str, Attribute]],
+    ) -> None:
+        self.bound, self.where, self.given = bound, where, attributes
+        self.found: dict[str, _Known] = {}
+        self.samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
+        self.values, self.factors = bound.values, bound.factors
+        self.attributes = bound.miner_attributes
+        self.columns = (HOTKEY, UID, *([bound.group] if bound.group else []), *self.values)
+        self.columns = (*self.columns, *self.factors, *self.attributes)
+
+    def miners(self) -> Iterator[Miner]:
+        for hotkey, known in self.found.items():
+            attributes = {**known.attributes, **self.given.get(hotkey, {})}
+            yield Miner(hotkey, known.uid, attributes)
+
+    def add(self, line: int, row: Row) -> None:
+        if _RESULT in row:
+            self._add_result(line, row)
+        else:
+            self._add_row(line, row)
+
+    def _add_row(self, line: int, row: Row) -> None:
+        for column in row:
+            if column not in self.columns:
+                hint = nearest(column, self.columns) or f": {', '.join(self.columns)}"
+                found = f"the column {escaped(str(column)[:_LONGEST_NAME])}"
+                raise self._wrong(line, "", found, f"a column that the rules read{hint}")
+        hotkey = self._hotkey(line, HOTKEY, row.get(HOTKEY))
+        group = self._group(line, row)
+        known = self._known(line, hotkey, row.get(UID), row)
+        if group in known.lines:
+            what = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
+            expected = f"it once; it is in row {known.lines[group]} too (duplicate-miner)"
+            raise self._wrong(line, HOTKEY, what, expected)
+        known.lines[group] = line
+        factors = {n: self._nano(line, n, row[n]) for n in self.factors if row.get(n) is not None}
+        for name in self.values:
+            if _is_given(row, name):
+                cells = row[name] if isinstance(row[name], list) else [row[name]]
+                numbers = [self._number(line, name, cell) for cell in cells if cell is not None]
+                groups = self.samples.setdefault(name, {}).setdefault(group, {})
+                groups[hotkey] = [Sample(number, factors=factors) for number in numbers]
+
+    def _add_result(self, line: int, row: Row) -> None:
+        hotkey = self._hotkey(line, _RESULT, row[_RESULT])
+        group = self._group(line, row)
+        self._known(line, hotkey, row.get("miner_uid"), {})
+        held = {**(row.get("measures") or {}), **{n: row.get(n) for n in (QUALITY, EMISSION)}}
+        task = (0, str(row.get("task_id", "")), str(row.get("skill_type", "")))
+        factors = {n: self._nano(line, n, row[n]) for n in self.factors if row.get(n) is not None}
+        for name in self.values:
+            if (value := held.get(name)) is not None:
+                sample = Sample(self._number(line, name, value), task, factors=factors)
+                groups = self.samples.setdefault(name, {}).setdefault(group, {})
+                groups.setdefault(hotkey, []).append(sample)
+
+    def _known(self, line: int, hotkey: str, uid: Any, row: Row) -> _Known:  # noqa: ANN401  # any cell
+        slot = None if uid is None or uid == "" else self._uid(line, uid)
+        held = {n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)}
+        if hotkey not in self.found:
+            self.found[hotkey] = _Known(line, slot, held, {})
+            return self.found[hotkey]
+        known = self.found[hotkey]
+        if slot is not None and known.uid not in (None, slot):
+            expected = f"{known.uid}, as in row {known.line}: a miner has one slot"
+            raise self._wrong(line, UID, str(slot), expected)
+        for name, value in held.items():
+            if known.attributes.setdefault(name, value) != value:
+                expected = f"what row {known.line} says of the same miner"
+                raise self._wrong(line, name, escaped(str(value)), expected)
+        return known
+
+    def _hotkey(self, line: int, column: str, value: Any) -> str:  # noqa: ANN401  # any cell
+        if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
+            raise self._wrong(line, column, _shown(value), "a text of 1 to 64 characters")
+        return value
+
+    def _group(self, line: int, row: Row) -> str:
+        if not self.bound.group:
+            return UNGROUPED
+        # results call the group of a record by what it is, unless it is its skill type
+        value = row.get(self.bound.group, row.get("group"))
+        if value not in self.bound.groups:
+            raise self._wrong(
+                line, self.bound.group, _shown(value), f"one of {', '.join(self.bound.groups)}"
+            )
+        return str(value)
+
+    def _uid(self, line: int, value: Any) -> int:  # noqa: ANN401  # any cell
+        number = self._number(line, UID, value)
+        if number.denominator != 1 or not 0 <= number <= _HIGHEST_UID:
+            raise self._wrong(line, UID, _shown(value), f"a whole number from 0 to {_HIGHEST_UID}")
+        return number.numerator
+
+    def _nano(self, line: int, column: str, value: Any) -> int:  # noqa: ANN401  # any cell
+        number = self._number(line, column, value) * NANO
+        if number.denominator != 1:
+            raise self._wrong(line, column, _shown(value), "at most nine decimal places")
+        return number.numerator
+
+    def _attribute(self, line: int, column: str, value: Any) -> Attribute:  # noqa: ANN401  # any cell
+        kind = self.attributes[column]
+        if kind == "a text":
+            if isinstance(value, str):
+                return value
+        elif isinstance(value, bool) or value in ("true", "false"):
+            return value in (True, "true")
+        elif kind != "a flag":
+            return _decimal(self._number(line, column, value))
+        raise self._wrong(line, column, _shown(value), kind)
+
+    def _number(self, line: int, column: str, value: Any) -> Fraction:  # noqa: ANN401  # any cell
+        try:
+            return number_of(value)
+        except (NumberError, ValueError, ZeroDivisionError):
+            expected = "a finite number, a decimal of at most nine places, or a ratio such as 15/23"
+            raise self._wrong(line, column, _shown(value), expected) from None
+
+    def _wrong(self, line: int, column: str, found: str, expected: str) -> InputError:
+        place = f"{column}: " if column else ""
+        return InputError(f"{self.where}:{line}: {place}found {found}, expected {expected}")
+
+
+def number_of(value: Any) -> Fraction:  # noqa: ANN401  # any cell
+    """The exact number of a cell: a JSON number is a double, of nine places; a text is exact.
+
+    Raises:
+        NumberError, ValueError, ZeroDivisionError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise NumberError(f"found {type(value).__name__}, expected a number")
+    if isinstance(value, float):
+        return Fraction(from_double(value), NANO)
+    if isinstance(value, str) and (
+        len(value) > _MOST_DIGITS or not value.isascii() or "_" in value
+    ):
+        raise ValueError(value)
+    number = _finite(Decimal(value)) if isinstance(value, Decimal) else _exact(value)
+    if not isinstance(value, Fraction) and "/" not in str(value) and NANO % number.denominator:
+        raise NumberError(f"found {number}, expected at most nine decimal places")
+    return number
+
+
+def _exact(value: int | str | Fraction) -> Fraction:
+    if isinstance(value, str) and "/" not in value:
+        try:
+            return _finite(Decimal(value.strip()))
+        except ArithmeticError:
+            raise ValueError(value) from None
+    return Fraction(value)
+
+
+def _finite(value: Decimal) -> Fraction:
+    if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
+        raise ValueError(value)
+    return Fraction(value)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _is_given(row: Row, column: str) -> bool:
+    return row.get(column) not in (None, "")
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None or value == "" else escaped(str(value))[:_LONGEST_NAME]
+
+
+def _source(path: Path) -> Source:
+    if path.suffix.lower() == ".parquet":
+        return ParquetSource(path, may_be_empty=True)
+    return JsonLinesSource(path)
+
+
+def _rows(source: Source, where: str) -> Iterator[_Found]:
+    for chunk in source:
+        for number, item in enumerate(chunk.items(), chunk.first):
+            yield number, _row(item, f"{where}:{number}")
+
+
+def _row(item: Row | bytes | LongLine, where: str) -> Row:
+    if isinstance(item, LongLine):
+        raise InputError(f"{where}: found a line of more than {MAX_LINE_BYTES} bytes")
+    if not isinstance(item, bytes):
+        return item
+    try:
+        row = parse(item)
+    except RecordError as error:
+        raise InputError(f"{where}: {error}") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: found {_shown(row)}, expected an object, a row of the table")
+    return row
+
+
+def _csv_rows(path: Path) -> Iterator[_Found]:
+    """The rows of a CSV file, with the line at which each ends; an empty cell is left out."""
+    with opened(path) as file:
+        lines = (_text(line, path, number) for number, line in enumerate(_lines(file, path), 1))
+        reader = csv.DictReader(lines, strict=True)
+        try:
+            for row in reader:
+                if None in row or None in row.values():
+                    expected = f"{len(reader.fieldnames or ())} cells, as the first line has"
+                    raise InputError(f"{path}:{reader.line_num}: expected {expected}")
+                yield reader.line_num, {key: cell for key, cell in row.items() if cell != ""}
+        except csv.Error as error:
+            raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+
+
+def _lines(file: Any, path: Path) -> Iterator[bytes]:  # noqa: ANN401  # a binary file
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise InputError(f"{path}: found a line of more than {MAX_LINE_BYTES} bytes")
+        yield line
+
+
+def _text(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{line[error.start]:02x}"
+        raise InputError(f"{path}:{number}: found {found}, expected text in UTF-8") from None
