@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from tallystick.errors import RecordError, RuleSetError, TallystickError
 
 if TYPE_CHECKING:
+    from tallystick.population.allocate import Allocation
+    from tallystick.population.allocation import allocate
     from tallystick.population.yuma.cases import yuma
     from tallystick.records.rejects import Reject
     from tallystick.scoring.explanation import Explanation
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tallystick.state.ledger import Ledger
 
 __all__ = [
+    "Allocation",
     "Explanation",
     "Ledger",
     "Receipt",
@@ -35,17 +38,20 @@ __all__ = [
     "RuleSetError",
     "Scorer",
     "TallystickError",
+    "allocate",
     "load",
     "yuma",
 ]
 
 _HOMES = {
+    "Allocation": "tallystick.population.allocate",
     "Explanation": "tallystick.scoring.explanation",
     "Ledger": "tallystick.state.ledger",
     "Receipt": "tallystick.scoring.receipt",
     "Reject": "tallystick.records.rejects",
     "Result": "tallystick.scoring.result",
     "Scorer": "tallystick.scoring.scorer",
+    "allocate": "tallystick.population.allocation",
     "load": "tallystick.scoring.scorer",
     "yuma": "tallystick.population.yuma.cases",
 }

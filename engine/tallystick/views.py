@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import (
+    AllocationError,
     LockError,
     RecordError,
     RefusedError,
@@ -408,7 +409,7 @@ def error(found: TallystickError) -> View:
     if isinstance(found, RecordError):
         view |= _told(found)
         view["problems"] = [_told(each) for each in found.problems]
-    if isinstance(found, StateError | TrustError) and found.code:
+    if isinstance(found, AllocationError | StateError | TrustError) and found.code:
         view["code"] = found.code
     if isinstance(found, LockError):
         view["differences"] = [_difference(each) for each in found.differences]

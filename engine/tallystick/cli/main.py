@@ -21,7 +21,13 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import CommandGroup, complete, examples, status_of
 from tallystick.cli.shown import print_json, print_usage
-from tallystick.errors import INTERNAL_ERROR, RefusedError, TallystickError, TrustError
+from tallystick.errors import (
+    INTERNAL_ERROR,
+    AllocationError,
+    RefusedError,
+    TallystickError,
+    TrustError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +38,10 @@ class LazyGroup(CommandGroup):
     """A group whose commands are imported when they are asked for, so that help starts fast."""
 
     homes: Mapping[str, tuple[str, str]] = {
+        "allocate": (
+            "tallystick.cli.allocate:allocate",
+            "From a table of miners to their weights.",
+        ),
         "audit": (
             "tallystick.cli.audit:audit",
             "What another published, against what follows from its inputs.",
@@ -147,7 +157,7 @@ def _run() -> None:
 
 
 def _status_of(error: TallystickError) -> int:
-    if isinstance(error, TrustError):
+    if isinstance(error, TrustError | AllocationError):
         return 1
     if not isinstance(error, RefusedError):
         return 2

@@ -203,11 +203,13 @@ def _document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
         return json.loads(data, parse_float=Decimal, parse_constant=_refuse_constant)
     except RecursionError:
         raise InputError(f"{path}: found JSON that is nested too deep") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"{path}: found no document that can be read ({reason.lower()})"
-        ) from error
+    except ValueError as error:
+        raise _unread(path, error) from error
+
+
+def _unread(path: Path, error: OSError | ValueError) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"{path}: found no document that can be read ({reason.lower()})")
 
 
 def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it

@@ -2,9 +2,9 @@
 
 There are two shapes, told by their columns. In a *table* a row is a miner, or a miner in a group:
 its ``hotkey``, perhaps its ``uid``, the group, a column for each value that a step collects, and
-the attributes that steps ask for. A value is a number, a decimal or a ratio as text, or a list of them,
-the oldest first. In *results*, as ``tallystick score`` writes them, a row is a record, and a miner
-has many.
+the attributes that steps ask for. A value is a number, a decimal or a ratio as text, or a list of
+them, the oldest first. In *results*, as ``tallystick score`` writes them, a row is a record, and a
+miner has many.
 
 Whatever is wrong refuses the whole table: a miner more or less changes what all others get.
 """

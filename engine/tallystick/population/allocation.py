@@ -1,0 +1,141 @@
+"""An allocation by a rule set: what ``tallystick.allocate`` and the command do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+from tallystick.population.allocate import Allocation, roster
+from tallystick.population.allocate import allocate as run_steps
+from tallystick.population.column import Column, Values, column_of
+from tallystick.population.files import RoundFile, carry_of, read_carry, read_round, round_of
+from tallystick.population.population import Population
+from tallystick.population.proofs import proved_allocation
+from tallystick.population.step import BoundAllocation
+from tallystick.population.table import Row, number_of, population_of_rows, read_population
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.scorer import load
+
+FilePath = str | PathLike[str]
+Cells = Mapping[str, int | Decimal | Fraction | str]
+"""Exact numbers by hotkey."""
+
+
+def allocate(
+    rules: BoundRules | FilePath,
+    population: FilePath | Iterable[Row] | Population,
+    *,
+    round: FilePath | Mapping[str, Any] | None = None,  # noqa: A002  # what it is called everywhere
+    carry: FilePath | Mapping[str, Any] | None = None,
+    given: Mapping[str, Cells | Mapping[str, Cells]] | None = None,
+) -> Allocation:
+    """The weights of a population.
+
+    Args:
+        rules: a rule set that is loaded, or its reference.
+        population: a file of miners or of results, rows of such a file, or a population.
+        round: the file of the round, or what stands in it.
+        carry: the file of weights of the round before, or what stands in it.
+        given: by the name of a step, values that take the place of what it would give: by hotkey,
+            or by group and hotkey. What only such steps read is not computed.
+
+    Raises:
+        RuleSetError: the rule set does not load, or its steps cannot be proved safe.
+        InputError: something is wrong with the population, the round or what was carried.
+        AllocationError: the population has no weights by these rules.
+    """
+    bound = bound_allocation(rules if isinstance(rules, BoundRules) else load(rules))
+    held = population
+    if not isinstance(held, Population):
+        held = _population(held, bound, _round(round, bound), _carry(carry, bound))
+    return run_steps(bound, held, _columns(given or {}, bound, held))
+
+
+def bound_allocation(rules: BoundRules) -> BoundAllocation:
+    """The allocation of a rule set, proved.
+
+    Raises:
+        AllocationError: it has none.
+        RuleSetError: its steps cannot be proved safe.
+    """
+    bound = proved_allocation(rules)
+    if bound is None:
+        raise AllocationError(
+            f"found no [allocation] in {rules.rule_set.reference}, expected a rule set that has it",
+            code="no-allocation",
+        )
+    return bound
+
+
+def _population(
+    population: FilePath | Iterable[Row],
+    bound: BoundAllocation,
+    round_file: RoundFile,
+    carry: Mapping[str, Mapping[str, int]],
+) -> Population:
+    others: dict[str, Any] = {
+        "attributes": round_file.miners,
+        "round": round_file.round,
+        "carry": carry,
+    }
+    if isinstance(population, str | PathLike):
+        return read_population(Path(population), bound, **others)
+    return population_of_rows(population, bound, **others)
+
+
+def _round(given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation) -> RoundFile:
+    if given is None:
+        return RoundFile()
+    if isinstance(given, Mapping):
+        return round_of(given, bound, "round")
+    return read_round(Path(given), bound)
+
+
+def _carry(
+    given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation
+) -> Mapping[str, Mapping[str, int]]:
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return carry_of(given, bound, "carry")
+    return read_carry(Path(given), bound)
+
+
+def _columns(
+    given: Mapping[str, Any], bound: BoundAllocation, population: Population
+) -> dict[str, Values]:
+    """Values by hotkey as columns."""
+    steps = {step.name: step for step in bound.steps}
+    keys = roster(bound, population)
+    found: dict[str, Values] = {}
+    for name, cells in given.items():
+        if name not in steps:
+            raise AllocationError(
+                f"found a column for {escaped(name)}, expected the name of a step: "
+                f"{', '.join(steps)}",
+                code="unknown-step",
+            )
+        if steps[name].shape == "grouped":
+            found[name] = {
+                group: _column(cells.get(group, {}), keys, name) for group in bound.groups
+            }
+        else:
+            found[name] = _column(cells, keys, name)
+    return found
+
+
+def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:
+    unknown = sorted(set(cells) - set(keys))
+    if unknown:
+        raise AllocationError(
+            f"found a value of {name} for {escaped(unknown[0])}, expected a miner of the "
+            "population",
+            code="unknown-miner",
+        )
+    return column_of(number_of(cells[key]) if key in cells else None for key in keys)

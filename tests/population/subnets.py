@@ -1,0 +1,120 @@
+"""Rule sets of four real subnets with columns given by hand, and the populations of their cases.
+
+Their plugins are elsewhere; here a table has the columns, so that steps alone are tried. The cases
+and what they come from are told in tests/vectors/README.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tallystick.plugins.author import (
+    UNIT,
+    Formula,
+    Node,
+    Parameters,
+    cases,
+    clip,
+    hookimpl,
+    measure,
+    power,
+    published,
+    root,
+)
+from tallystick.scoring.scorer import Scorer, load
+
+tallystick_api = 1
+
+_HERE = Path(__file__).parent
+_CASES = _HERE.parent / "vectors" / "subnets.json"
+Row = dict[str, Any]
+
+
+@measure("subnets/phylax-score@1", within=UNIT, correctness=UNIT, quality=UNIT)
+def phylax_score(p: Parameters) -> Node:
+    """Matthews' correlation of verdicts, and the mean of F1 where a task has findings."""
+    tp, fp, tn, fn, f1 = map(published, ("tp", "fp", "tn", "fn", "f1"))
+    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    mcc = cases((margins <= 0, 0), otherwise=clip((tp * tn - fp * fn) / root(margins, 2)))
+    return cases(
+        (tp + fp + tn + fn <= 0, 0),
+        (f1 < 0, mcc),
+        otherwise=clip(p.correctness * mcc + p.quality * f1),
+    )
+
+
+@measure("subnets/chutes-unique@1", within=UNIT, upper=(1, 10), lower=(1, 10))
+def chutes_unique(p: Parameters) -> Node:
+    """(count / largest)^upper from the median on, ^lower below it."""
+    count, largest = published("unique"), published("largest")
+    return cases(
+        (count <= 0, 0),
+        (count >= largest, 1),
+        (count >= published("median"), power(count / largest, p.upper)),
+        otherwise=power(count / largest, p.lower),
+    )
+
+
+@hookimpl
+def tallystick_formulas() -> Sequence[Formula]:
+    """The formulas of steps."""
+    return [phylax_score, chutes_unique]
+
+
+def rules_of(name: str) -> Scorer:
+    """The rule set of a subnet; read once."""
+    return rules_from((_HERE / "rules" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def rules_from(text: str) -> Scorer:
+    """A rule set over the formulas of this module."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.toml"
+        path.write_text(text, encoding="utf-8")
+        return load(path, modules={"subnets": __name__})
+
+
+def subnet_cases(subnet: str, kind: str) -> list[Mapping[str, Any]]:
+    """The cases of a kind."""
+    document = json.loads(_CASES.read_text(encoding="utf-8"))
+    of = (case for case in document["cases"] if case["subnet"] == subnet and case["kind"] == kind)
+    return list(of)
+
+
+def chutes_rows(case: Mapping[str, Any]) -> list[Row]:
+    """The table of a case of Chutes, with what its plugin would have computed."""
+    rows = []
+    for miner in case["input"]["miners"]:
+        private = miner.get("private") or {"instances": 0, "seconds": "0", "compute_units": "0"}
+        gpus, hours = miner.get("unique") or (0, 1)
+        units = Fraction(miner["compute_units"]) + Fraction(private["compute_units"])
+        rows.append(
+            {
+                "hotkey": miner["hotkey"],
+                "coldkey": miner["coldkey"],
+                "units": str(units),
+                "calls": miner["invocation_count"] + int(Fraction(private["seconds"])),
+                "bounties": miner["bounty_count"] + private["instances"],
+                "unique": gpus // hours,
+            }
+        )
+    return rows
+
+
+def cswon_rows(case: Mapping[str, Any]) -> list[Row]:
+    """The table of a case of C-SWON: the scores of the tasks of each miner."""
+    return [
+        {"hotkey": hotkey, "scores": scores} for hotkey, scores in case["input"]["scores"].items()
+    ]
+
+
+def phylax_rows(scores: Mapping[str, Mapping[str, str]]) -> list[Row]:
+    """The table of a round of Phylax: who has a score in which track, without records."""
+    return [{"hotkey": hotkey, "track": track} for track, held in scores.items() for hotkey in held]
