@@ -11,6 +11,7 @@
     ├── RuleSetError     a rule set that does not load; carries every problem found
     ├── RecordError      one record that cannot be scored
     ├── InputError       a file of records that cannot be read
+    │   └── EmptyInputError a file of records that has none
     ├── YumaError        a case of Yuma, or parameters of it, that no chain can have
     ├── OutputError      a result that cannot be written
     ├── AllocationError  a population that has no weights by the rules
@@ -74,6 +75,10 @@ class YumaError(TallystickError):
     def __init__(self, case: str, path: str, found: str, expected: str) -> None:
         self.case, self.path, self.found, self.expected = case, path, found, expected
         super().__init__(f"{case}: {path}: found {found}, expected {expected}")
+
+
+class EmptyInputError(InputError):
+    """A file of records that has none; of miners it is one without a miner."""
 
 
 class OutputError(TallystickError):

@@ -32,6 +32,7 @@ BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
 THEIRS = f"theirs{HOSTILE}.jsonl"
 NET = f"net{HOSTILE}.json"
+TABLE = f"table{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
 KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
@@ -184,6 +185,12 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
     (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
     (("dispute", HOSTILE, STATE[1]), 2),
+    (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
+    (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),
+    (("allocate", RECORDS, "--rules", RULES, "-o", "w.json"), 2),
+    (("allocate", TABLE, "--rules", RULES, "--round", TRUST, "-o", "w.json"), 2),
+    (("allocate", TABLE, "--rules", RULES, "--carry", f"w{HOSTILE}", "-o", "w.json"), 0),
+    (("allocate", TABLE, "--rules", RULES, "--round", THEIRS, "-o", "w.json"), 2),
     (("weights", *STATE), 0),
     (("weights", f"--{HOSTILE}", *STATE), 2),
     (("weights", HOSTILE, *STATE), 2),
@@ -239,6 +246,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(THEIRS), [{"record": 1, "task_id": HOSTILE, **scores}])
     miners = ({"uid": u, "hotkey": h, "types": [PYTHON]} for u, h in enumerate(HOTKEYS))
     written(Path(f"miners{HOSTILE}"), miners)
+    written(Path(TABLE), [{"hotkey": each, "quality": 0.5} for each in HOTKEYS])
     given = {"n": 1, "block": 1, "emission": 1, "alpha": [1], "last_update": [1]}
     given |= {"registered": [0], "permits": [True], "weights": [[]], "bonds": [[]]}
     named = {"name": HOSTILE, "steps": [{"input": given, "expect": {HOSTILE: HOSTILE}}]}

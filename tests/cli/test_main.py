@@ -29,6 +29,7 @@ GROUPS = [
     ("trust",),
 ]
 COMMANDS = [
+    ("allocate",),
     ("audit",),
     ("backtest",),
     ("demo",),

@@ -40,6 +40,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("plugins", "check", "workflow"), 0),
     (("records", "generate", "--seed", "1", "--count", "60", "-o", "records.jsonl"), 0),
     (("score", str(SKILLS), *RULES, "-o", "results.parquet"), 0),
+    (("allocate", "scores.csv", "--rules", "workflow@1.1.0", "-o", "weights.json"), 0),
     (("audit", str(SKILLS), *RULES, "--results", "results.parquet"), 0),
     (("explain", str(SKILLS), *RULES, "--line", "3"), 0),
     (("facts", "records.jsonl", "-o", "facts.parquet"), 0),
@@ -119,6 +120,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     Path("no-weights.json").write_text("{}")
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
+    Path("scores.csv").write_text(f"hotkey,uid,quality\n{HOTKEYS[0]},0,0.5\n{HOTKEYS[1]},1,0.25\n")
     council = {"council": {"keys": ["alice"], "threshold": 1}}
     Path("trust.toml").write_text(toml(tables(groups=council)))
     Path("alice.pem").write_bytes(key_file("alice"))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError
+from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.inputs import opened
 from tallystick.io.lines import LineReader, LongLine, Splitter
 from tallystick.io.streams import STANDARD
@@ -215,7 +215,7 @@ class ChunkReader:
 
     def _check(self) -> None:
         if self.next == self.first:
-            raise InputError(
+            raise EmptyInputError(
                 f"{self.reader.path}: the file is empty, expected one JSON record a line"
             )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tallystick.canonical import digest_of_bytes, digest_of_file
-from tallystick.errors import InputError
+from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.chunks import Chunk, ChunkReader, ItemChunk, RowChunk, is_seekable
 from tallystick.io.inputs import CODECS, codec_of, opened
 from tallystick.io.lines import LineReader
@@ -104,9 +104,9 @@ class JsonLinesSource:
 class ParquetSource:
     """The fields of records as columns; structs are objects, null is left out."""
 
-    def __init__(self, path: Path, first: int = 1, *, may_be_empty: bool = False) -> None:
+    def __init__(self, path: Path, first: int = 1) -> None:
         """Read nothing yet; ``first`` is the number of the first row."""
-        self._path, self._may_be_empty = path, may_be_empty
+        self._path = path
         self._first = self.next = first
         self.size = _size(path)
         self.bytes_read = 0
@@ -139,9 +139,7 @@ class ParquetSource:
 
         footer = footer_of(self._path, file)
         if footer.metadata.num_rows == 0:
-            if self._may_be_empty:
-                return
-            raise InputError(f"{self._path}: the file has no rows, expected records")
+            raise EmptyInputError(f"{self._path}: the file has no rows, expected records")
         rows = rows_at_a_time(self._path, file, footer, ROWS)
         with parquet_file(file, footer.metadata) as parquet:
             self.next = self._first

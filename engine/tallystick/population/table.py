@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import nearest
-from tallystick.errors import InputError, NumberError, RecordError
+from tallystick.errors import EmptyInputError, InputError, NumberError, RecordError
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
@@ -276,14 +276,17 @@ def _shown(value: object) -> str:
 
 def _source(path: Path) -> Source:
     if path.suffix.lower() == ".parquet":
-        return ParquetSource(path, may_be_empty=True)
+        return ParquetSource(path)
     return JsonLinesSource(path)
 
 
 def _rows(source: Source, where: str) -> Iterator[_Found]:
-    for chunk in source:
-        for number, item in enumerate(chunk.items(), chunk.first):
-            yield number, _row(item, f"{where}:{number}")
+    try:
+        for chunk in source:
+            for number, item in enumerate(chunk.items(), chunk.first):
+                yield number, _row(item, f"{where}:{number}")
+    except EmptyInputError:
+        return  # a population of nobody
 
 
 def _row(item: Row | bytes | LongLine, where: str) -> Row:

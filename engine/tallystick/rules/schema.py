@@ -185,7 +185,9 @@ def _unknown_keys(error: _Error, path: KeyPath) -> Iterator[Finding]:
     for place, key in enumerate(unknown):
         # a hint costs more than everything else that is done with a key
         hint = nearest(key, known) if place < MOST_TOLD else ""
-        expected = f"a key of the format{hint or f': {one_of(sorted(known))}'}"
+        # all that there are, told once
+        others = "" if place else f": {one_of(sorted(known))}"
+        expected = f"a key of the format{hint or others}"
         yield mistake((*path, key), shown(error.instance[key]), expected)
 
 
