@@ -50,7 +50,14 @@ class FormulaError(TallystickError):
 
 
 class UndecidedError(TallystickError):
-    """Two exact values that the most digits do not tell apart; nothing is guessed."""
+    """Two exact values that the most digits do not tell apart; nothing is guessed.
+
+    ``value`` and ``formula`` name what asked for it, where that is known.
+    """
+
+    def __init__(self, message: str, *, value: str = "", formula: str = "") -> None:
+        self.value, self.formula = value, formula
+        super().__init__(message)
 
 
 class PluginError(TallystickError):
@@ -205,6 +212,8 @@ class RuleSetError(TallystickError):
         super().__init__(listed(map(str, self.problems), self.more))
 
 
+UNDECIDED = "undecided"
+"""The code of a record whose value no precision decides."""
 INTERNAL_ERROR = "internal-error"
 """The code of a record on which the engine itself fails."""
 

@@ -35,7 +35,7 @@ def test_every_code_of_a_reject_has_a_row() -> None:
     answers = [each for case in CASES if case.area == "rejects" for each in case.expected]
     codes = {code for each in answers for code in (each if isinstance(each, list) else [each])}
     requirements = {each.code for name in SHIPPED for each in requirements_of(name)}
-    of_other_plugins = {"fact-failed", "invalid-record"}
+    of_other_plugins = {"fact-failed", "invalid-record", "undecided"}
     of_no_record = {INTERNAL_ERROR}
     # the state of a vector keeps the rules that it began with
     of_adoptions = {"unknown-event"}

@@ -2,7 +2,8 @@
 
 An interval is kept for each atom, and for each linear form that a guard or a requirement has
 compared (``deadline − t_min ≥ 1``, ``shared ≤ mine``), because the intervals of the atoms alone
-cannot say it. All values are integers, so ``x > 0`` is ``x ≥ 1``. Every interval that is returned
+cannot say it. Values are integers, so ``x > 0`` is ``x ≥ 1``, but for those of *real* atoms, such
+as roots: of what these are part of it is noted that it is not 0. Every interval that is returned
 holds for every valid record that reaches the branch; it may be wider than need be.
 """
 
@@ -11,11 +12,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, floor, prod
+from typing import Any
 
 from tallystick.formula.condition import Always, Both, Compare, Condition, Either, Opposite
-from tallystick.formula.polynomial import Monomial, Polynomial, add, primitive, scale
+from tallystick.formula.polynomial import (
+    Monomial,
+    Polynomial,
+    add,
+    atom,
+    common,
+    primitive,
+    scale,
+    strip,
+)
 
-Interval = tuple[int, int]
+End = int | Fraction
+Interval = tuple[End, End]
+"""The smallest and the largest value; whole numbers unless an atom is real."""
 Key = tuple[tuple[Monomial, int], ...]
 
 _ROUNDS = 2
@@ -29,19 +42,27 @@ class BranchRanges:
 
     Attributes:
         possible: false once the conditions of the branch are seen to contradict each other.
+        atoms: the real atoms that stand for a node in this branch, by the digest of the node.
     """
 
-    def __init__(self, born: dict[int, Interval]) -> None:
-        """Know only the intervals that atoms are born with; the mapping is shared and may grow."""
-        self._born = born
+    def __init__(self, born: dict[int, Interval], reals: dict[int, bool] | None = None) -> None:
+        """Know only what atoms are born with; the mappings are shared and may grow.
+
+        Args:
+            born: the interval of each atom.
+            reals: the atoms that are no whole numbers, and whether they are never 0.
+        """
+        self._born, self._reals = born, {} if reals is None else reals
         self._learnt: dict[int, Interval] = {}
-        self._forms: dict[Key, tuple[int | None, int | None]] = {}
-        self._known_gaps: Mapping[tuple[Monomial, Monomial], int] | None = None
+        self._forms: dict[Key, tuple[End | None, End | None]] = {}
+        self._not_zero: tuple[Polynomial, ...] = ()
+        self._known_gaps: Mapping[tuple[Monomial, Monomial], End] | None = None
+        self.atoms: dict[str, int] = {}
         self.possible = True
 
     def copy(self) -> BranchRanges:
         """The same knowledge, to be refined on its own."""
-        other = BranchRanges(self._born)
+        other = BranchRanges(self._born, self._reals)
         other._become(self)
         return other
 
@@ -60,11 +81,48 @@ class BranchRanges:
             high = high if above is None else min(high, above)
         return max(low, self._chased(polynomial)), min(high, -self._chased(scale(polynomial, -1)))
 
+    def is_whole(self, polynomial: Polynomial) -> bool:
+        """Whether it is a whole number: no atom of it is real."""
+        return not self._reals or not any(i in self._reals for m in polynomial for i in m)
+
+    def sign(self, polynomial: Polynomial) -> int:
+        """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
+        if sign := self._sign(polynomial):
+            return sign
+        sign, monomial = 1, common(polynomial)
+        for index in monomial:
+            sign *= self._sign(atom(index))
+        return sign * self._sign(strip(polynomial, monomial)) if sign and monomial else 0
+
+    def _sign(self, polynomial: Polynomial) -> int:
+        low, high = self.range(polynomial)
+        if low > 0 or high < 0:
+            return 1 if low > 0 else -1
+        if self.is_whole(polynomial) or not (low >= 0 or high <= 0):
+            return 0
+        sign = 1 if low >= 0 else -1
+        return sign if self._is_not_zero(scale(polynomial, sign)) else 0
+
+    def _is_not_zero(self, polynomial: Polynomial) -> bool:
+        """Whether a polynomial of at least 0 is at least a part of one that is not 0."""
+        every = [atom(i) for m in polynomial if len(m) == 1 for i in m if self._reals.get(i)]
+        for form in (*self._not_zero, *every):
+            low, high = self.range(form)
+            if low < 0 < high:
+                continue
+            positive = scale(form, 1 if low >= 0 else -1)
+            for monomial in positive.keys() & polynomial.keys():
+                one, other = positive[monomial], polynomial[monomial]
+                if one * other > 0:
+                    rest = add(scale(polynomial, abs(one)), positive, -abs(other))
+                    if self.range(rest)[0] >= 0:
+                        return True
+        return False
+
     def size(self, polynomial: Polynomial) -> int:
         """A bound on every partial sum of the polynomial's terms, without sign."""
-        return sum(
-            abs(c) * prod(max(map(abs, self.interval(i))) for i in m) for m, c in polynomial.items()
-        )
+        largest = {i: self._largest(i) for m in polynomial for i in m}
+        return sum(abs(c) * prod(largest[i] for i in m) for m, c in polynomial.items())
 
     def assume(self, condition: Condition, *, holds: bool = True) -> None:
         """Learn that a condition holds, or that it does not."""
@@ -82,25 +140,33 @@ class BranchRanges:
             case Compare(polynomial, relation):
                 self._compare(polynomial, relation, holds)
 
-    def at_most(self, polynomial: Polynomial, bound: int) -> None:
+    def at_most(self, polynomial: Polynomial, bound: End) -> None:
         """Learn that a polynomial is at most ``bound``."""
         key, factor, rest = primitive(polynomial)
         if not key:
             self.possible &= rest <= bound
             return
         low, high = self._forms.get(key, (None, None))
-        limit = Fraction(bound - rest, factor)
+        limit: End = Fraction(bound - rest, factor)
+        if self.is_whole(polynomial):
+            limit = floor(limit) if factor > 0 else ceil(limit)
         if factor > 0:
-            high = floor(limit) if high is None else min(high, floor(limit))
+            high = limit if high is None else min(high, limit)
         else:
-            low = ceil(limit) if low is None else max(low, ceil(limit))
+            low = limit if low is None else max(low, limit)
         self._forms[key] = low, high
         self._known_gaps = None
         self._spread()
 
+    def _largest(self, index: int) -> int:
+        low, high = self.interval(index)
+        return ceil(max(-low, high))
+
     def _become(self, other: BranchRanges) -> None:
         self._learnt = dict(other._learnt)
         self._forms = dict(other._forms)
+        self._not_zero = other._not_zero
+        self.atoms = dict(other.atoms)
         self._known_gaps = None
         self.possible = other.possible
 
@@ -124,23 +190,32 @@ class BranchRanges:
     def _compare(self, polynomial: Polynomial, relation: str, holds: bool) -> None:
         match relation, holds:
             case "<", True:
-                self.at_most(polynomial, -1)
+                self._below_zero(polynomial)
             case "<", False:
                 self.at_most(scale(polynomial, -1), 0)
             case "<=", True:
                 self.at_most(polynomial, 0)
             case "<=", False:
-                self.at_most(scale(polynomial, -1), -1)
+                self._below_zero(scale(polynomial, -1))
             case "=", True:
                 self.at_most(polynomial, 0)
                 self.at_most(scale(polynomial, -1), 0)
             case _:
                 self._differs_from_zero(polynomial)
 
+    def _below_zero(self, polynomial: Polynomial) -> None:
+        if self.is_whole(polynomial):
+            self.at_most(polynomial, -1)
+            return
+        self.at_most(polynomial, 0)
+        self._differs_from_zero(polynomial)
+
     def _differs_from_zero(self, polynomial: Polynomial) -> None:
         low, high = self.range(polynomial)
         if low == 0 == high:
             self.possible = False
+        elif not self.is_whole(polynomial):
+            self._not_zero = (*self._not_zero, polynomial)
         elif low == 0:
             self.at_most(scale(polynomial, -1), -1)
         elif high == 0:
@@ -155,30 +230,33 @@ class BranchRanges:
                 if low is not None:
                     self._narrow(scale(form, -1), -low)
 
-    def _narrow(self, form: Polynomial, bound: int) -> None:
+    def _narrow(self, form: Polynomial, bound: End) -> None:
         """Sharpen each atom of ``form ≤ bound`` by what the others leave it."""
         for monomial, coefficient in form.items():
             if len(monomial) != 1:
                 continue
             rest = self._plain({m: c for m, c in form.items() if m != monomial})[0]
-            limit = Fraction(bound - rest, coefficient)
+            limit: End = Fraction(bound - rest, coefficient)
+            if monomial[0] not in self._reals:
+                limit = floor(limit) if coefficient > 0 else ceil(limit)
             low, high = self.interval(monomial[0])
             if coefficient > 0:
-                high = min(high, floor(limit))
+                high = min(high, limit)
             else:
-                low = max(low, ceil(limit))
+                low = max(low, limit)
             self._learnt[monomial[0]] = low, high
             self.possible &= low <= high
 
     def _plain(self, polynomial: Polynomial) -> Interval:
-        low = high = 0
+        low: End = 0
+        high: End = 0
         for monomial, coefficient in polynomial.items():
             ends = _product([self.interval(index) for index in monomial])
             low += min(coefficient * ends[0], coefficient * ends[1])
             high += max(coefficient * ends[0], coefficient * ends[1])
         return low, high
 
-    def _chased(self, polynomial: Polynomial) -> int:
+    def _chased(self, polynomial: Polynomial) -> End:
         """A lower bound after spending known gaps ``y − x ≥ k`` on the negative terms."""
         return max(self._spent(linear) for linear in self._stand_ins(polynomial))
 
@@ -196,12 +274,13 @@ class BranchRanges:
         terms: list[Polynomial] = []
         for position, index in enumerate(monomial):
             others = monomial[:position] + monomial[position + 1 :]
-            bound = prod(self.interval(other)[coefficient < 0] for other in others)
+            # of real atoms the bound is no whole number; what it is a part of is only compared
+            bound: Any = prod(self.interval(other)[coefficient < 0] for other in others)
             terms.append({(index,): coefficient * bound} if bound else {})
         return terms
 
-    def _spent(self, polynomial: Polynomial) -> int:
-        low = 0
+    def _spent(self, polynomial: Polynomial) -> End:
+        low: End = 0
         for (larger, smaller), gap in self._gaps().items():
             times = min(polynomial.get(larger, 0), -polynomial.get(smaller, 0))
             if times > 0:
@@ -209,7 +288,7 @@ class BranchRanges:
                 low += times * gap
         return low + self._plain(polynomial)[0]
 
-    def _gaps(self) -> Mapping[tuple[Monomial, Monomial], int]:
+    def _gaps(self) -> Mapping[tuple[Monomial, Monomial], End]:
         """The largest known k with ``y − x ≥ k`` for pairs (y, x), also through a third."""
         if self._known_gaps is None:
             gaps = self._direct_gaps()
@@ -220,8 +299,8 @@ class BranchRanges:
             self._known_gaps = gaps
         return self._known_gaps
 
-    def _direct_gaps(self) -> dict[tuple[Monomial, Monomial], int]:
-        gaps = {}
+    def _direct_gaps(self) -> dict[tuple[Monomial, Monomial], End]:
+        gaps: dict[tuple[Monomial, Monomial], End] = {}
         for key, (low, high) in self._forms.items():
             if len(key) != 2 or {coefficient for _, coefficient in key} != {-1, 1}:
                 continue
@@ -234,7 +313,8 @@ class BranchRanges:
 
 
 def _product(intervals: list[Interval]) -> Interval:
-    low = high = 1
+    low: End = 1
+    high: End = 1
     for a, b in intervals:
         ends = (low * a, low * b, high * a, high * b)
         low, high = min(ends), max(ends)

@@ -6,8 +6,9 @@ number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from tallystick.errors import FormulaError, NumberError
 from tallystick.formula.facts import scale_of
@@ -20,6 +21,8 @@ Published = Mapping[str, "int | Exact"]
 """The nano of each published value, by name; the exact value of what is not rounded."""
 Trace = MutableMapping[str, Exact]
 """The value of each label that was read, in order of completion."""
+
+_REMEMBERED = 1 << 12
 
 
 def evaluate(
@@ -43,6 +46,23 @@ def evaluate(
             tell apart; never in a tree of ratios alone.
     """
     return _Evaluator(facts, published, {} if trace is None else trace).value(node)
+
+
+def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
+    """A function of the integers of facts and published values; returns nano.
+
+    A column that repeats one hard row does not pay for it again and again.
+    """
+    facts = [(place, node.digest) for place, node in enumerate(inputs) if node.op == "fact"]
+    names = [(place, str(n.data[0])) for place, n in enumerate(inputs) if n.op == "published"]
+
+    @lru_cache(maxsize=_REMEMBERED)
+    def value(*integers: int) -> int:
+        by_digest = {digest: integers[place] for place, digest in facts}
+        by_name = {name: integers[place] for place, name in names}
+        return real.publish(evaluate(tree, by_digest, by_name))
+
+    return value
 
 
 _BINARY: Mapping[str, Callable[[Exact, Exact], Exact]] = {

@@ -8,6 +8,10 @@ which is what ``columns`` chooses its arithmetic by.
 
 A piecewise value inside an expression (``min``, ``|x|``, ``cases``) becomes a *cell*: an atom with
 arms of its own, evaluated before the rest.
+
+A power, an exp, a log, a floor or a rounding is no such ratio. It becomes a *bounded* atom, whose
+range follows from that of its argument, and so does a piecewise value that has one in it. What is
+lowered so is proved, but does not run: `balls` and `evaluate` do.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from math import gcd, lcm
 import attrs
 
 from tallystick.errors import FormulaError
-from tallystick.formula.branch_ranges import BranchRanges, Interval
+from tallystick.formula.branch_ranges import BranchRanges, End, Interval
 from tallystick.formula.condition import (
     TRUE,
     Always,
@@ -32,6 +36,7 @@ from tallystick.formula.condition import (
 )
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import relations, scale_of
+from tallystick.formula.function_ranges import argument_of, range_of_function
 from tallystick.formula.polynomial import (
     ONE,
     ZERO,
@@ -47,9 +52,9 @@ from tallystick.formula.polynomial import (
     scale,
     strip,
 )
-from tallystick.formula.program import Arm, Cell, Input, Program, reached
+from tallystick.formula.program import Arm, Atom, Bounded, Cell, Input, Program, reached
 from tallystick.formula.text import decimal_text, render
-from tallystick.formula.tree import Kind, Node, arms_of, leaves, value_of
+from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, arms_of, leaves, value_of
 from tallystick.numbers.nano import NANO
 
 Ratio = tuple[Polynomial, Polynomial]
@@ -82,8 +87,9 @@ def lower(
 class _Lowering:
     def __init__(self, facts: Mapping[str, Domain], published: Mapping[str, Domain]) -> None:
         self.facts, self.published = facts, published
-        self.atoms: list[Input | Cell] = []
+        self.atoms: list[Atom] = []
         self.born: dict[int, Interval] = {}
+        self.reals: dict[int, bool] = {}
         self.index: dict[str, int] = {}
 
     def program(self, tree: Node, requirements: Sequence[Node]) -> Program:
@@ -98,10 +104,15 @@ class _Lowering:
         bounds = [arm.bounds() for arm in arms]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         atoms = tuple(self.atoms)
-        return Program(atoms, reached(arms, atoms), tuple(arms), low, high)
+        if any(isinstance(atom, Bounded) for atom in atoms):
+            read = (*leaves(tree, "fact"), *leaves(tree, "published"))
+            used = tuple(sorted(self.index[node.digest] for node in read))
+        else:
+            used = reached(arms, atoms)
+        return Program(atoms, used, tuple(arms), low, high)
 
     def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
-        known = BranchRanges(self.born)
+        known = BranchRanges(self.born, self.reals)
         distinct = list({f.digest: f for f in facts}.values())
         for small, large in relations(distinct):
             gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
@@ -115,15 +126,23 @@ class _Lowering:
             return self.index[node.digest]
         published = node.op == "published"
         domain = self.published[str(node.data[0])] if published else self.facts[node.digest]
-        self.index[node.digest] = self.atom(
+        self.index[node.digest] = index = self.atom(
             Input(node, domain.unit), (domain.low // domain.unit, domain.high // domain.unit)
         )
-        return self.index[node.digest]
+        if not domain.whole:
+            self.reals[index] = False
+        return index
 
-    def atom(self, what: Input | Cell, interval: Interval) -> int:
+    def atom(self, what: Atom, interval: Interval) -> int:
         self.atoms.append(what)
         self.born[len(self.atoms) - 1] = interval
         return len(self.atoms) - 1
+
+    def real(self, interval: Interval, *, nonzero: bool) -> int:
+        """A bounded atom that is no whole number."""
+        index = self.atom(Bounded(), interval)
+        self.reals[index] = nonzero
+        return index
 
     def arms(self, node: Node, known: BranchRanges) -> list[Arm]:
         """The arms of a node, where ``known`` holds."""
@@ -149,6 +168,8 @@ class _Lowering:
                 return self._published(node)
             case "add" | "sub" | "mul" | "div":
                 return self._arithmetic(node, known)
+            case "power" | "exp" | "log" | "floor" | "round":
+                return self._function(node, known)
         raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
 
     def _published(self, node: Node) -> Ratio:
@@ -171,7 +192,7 @@ class _Lowering:
 
     def _division(self, node: Node, left: Ratio, right: Ratio, known: BranchRanges) -> Ratio:
         (n, d), (m, e) = left, right
-        sign = _sign(m, known)
+        sign = known.sign(m)
         if not sign:
             low, high = (_unscaled(end, e) for end in known.range(m))
             raise FormulaError(
@@ -180,6 +201,23 @@ class _Lowering:
                 "record"
             )
         return scale(multiply(n, e), sign), scale(multiply(d, m), sign)
+
+    def _function(self, node: Node, known: BranchRanges) -> Ratio:
+        """An operator that is no ratio of its argument, by the range of that."""
+        scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
+        if node.digest not in known.atoms:
+            arms = self.arms(node.args[0], known)
+            if not arms:
+                return ZERO, ONE  # never reached
+            argument = argument_of(node, arms)
+            low, high = range_of_function(node, argument)
+            positive = node.op == "exp" or (node.op == "power" and argument.is_positive)
+            known.atoms[node.digest] = (
+                self.atom(Bounded(), (int(low * scaled), int(high * scaled)))
+                if node.op in {"floor", "round"}
+                else self.real((low, high), nonzero=positive)
+            )
+        return atom(known.atoms[node.digest]), constant(scaled)
 
     def _branches(self, node: Node) -> list[Branch]:
         arms, otherwise = arms_of(node)
@@ -229,19 +267,30 @@ class _Lowering:
     ) -> list[Arm]:
         if condition == TRUE:
             return inner
-        numerator, denominator = self._joined(inner)
+        numerator, denominator = self._joined(inner, inside)
         known = inner[0].known if len(inner) == 1 else inside
         return [Arm(condition, numerator, denominator, known, scope)]
 
     def ratio(self, node: Node, known: BranchRanges) -> Ratio:
         """One ratio for a node; a piecewise value becomes a cell."""
-        return self._joined(self.arms(node, known))
+        if node.unlabelled.op in BEYOND_RATIOS or node.digest not in known.atoms:
+            return self._joined(self.arms(node, known), known, node)
+        return atom(known.atoms[node.digest]), ONE
 
-    def _joined(self, arms: list[Arm]) -> Ratio:
+    def _joined(self, arms: list[Arm], known: BranchRanges, node: Node | None = None) -> Ratio:
+        """One ratio for some arms, which are those of a node; in one branch a node has one atom."""
         if not arms:
             return ZERO, ONE  # never reached
         if len(arms) == 1:
             return arms[0].numerator, arms[0].denominator
+        if not all(map(_is_whole, arms)):
+            bounds = [arm.bounds() for arm in arms]
+            interval = min(low for low, _ in bounds), max(high for _, high in bounds)
+            nonzero = all(arm.known.sign(arm.numerator) for arm in arms)
+            index = self.real(interval, nonzero=nonzero)
+            if node is not None:
+                known.atoms[node.digest] = index
+            return atom(index), ONE
         if all(is_constant(p.denominator) for p in arms):
             return self._whole_cell(arms)
         numerators = [p.known.range(p.numerator) for p in arms]
@@ -327,22 +376,11 @@ def _cancelled(numerator: Polynomial, denominator: Polynomial, known: BranchRang
     return scale(strip(n, cancelled), sign), scale(strip(d, cancelled), sign)
 
 
-def _sign(polynomial: Polynomial, known: BranchRanges) -> int:
-    """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
-    low, high = known.range(polynomial)
-    if low > 0 or high < 0:
-        return 1 if low > 0 else -1
-    sign, monomial = 1, common(polynomial)
-    for index in monomial:
-        low, high = known.interval(index)
-        if low <= 0 <= high:
-            return 0
-        sign *= 1 if low > 0 else -1
-    low, high = known.range(strip(polynomial, monomial))
-    return sign if low > 0 else -sign if high < 0 else 0
+def _is_whole(arm: Arm) -> bool:
+    return arm.known.is_whole(arm.numerator) and arm.known.is_whole(arm.denominator)
 
 
-def _unscaled(end: int, denominator: Polynomial) -> str:
+def _unscaled(end: End, denominator: Polynomial) -> str:
     return decimal_text(Fraction(end, denominator.get((), 1)))
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import attrs
 
+from tallystick.errors import FormulaError
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.condition import Compare, Condition, parts
 from tallystick.formula.domain import Domain
@@ -40,16 +41,25 @@ class Arm:
 
         The numerator is compared with multiples of the denominator, so that what binds them to
         each other is not lost.
+
+        Raises:
+            FormulaError: it has none, as the denominator can be as near to 0 as one likes.
         """
         (low, high), (small, large) = map(self.known.range, (self.numerator, self.denominator))
-        small, large = max(small, 1), max(large, 1)
-        least = Fraction(low, small if low < 0 else large)
-        most = Fraction(high, small if high > 0 else large)
+        if self.known.is_whole(self.denominator):
+            small, large = max(small, 1), max(large, 1)
+        least = [Fraction(low, divisor)] if (divisor := small if low < 0 else large) > 0 else []
+        most = [Fraction(high, divisor)] if (divisor := small if high > 0 else large) > 0 else []
         for level in (0, 1):
             below, above = self.known.range(add(self.numerator, self.denominator, -level))
-            least = max(least, Fraction(level)) if below >= 0 else least
-            most = min(most, Fraction(level)) if above <= 0 else most
-        return least, most
+            least += [Fraction(level)] if below >= 0 else []
+            most += [Fraction(level)] if above <= 0 else []
+        if not least or not most:
+            raise FormulaError(
+                "found a division by a number that can be as near to 0 as one likes where it is "
+                "reached: put what is small in an earlier case, or use clip()"
+            )
+        return max(least), min(most)
 
 
 @attrs.frozen(eq=False)
@@ -81,8 +91,16 @@ class Cell:
 
 
 @attrs.frozen(eq=False)
+class Bounded:
+    """An atom of which only a range is known: a value that is no ratio of polynomials."""
+
+
+Atom = Input | Cell | Bounded
+
+
+@attrs.frozen(eq=False)
 class Program:
-    """A formula in lowered form.
+    """A formula in lowered form; one that has bounded atoms says its range and does not run.
 
     Attributes:
         atoms: every atom by its number, cells after the atoms that they read.
@@ -92,11 +110,16 @@ class Program:
         high: the largest value for any valid record, or more.
     """
 
-    atoms: tuple[Input | Cell, ...]
+    atoms: tuple[Atom, ...]
     used: tuple[int, ...]
     arms: tuple[Arm, ...]
     low: Fraction
     high: Fraction
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether its value is a ratio of polynomials in each arm, so that it runs."""
+        return not any(isinstance(atom, Bounded) for atom in self.atoms)
 
     @property
     def inputs(self) -> tuple[tuple[int, Input], ...]:
@@ -118,7 +141,7 @@ class Program:
         return Domain(low, high, gcd(*values) or 1)
 
 
-def reached(arms: Iterable[Arm], atoms: Sequence[Input | Cell]) -> tuple[int, ...]:
+def reached(arms: Iterable[Arm], atoms: Sequence[Atom]) -> tuple[int, ...]:
     """The numbers of the atoms that the arms need, cells after what they read."""
     found: set[int] = set()
     pending = list(_read_by(arms))

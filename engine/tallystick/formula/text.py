@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from tallystick.formula.facts import arguments_of, reader_of
-from tallystick.formula.tree import Node, arms_of, leaves, value_of
+from tallystick.formula.tree import BEYOND_RATIOS, Node, arms_of, leaves, value_of
 from tallystick.numbers.real import Exact, decimal
 
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "lt": 4, "le": 4, "eq": 4}
-_PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6}
+_PRECEDENCE |= {"add": 5, "sub": 5, "mul": 6, "div": 6, "power": 8}
 _SIGNS = {"or": "or", "and": "and", "lt": "<", "le": "≤", "eq": "="}
 _SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Leaf = Callable[[Node], str]
 """How a fact, a parameter or a published value is shown."""
@@ -135,7 +137,7 @@ class _Writer:
         if node.op in _SIGNS:
             text = self._binary(node)
             return f"({text})" if _PRECEDENCE[node.op] < outer else text
-        return self._other(node, outer)
+        return (self._function if node.op in BEYOND_RATIOS else self._other)(node, outer)
 
     def _other(self, node: Node, outer: int) -> str:
         first = node.args[0] if node.args else node
@@ -168,6 +170,27 @@ class _Writer:
         inner = strength + (compares or node.op in ("sub", "div"))
         first = self.write(left, strength + compares)
         return f"{first} {_SIGNS[node.op]} {self.write(right, inner)}"
+
+    def _function(self, node: Node, outer: int) -> str:
+        if node.op == "power":
+            text = self._power(*node.args)
+            return f"({text})" if outer >= _PRECEDENCE["power"] else text
+        argument = self.write(node.args[0], 0)
+        match node.op:
+            case "floor":
+                return f"⌊{argument}⌋"
+            case "round":
+                number = node.data[0]
+                return f"round({argument}, {number} place{'' if number == 1 else 's'})"
+        return f"{'ln' if node.op == 'log' else node.op}({argument})"
+
+    def _power(self, base: Node, exponent: Node) -> str:
+        text = self.write(base, _PRECEDENCE["power"])
+        if exponent.op == "const":
+            numerator, degree = value_of(exponent).as_integer_ratio()
+            if numerator == 1 < degree:
+                return f"{'' if degree == 2 else str(degree).translate(_RAISED)}√{text}"
+        return f"{text}^{self.write(exponent, _PRECEDENCE['power'])}"
 
     def _not(self, node: Node) -> str:
         if node.op == "eq" and node.args[0].op == "rank":

@@ -14,7 +14,13 @@ from contextlib import contextmanager, suppress
 
 import attrs
 
-from tallystick.errors import INTERNAL_ERROR, RecordError, TallystickError
+from tallystick.errors import (
+    INTERNAL_ERROR,
+    UNDECIDED,
+    RecordError,
+    TallystickError,
+    UndecidedError,
+)
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 
@@ -27,10 +33,21 @@ _PANIC = "PanicException"
 def internal_error(error: BaseException) -> RecordError:
     """What is told of a record on which the engine fails with an error.
 
+    A record whose value is undecided is rejected too, but is no defect.
+
     Raises:
         BaseException: the error itself, where it is no defect: a mistake of the user, a lack of
             memory, or what ends the program.
     """
+    if isinstance(error, UndecidedError):
+        undecided = RecordError(
+            UNDECIDED,
+            error.value,
+            error.formula or "a formula",
+            f"a value that is decided: {error}",
+        )
+        undecided.__cause__ = error
+        return undecided
     is_error = isinstance(error, Exception) and not isinstance(error, TallystickError | MemoryError)
     if not is_error and type(error).__name__ != _PANIC:
         raise error
@@ -48,10 +65,12 @@ def internal_errors() -> Iterator[None]:
     """Turns a failure of the engine in the block into the error of the record.
 
     Raises:
-        RecordError: the engine fails, with the code ``internal-error``.
+        RecordError: the engine fails, with the code ``internal-error``, or ``undecided``.
     """
     try:
         yield
+    except UndecidedError as error:
+        raise internal_error(error) from error
     except TallystickError:
         raise
     except BaseException as error:

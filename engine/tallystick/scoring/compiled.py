@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.formula.evaluate import Published, Trace, evaluate
+from tallystick.formula.evaluate import Published, Trace, compile_reference, evaluate
 from tallystick.formula.integers import (
     IntegerFunction,
     RatioFunction,
@@ -26,6 +26,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
+    from tallystick.formula.balls import BallProgram
     from tallystick.formula.columns import Column, ColumnProgram
     from tallystick.formula.domain import Domain
 
@@ -47,7 +48,9 @@ class LoweredFormula:
 
     @cached_property
     def integers(self) -> IntegerFunction:
-        """One generated function, for one record."""
+        """One function, for one record: generated, or the reference of what is no ratio."""
+        if not self.program.is_rational:
+            return compile_reference(self.key.tree, self._inputs)
         return compile_integers(self.program)
 
     @cached_property
@@ -56,11 +59,19 @@ class LoweredFormula:
         return compile_ratio(self.program)
 
     @cached_property
-    def columns(self) -> ColumnProgram:
+    def columns(self) -> ColumnProgram | BallProgram:
         """The program over columns."""
+        if not self.program.is_rational:
+            from tallystick.formula.balls import BallProgram  # noqa: PLC0415  # as below
+
+            return BallProgram(self.key.tree, self._inputs)
         from tallystick.formula.columns import ColumnProgram  # noqa: PLC0415  # loads NumPy
 
         return ColumnProgram(self.program)
+
+    @property
+    def _inputs(self) -> list[Node]:
+        return [given.node for _, given in self.program.inputs]
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from tallystick.errors import UndecidedError
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.means import arithmetic_mean_columns
 from tallystick.numbers.nano import NANO
@@ -382,14 +383,28 @@ class Planner:
 
         return self.step(("constant", number), (), compute)
 
-    def formula(self, compiled: Compiled, inputs: Sequence[Value]) -> Slot:
-        """A formula over facts and values; of a product those last in which candidates differ."""
+    def formula(
+        self,
+        compiled: Compiled,
+        inputs: Sequence[Value],
+        undecided: Callable[[UndecidedError], UndecidedError] | None = None,
+    ) -> Slot:
+        """A formula over facts and values; of a product those last in which candidates differ.
+
+        Args:
+            compiled: the formula.
+            inputs: the values that it reads.
+            undecided: says in an error whose value it is.
+        """
         named = {value.name: value for value in inputs}
         product = product_of(compiled.proved.columns) if named else None
         if product is not None and all(isinstance(s, str) for s in compiled.sources):
             return self._product(product, [named[str(s)] for s in compiled.sources])
         slots = self._sources(compiled, named)
-        return self.step(("formula", compiled.proved.key), slots, compiled.proved.columns)
+        compute: Compute = compiled.proved.columns
+        if undecided is not None and not compiled.program.is_rational:
+            compute = _telling(compute, undecided)
+        return self.step(("formula", compiled.proved.key), slots, compute)
 
     def ratio(self, value: MeasureValue) -> Slot:
         """The fractions of an exact measure; of rows where it does not apply they mean nothing."""
@@ -513,6 +528,19 @@ class Planner:
             (start, *(slot for slot, _ in own)),
             lambda columns, rows: finished(whole, columns[0], units[1], columns[1:], rows),
         )
+
+
+def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]) -> Compute:
+    """A step whose error says what is undecided."""
+
+    def told(columns: list[Any], rows: int) -> Column:
+        try:
+            column: Column = compute(columns, rows)
+        except UndecidedError as error:
+            raise named(error) from error
+        return column
+
+    return told
 
 
 def _small(count: int) -> type[np.int8 | np.int16]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -20,6 +21,9 @@ import numpy.typing as npt
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.formula.condition import Always
 from tallystick.numbers.nano import NANO
+
+if TYPE_CHECKING:
+    from tallystick.formula.balls import BallProgram
 
 Doubles = npt.NDArray[np.float64]
 
@@ -60,8 +64,10 @@ class Partial:
     factors: tuple[tuple[Column, int], ...]
 
 
-def product_of(columns: ColumnProgram) -> Product | None:
+def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
     """The product that a program is; None when it is anything else, or not proved to be near."""
+    if not isinstance(columns, ColumnProgram):
+        return None
     program = columns.program
     if len(program.arms) != 1 or program.cells or columns.strategies != ("proposed",):
         return None

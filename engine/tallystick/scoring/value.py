@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from tallystick.canonical import digest
+from tallystick.errors import UndecidedError
 from tallystick.formula.domain import Domain
 from tallystick.formula.evaluate import Trace
 from tallystick.formula.formula import Formula
@@ -144,7 +145,10 @@ class FormulaValue(Value):
         del thresholds
         if self.applies is not None and not self.applies.holds(facts):
             return None
-        return self.compiled.proved.integers(*self.taken(facts, values))
+        try:
+            return self.compiled.proved.integers(*self.taken(facts, values))
+        except UndecidedError as error:
+            raise self.undecided(error) from error
 
     def taken(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> list[int]:
         """The inputs of the generated functions, of a record to which it applies."""
@@ -160,7 +164,14 @@ class FormulaValue(Value):
         del thresholds
         if self.applies is not None and not self.applies.exact(facts, {}):
             return None
-        return publish(self.exact(facts, values))
+        try:
+            return publish(self.exact(facts, values))
+        except UndecidedError as error:
+            raise self.undecided(error) from error
+
+    def undecided(self, error: UndecidedError) -> UndecidedError:
+        """The error, with the names of the value and of its formula."""
+        return UndecidedError(str(error), value=self.name, formula=self.formula.name)
 
     def exact(
         self,
@@ -178,7 +189,7 @@ class FormulaValue(Value):
 
     def plan(self, planner: Planner) -> Slot:
         """The lowered form over columns."""
-        value = planner.formula(self.compiled, self.inputs)
+        value = planner.formula(self.compiled, self.inputs, self.undecided)
         return value if self.applies is None else planner.where_given(value, self.applies)
 
     def range_of(self, ranges: Mapping[Value, Range]) -> Range:

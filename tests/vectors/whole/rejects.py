@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def cases() -> list[Json]:
-    """Every case; for ``invalid-record`` and ``fact-failed`` it takes a plugin of another kind."""
+    """Every case; a few codes take a plugin of another kind."""
     return [
         case(
             "J01",

@@ -168,7 +168,7 @@ class BatchCounter:
         (part, flips), kept, failed = isolated(work, rows, identity_at)
         into.merge(part)
         into.rejects.update(reject.code for reject in failed)
-        into.defects += failed
+        into.defects += defects_of(failed)
         if on_flips is not None and flips is not None:
             for each in flips.told(compared, kept):
                 on_flips(each)

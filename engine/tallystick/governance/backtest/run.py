@@ -8,7 +8,7 @@ from contextlib import closing
 
 import attrs
 
-from tallystick.errors import INTERNAL_ERROR, InputError
+from tallystick.errors import InputError
 from tallystick.governance.backtest.aggregate import Aggregate
 from tallystick.governance.backtest.bootstrap import Bootstrap, Uncertainty
 from tallystick.governance.backtest.candidates import Candidate
@@ -29,7 +29,7 @@ from tallystick.governance.backtest.round_count import RoundCount
 from tallystick.governance.backtest.rounds import RoundStretches, period_of
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
-from tallystick.records.defects import DefectLog
+from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor, InProcess
 
@@ -186,11 +186,11 @@ def _with_states(
         further = [failed[line] for line in sorted(failed)]
         _tell(reader, further)
         rejects = Counter(history.rejects)
-        rejects[INTERNAL_ERROR] += len(further)
+        rejects.update(each.code for each in further)
         history = attrs.evolve(
             history,
             rejects=dict(sorted(rejects.items())),
-            defects=(*history.defects, *further),
+            defects=(*history.defects, *defects_of(further)),
         )
     return attrs.evolve(outcome, history=history, candidates=tuple(replayed))
 

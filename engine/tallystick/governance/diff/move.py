@@ -471,7 +471,7 @@ def _factors(program: Program) -> tuple[dict[str, int], Fraction] | None:
 
     None of them is below 0, so the product is 0 only where a factor is.
     """
-    if len(program.arms) != 1 or program.cells:
+    if not program.is_rational or len(program.arms) != 1 or program.cells:
         return None
     (arm,) = program.arms
     if len(arm.numerator) != 1 or not is_constant(arm.denominator):

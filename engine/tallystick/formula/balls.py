@@ -1,0 +1,394 @@
+"""Columns of formulas with roots, powers, exp and log: doubles with a bound of their error.
+
+A *ball* is a double, its middle, and a radius: the true value of a row is in [m − ρ, m + ρ]. Where
+nothing is known the radius is infinite, or NaN; neither passes a test. With u = 2⁻⁵³ and
+T = 2⁻¹⁰⁰⁰, which covers what is lost below the normal doubles:
+
+========== =====================================================================================
+x + y      ρ₁ + ρ₂ + the error of the sum, which is a double; so sums of whole numbers are exact
+x · y      |m₁|ρ₂ + |m₂|ρ₁ + ρ₁ρ₂ + 2u|m| + T; none of whole numbers, or by an exact 0
+x / y      (|m₁|ρ₂ + |m₂|ρ₁) / (|m₂|(|m₂| − ρ₂)) + 4u|m| + T, where |m₂| > 2ρ₂; none
+           of whole numbers that divide each other
+xᵉ         1.03 |e| ρ y/m + y(2⁻⁴⁷ + 2⁻⁵²|ln y|) + T, where ρ < 2⁻¹² m: |e| is at most 100, so
+           that the slope changes by less than 3 % in the ball; ln y as the exponent is rounded
+√x         the same, with 2u for the second term
+exp x      2ρy + 2⁻⁴⁷y + T, where ρ < 1/2
+log x      2ρ/m + 2⁻⁴⁷|y| + 2⁻⁵², where 2ρ < m
+⌊x⌋        0, where no whole number is in the ball
+round      2u|m|, where no half of the last place is in the ball
+min, max   the radius of that which is taken, or the larger where the balls touch
+========== =====================================================================================
+
+Each radius is multiplied by 1 + 2⁻⁴⁰ for its own roundings. A comparison is decided where the balls
+are apart, or both radii are 0. NumPy's power, exp and log are trusted to 2⁻⁴⁷ of the result, 64
+units in the last place; libraries claim 4. They are measured at first use
+(`functions_are_trusted`).
+
+With y = m · 10⁹ and k the nearest whole number, k is the nano if (|y − k| + 10⁹ρ)(1 + 2⁻⁴⁰) +
+2⁻⁵²|y| < 1/2 and |y| < 2⁵¹. A row where that fails, or where a comparison is not decided that it
+needs, is computed by the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from tallystick.errors import FormulaError
+from tallystick.formula.columns import CHUNK, Column
+from tallystick.formula.evaluate import compile_reference
+from tallystick.formula.facts import scale_of
+from tallystick.formula.tree import Kind, Node, arms_of, value_of
+from tallystick.numbers.functions import enclose_exp, enclose_log, enclose_root
+from tallystick.numbers.nano import NANO
+
+Doubles = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+_U = 2.0**-53
+_TINY = 2.0**-1000
+_WIDER = 1 + 2.0**-40
+_TRUSTED = 2.0**-47
+_WHOLE = 2.0**53
+_LARGEST = 2.0**51
+_NARROW = 2.0**-12
+_SAMPLE = 509
+"""Odd, so that vector code meets its remainder too."""
+_BITS = 400
+"""Of the enclosures that the sample is compared with."""
+_CLAIMED = Fraction(1, 1 << 48)
+_END = Fraction(1, 1 << _BITS - 1)
+_LN2 = 0.6931471805599454
+"""A little more than ln 2."""
+
+
+@attrs.frozen(eq=False)
+class Balls:
+    """A column of balls.
+
+    Attributes:
+        middle: of each row.
+        radius: of each row; infinite or NaN where nothing is known.
+    """
+
+    middle: Doubles
+    radius: Doubles
+
+    @classmethod
+    def of_integers(cls, column: Column, scale: int) -> Balls:
+        """Whole numbers over a scale."""
+        middle = column / scale
+        exact = (column % scale == 0) & (np.abs(column) < _WHOLE)
+        return cls(middle, np.where(exact, 0.0, np.abs(middle) * 4 * _U))
+
+    @classmethod
+    def of_fractions(cls, values: Sequence[Fraction]) -> Balls:
+        """Exact numbers, each beside the nearest double."""
+        nearest = [float(value) for value in values]
+        exact = [double == value for double, value in zip(nearest, values, strict=True)]
+        middle = np.array(nearest, np.float64)
+        return cls(middle, np.where(exact, 0.0, np.abs(middle) * 2 * _U + _TINY))
+
+    def take(self, rows: slice) -> Balls:
+        """Some of the rows."""
+        return Balls(self.middle[rows], self.radius[rows])
+
+    def published(self) -> tuple[Column, Truths]:
+        """The nano of each row, and whether it is certain."""
+        scaled = self.middle * NANO
+        nearest = np.rint(scaled)
+        off = (np.abs(scaled - nearest) + self.radius * NANO) * _WIDER
+        off += np.abs(scaled) * 2 * _U
+        certain = (off < 0.5) & (np.abs(scaled) < _LARGEST)
+        return np.where(certain, nearest, 0).astype(np.int64), certain
+
+
+class BallProgram:
+    """A bound tree over columns; called as a `ColumnProgram` is."""
+
+    def __init__(self, tree: Node, inputs: Sequence[Node]) -> None:
+        """Take a tree whose parameters are bound, and the facts and values that it reads."""
+        self.tree, self.inputs = tree, tuple(inputs)
+        self._reference = compile_reference(tree, self.inputs)
+
+    def __call__(self, columns: Sequence[Column], rows: int) -> Column:
+        """The value of every row, in nano.
+
+        Args:
+            columns: an int64 column for each input, published values in nano.
+            rows: how many rows there are.
+
+        Raises:
+            UndecidedError: a row needs what the most bits do not decide.
+        """
+        balls = [
+            Balls.of_integers(column, NANO if node.op == "published" else scale_of(node))
+            for node, column in zip(self.inputs, columns, strict=True)
+        ]
+        return self.published(
+            balls, rows, lambda row: self._reference(*(int(column[row]) for column in columns))
+        )
+
+    def published(
+        self, balls: Sequence[Balls], rows: int, reference: Callable[[int], int]
+    ) -> Column:
+        """The value of every row, in nano; those that the balls do not decide by a reference.
+
+        Args:
+            balls: those of each input.
+            rows: how many rows there are.
+            reference: gives the nano of a row.
+        """
+        result = np.empty(rows, np.int64)
+        for start in range(0, rows, CHUNK):
+            chunk = slice(start, min(start + CHUNK, rows))
+            part = [each.take(chunk) for each in balls]
+            found, certain = self.balls(part, chunk.stop - start).published()
+            for row in np.flatnonzero(~certain).tolist():
+                found[row] = reference(start + row)
+            result[chunk] = found
+        return result
+
+    def balls(self, balls: Sequence[Balls], rows: int) -> Balls:
+        """The value of every row, not rounded."""
+        if not functions_are_trusted():
+            return Balls(np.zeros(rows), np.full(rows, np.inf))
+        given = {node.digest: each for node, each in zip(self.inputs, balls, strict=True)}
+        with np.errstate(all="ignore"):
+            return _Evaluator(given, rows).value(self.tree)
+
+
+class _Evaluator:
+    """Computes every node once, for all rows; rows that do not reach it hold what is not read."""
+
+    def __init__(self, given: Mapping[str, Balls], rows: int) -> None:
+        self.given, self.rows = given, rows
+        self._values: dict[str, Balls] = {}
+        self._truths: dict[str, tuple[Truths, Truths]] = {}
+
+    def value(self, node: Node) -> Balls:
+        if node.digest not in self._values:
+            self._values[node.digest] = self._value(node.unlabelled)
+        return self._values[node.digest]
+
+    def _value(self, node: Node) -> Balls:
+        if node.kind is Kind.TRUTH:
+            holds, decided = self.truth(node)
+            return Balls(holds.astype(np.float64), np.where(decided, 0.0, np.inf))
+        match node.op:
+            case "const":
+                one = Balls.of_fractions([value_of(node)])
+                return Balls(np.repeat(one.middle, self.rows), np.repeat(one.radius, self.rows))
+            case "fact" | "published":
+                return self.given[node.digest]
+            case "rank":
+                return self.value(node.args[0])
+            case "cases":
+                return self._cases(node)
+            case "power":
+                return _power(self.value(node.args[0]), value_of(node.args[1]))
+            case "round":
+                return _rounded(self.value(node.args[0]), int(str(node.data[0])))
+        if node.op not in _FUNCTIONS:
+            raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
+        found = _FUNCTIONS[node.op](*map(self.value, node.args))
+        return Balls(found.middle, found.radius * _WIDER)
+
+    def truth(self, node: Node) -> tuple[Truths, Truths]:
+        """Where a condition holds, and where that is decided."""
+        if node.digest not in self._truths:
+            self._truths[node.digest] = self._truth(node.unlabelled)
+        return self._truths[node.digest]
+
+    def _truth(self, node: Node) -> tuple[Truths, Truths]:
+        match node.op:
+            case "fact":
+                return self.given[node.digest].middle != 0, np.ones(self.rows, np.bool_)
+            case "not":
+                holds, decided = self.truth(node.args[0])
+                return ~holds, decided
+            case "and" | "or":
+                (first, known), (second, after) = map(self.truth, node.args)
+                both = node.op == "and"
+                # of what the first decides the second is not asked
+                needless = ~first if both else first
+                return first & second if both else first | second, known & (needless | after)
+        return _compared(node.op, *map(self.value, node.args))
+
+    def _cases(self, node: Node) -> Balls:
+        arms, otherwise = arms_of(node)
+        rest = np.ones(self.rows, np.bool_)
+        last = self.value(otherwise)
+        middle, radius = last.middle.copy(), last.radius.copy()
+        for condition, arm in arms:
+            holds, decided = self.truth(condition)
+            taken = rest & holds & decided
+            value = self.value(arm)
+            np.copyto(middle, value.middle, where=taken)
+            np.copyto(radius, value.radius, where=taken)
+            np.copyto(radius, np.inf, where=rest & ~decided)
+            rest &= ~holds & decided
+        return Balls(middle, radius)
+
+
+def _compared(op: str, x: Balls, y: Balls) -> tuple[Truths, Truths]:
+    apart = np.abs(x.middle - y.middle)
+    radius = (x.radius + y.radius) * _WIDER + (np.abs(x.middle) + np.abs(y.middle)) * 2 * _U
+    exact = (x.radius == 0) & (y.radius == 0)
+    decided = exact | (apart > radius)
+    if op == "eq":
+        return x.middle == y.middle, decided
+    return x.middle < y.middle if op == "lt" else x.middle <= y.middle, decided
+
+
+def _sum(x: Balls, y: Balls) -> Balls:
+    middle = x.middle + y.middle
+    # what the sum of two doubles loses is a double itself
+    part = middle - x.middle
+    error = (x.middle - (middle - part)) + (y.middle - part)
+    return Balls(middle, x.radius + y.radius + np.abs(error))
+
+
+def _difference(x: Balls, y: Balls) -> Balls:
+    return _sum(x, Balls(-y.middle, y.radius))
+
+
+def _is_whole(x: Balls) -> Truths:
+    found: Truths = (x.radius == 0) & (np.rint(x.middle) == x.middle) & (np.abs(x.middle) < _WHOLE)
+    return found
+
+
+def _is_zero(x: Balls) -> Truths:
+    found: Truths = (x.middle == 0) & (x.radius == 0)
+    return found
+
+
+def _product(x: Balls, y: Balls) -> Balls:
+    middle, size, other = x.middle * y.middle, np.abs(x.middle), np.abs(y.middle)
+    radius = size * y.radius + other * x.radius + x.radius * y.radius
+    radius += np.abs(middle) * 2 * _U + _TINY
+    exact = _is_whole(x) & _is_whole(y) & (np.abs(middle) < _WHOLE)
+    zero = _is_zero(x) | _is_zero(y)
+    return Balls(np.where(zero, 0.0, middle), np.where(exact | zero, 0.0, radius))
+
+
+def _quotient(x: Balls, y: Balls) -> Balls:
+    middle, size, other = x.middle / y.middle, np.abs(x.middle), np.abs(y.middle)
+    radius = (size * y.radius + other * x.radius) / (other * (other - y.radius))
+    radius += np.abs(middle) * 4 * _U + _TINY
+    whole = _is_whole(x) & _is_whole(y) & (np.rint(middle) == middle)
+    exact = _is_zero(x) | (whole & (middle * y.middle == x.middle))
+    return Balls(middle, np.where(other > 2 * y.radius, np.where(exact, 0.0, radius), np.inf))
+
+
+def _least(x: Balls, y: Balls) -> Balls:
+    sure = np.abs(x.middle - y.middle) > (x.radius + y.radius) * _WIDER + np.abs(x.middle) * 4 * _U
+    taken = np.where(x.middle < y.middle, x.radius, y.radius)
+    return Balls(
+        np.minimum(x.middle, y.middle), np.where(sure, taken, np.maximum(x.radius, y.radius))
+    )
+
+
+def _negative(x: Balls) -> Balls:
+    return Balls(-x.middle, x.radius)
+
+
+def _greatest(x: Balls, y: Balls) -> Balls:
+    return _negative(_least(_negative(x), _negative(y)))
+
+
+def _absolute(x: Balls) -> Balls:
+    return Balls(np.abs(x.middle), x.radius)
+
+
+def _power(x: Balls, exponent: Fraction) -> Balls:
+    slope = float(abs(exponent)) * 1.03
+    if exponent == Fraction(1, 2):
+        middle = np.sqrt(x.middle)
+        error: Any = middle * 2 * _U
+    else:
+        middle = np.power(x.middle, float(exponent))
+        logarithm = (np.abs(np.frexp(middle)[1]) + 1) * _LN2
+        error = middle * (_TRUSTED + logarithm * 2 * _U)
+    radius = slope * x.radius * (middle / x.middle) + error + _TINY
+    zero = _is_zero(x) & (exponent > 0)
+    root = np.rint(middle)
+    exact = _is_whole(x) & (root == middle) & (root * root == x.middle)
+    exact &= exponent == Fraction(1, 2)
+    radius = np.where(x.radius < x.middle * _NARROW, radius * _WIDER, np.inf)
+    return Balls(np.where(zero, 0.0, middle), np.where(zero | exact, 0.0, radius))
+
+
+def _exp(x: Balls) -> Balls:
+    middle = np.exp(x.middle)
+    radius = 2 * x.radius * middle + middle * _TRUSTED + _TINY
+    return Balls(middle, np.where(x.radius < 0.5, radius, np.inf))
+
+
+def _log(x: Balls) -> Balls:
+    middle = np.log(x.middle)
+    radius = 2 * x.radius / x.middle + np.abs(middle) * _TRUSTED + 2 * _U
+    return Balls(middle, np.where(2 * x.radius < x.middle, radius, np.inf))
+
+
+def _floor(x: Balls) -> Balls:
+    middle = np.floor(x.middle)
+    inside = (x.middle - middle > x.radius) & (middle + 1 - x.middle > x.radius)
+    decided = (inside | (x.radius == 0)) & (np.abs(x.middle) < _LARGEST)
+    return Balls(middle, np.where(decided, 0.0, np.inf))
+
+
+def _rounded(x: Balls, places: int) -> Balls:
+    scaled = x.middle * 10.0**places
+    nearest = np.rint(scaled)
+    off = (np.abs(scaled - nearest) + x.radius * 10.0**places) * _WIDER + np.abs(scaled) * 2 * _U
+    middle = nearest / 10.0**places
+    radius = np.abs(middle) * 2 * _U if places else 0.0
+    return Balls(middle, np.where((off < 0.5) & (np.abs(scaled) < _LARGEST), radius, np.inf))
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Balls]] = {
+    "add": _sum,
+    "sub": _difference,
+    "mul": _product,
+    "div": _quotient,
+    "min": _least,
+    "max": _greatest,
+    "abs": _absolute,
+    "exp": _exp,
+    "log": _log,
+    "floor": _floor,
+}
+
+
+@cache
+def functions_are_trusted() -> bool:
+    """Whether power, exp and log of NumPy are as near as is claimed, by integers."""
+    to_exp, positive = np.linspace(-40.0, 40.0, _SAMPLE), 2.0 ** np.linspace(-20.0, 20.0, _SAMPLE)
+    eighths = np.arange(_SAMPLE) % 97 + 1
+    powers = zip(positive.tolist(), eighths.tolist(), strict=True)
+    return (
+        _are_near(np.exp(to_exp), [enclose_exp(*_ratio(x), _BITS) for x in to_exp.tolist()])
+        and _are_near(np.log(positive), [enclose_log(*_ratio(x), _BITS) for x in positive.tolist()])
+        and _are_near(
+            np.power(positive, eighths / 8.0),
+            [enclose_root(*_ratio(Fraction(x) ** n), 8, _BITS) for x, n in powers],
+        )
+    )
+
+
+def _ratio(value: float | Fraction) -> tuple[int, int]:
+    return value.as_integer_ratio()
+
+
+def _are_near(column: Doubles, enclosures: Sequence[tuple[int, int]]) -> bool:
+    return all(
+        abs(Fraction(found) - Fraction(low, 1 << _BITS)) <= abs(Fraction(found)) * _CLAIMED + _END
+        for found, (low, _) in zip(column.tolist(), enclosures, strict=True)
+    )
