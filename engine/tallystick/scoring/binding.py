@@ -26,7 +26,7 @@ from tallystick.formula.facts.fact import fact_at
 from tallystick.formula.formula import Formula
 from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Kind, Node, bind, leaves, names
+from tallystick.formula.tree import BEYOND_RATIOS, Kind, Node, bind, leaves, names
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
@@ -476,7 +476,12 @@ def _check_range(formula: Formula, compiled: Compiled) -> None:
 
 
 def _check_ratio(compiled: Compiled) -> None:
-    """Refuse an exact value whose numerator or denominator can be too long."""
+    """Refuse an exact value that is no ratio, or one that can be too long."""
+    if not compiled.program.is_rational:
+        raise FormulaError(
+            f"found one of {', '.join(BEYOND_RATIOS)}, expected sums, products and quotients of an "
+            "exact measure: leave out `exact`"
+        )
     for arm in compiled.program.arms:
         size = max(arm.known.size(arm.numerator), arm.known.size(arm.denominator))
         if len(str(size)) > MOST_DIGITS:
