@@ -24,12 +24,15 @@ class Effect:
     Attributes:
         skill_type: the type.
         axes: by axis of both, how far it can move; None where no bound is known.
-        quality: how far the composite can move, after its gates; likewise.
+        quality: how far the composite can move, after its gates; likewise. Without one before or
+            after, see `has_quality`, it says nothing.
         emission: how far the emission can move; None also without one in both.
         emission_ratio: the new emission over the old one, before either is rounded; where the old
             one is 0, so is the new one. None where no bound is known, or without one in both.
         old_emission: the range of the old emission.
         new_emission: the range of the new emission.
+        measures: by measure of both, how far it can move; None where no bound is known.
+        has_quality: whether there is a quality before and after.
     """
 
     skill_type: str
@@ -39,6 +42,8 @@ class Effect:
     emission_ratio: Interval | None = None
     old_emission: Interval | None = None
     new_emission: Interval | None = None
+    measures: Mapping[str, Interval | None] = attrs.field(factory=dict)
+    has_quality: bool = True
 
     @property
     def pays(self) -> bool:
@@ -48,7 +53,9 @@ class Effect:
     @property
     def is_none(self) -> bool:
         """Whether no score of the type can change, and none comes or goes."""
-        moved = [*self.axes.values(), self.quality, *([self.emission] if self.pays else [])]
+        moved = [*self.axes.values(), *self.measures.values()]
+        moved += [self.quality] if self.has_quality else []
+        moved += [self.emission] if self.pays else []
         alike = self.pays or (self.old_emission is None and self.new_emission is None)
         return alike and all(each is not None and each.is_zero for each in moved)
 
@@ -65,6 +72,8 @@ def effect(old: BoundType, new: BoundType) -> Effect:
         emission_ratio=emission.ratio,
         old_emission=_range(old.emission),
         new_emission=_range(new.emission),
+        measures={m.name: found[m.name].difference for m in new.measures if m.name in found},
+        has_quality=old.has_quality and new.has_quality,
     )
 
 

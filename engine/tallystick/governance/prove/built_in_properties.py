@@ -58,6 +58,8 @@ def ranges(subject: Subject) -> Iterator[Question]:
 
 def composites(subject: Subject) -> Iterator[Question]:
     """A record of which one axis is higher has no lower quality, gates included."""
+    if not subject.bound.has_quality:
+        return
     said = _SUMMARIES[MONOTONE]
     for axis in (value.name for value in subject.bound.axes):
         yield Question(MONOTONE, QUALITY, "other_not_less", said, axis, varies=None, raises=axis)
@@ -97,7 +99,12 @@ def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Quest
 def promises(subject: Subject) -> Iterator[Question]:
     """What the author of the type promises, of the values that the rule set has."""
     for promise in subject.skill_type.properties:
-        if promise.value == QUALITY or promise.value in subject.values:
+        has = (
+            subject.bound.has_quality
+            if promise.value == QUALITY
+            else promise.value in subject.values
+        )
+        if has:
             yield _promise(subject, promise)
 
 

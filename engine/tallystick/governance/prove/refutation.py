@@ -104,7 +104,13 @@ def _scored(
         return None
     thresholds = subject.scorer.thresholds[subject.name]
     scores = score_facts(subject.bound, tuple(facts.values()), thresholds)
-    values: dict[str, int | None] = {**scores.axes, **scores.factors, QUALITY: scores.quality}
+    measures = {measure.name: scores.values[measure] for measure in subject.bound.measures}
+    values: dict[str, int | None] = {
+        **scores.axes,
+        **measures,
+        **scores.factors,
+        QUALITY: scores.quality,
+    }
     value = values[question.value]
     return Scored(record, facts, NANO if value is None else value, scores.axes)
 

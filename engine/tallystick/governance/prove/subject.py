@@ -62,8 +62,13 @@ class Subject:
 
     @cached_property
     def values(self) -> Mapping[str, FormulaValue]:
-        """The axes, each after those that it reads, then the factors."""
-        return {value.name: value for value in (*self.bound.axes, *self.bound.factors)}
+        """The axes and the measures, each after those that it reads, then the factors.
+
+        A measure that can be null is no number of every record, so nothing is claimed of it.
+        """
+        measures = (measure for measure in self.bound.measures if measure.applies is None)
+        values = (*self.bound.axes, *measures, *self.bound.factors)
+        return {value.name: value for value in values}
 
     @property
     def has_geometric_mean(self) -> bool:
@@ -103,7 +108,7 @@ class Subject:
             name = pending.pop()
             if name in self.values and name not in found:
                 found.add(name)
-                pending += self.values[name].formula.published
+                pending += (read.name for read in self.values[name].inputs)
         return tuple(name for name in self.values if name in found)
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
