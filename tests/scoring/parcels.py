@@ -27,6 +27,7 @@ from tallystick.plugins.author import (
     published,
     unrounded,
 )
+from tallystick.plugins.property import Direction
 from tallystick.plugins.registry import installed
 from tallystick.resources import schema_path
 from tallystick.scoring.scorer import Scorer
@@ -171,6 +172,7 @@ def load(
     *,
     schema: Mapping[str, Any] | None = None,
     further: tuple[Formula, ...] = (),
+    directions: tuple[Direction, ...] = (),
 ) -> Scorer:
     """A rule set of parcels.
 
@@ -179,12 +181,13 @@ def load(
         text: of the rule set.
         schema: of the records; by default `schema_of`.
         further: more formulas.
+        directions: what the author promises of facts.
     """
     path, rules = folder / "parcel.schema.json", folder / "parcels.toml"
     path.write_text(json.dumps(schema or schema_of()))
     rules.write_text(text, encoding="utf-8")
     formulas = {formula.name: formula for formula in (*FORMULAS, *further)}
-    types = {"parcel": SkillType("parcel", path)}
+    types = {"parcel": SkillType("parcel", path, directions=directions)}
     plugins = attrs.evolve(installed(), skill_types=types, formulas=formulas)
     return tallystick.load(rules, registry=plugins)
 

@@ -24,15 +24,16 @@ class Effect:
     Attributes:
         skill_type: the type.
         axes: by axis of both, how far it can move; None where no bound is known.
-        quality: how far the composite can move, after its gates; likewise. Without one before or
-            after, see `has_quality`, it says nothing.
+        quality: how far the composite can move, after its gates; likewise. It says nothing unless
+            there is one before and after.
         emission: how far the emission can move; None also without one in both.
         emission_ratio: the new emission over the old one, before either is rounded; where the old
             one is 0, so is the new one. None where no bound is known, or without one in both.
         old_emission: the range of the old emission.
         new_emission: the range of the new emission.
         measures: by measure of both, how far it can move; None where no bound is known.
-        has_quality: whether there is a quality before and after.
+        had_quality: whether there was a quality before.
+        has_quality: whether there is one after.
     """
 
     skill_type: str
@@ -43,6 +44,7 @@ class Effect:
     old_emission: Interval | None = None
     new_emission: Interval | None = None
     measures: Mapping[str, Interval | None] = attrs.field(factory=dict)
+    had_quality: bool = True
     has_quality: bool = True
 
     @property
@@ -51,12 +53,18 @@ class Effect:
         return self.old_emission is not None and self.new_emission is not None
 
     @property
+    def compares_quality(self) -> bool:
+        """Whether there is a quality before and after."""
+        return self.had_quality and self.has_quality
+
+    @property
     def is_none(self) -> bool:
         """Whether no score of the type can change, and none comes or goes."""
         moved = [*self.axes.values(), *self.measures.values()]
-        moved += [self.quality] if self.has_quality else []
+        moved += [self.quality] if self.compares_quality else []
         moved += [self.emission] if self.pays else []
         alike = self.pays or (self.old_emission is None and self.new_emission is None)
+        alike = alike and self.had_quality == self.has_quality
         return alike and all(each is not None and each.is_zero for each in moved)
 
 
@@ -73,7 +81,8 @@ def effect(old: BoundType, new: BoundType) -> Effect:
         old_emission=_range(old.emission),
         new_emission=_range(new.emission),
         measures={m.name: found[m.name].difference for m in new.measures if m.name in found},
-        has_quality=old.has_quality and new.has_quality,
+        had_quality=old.has_quality,
+        has_quality=new.has_quality,
     )
 
 

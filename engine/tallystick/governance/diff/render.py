@@ -136,7 +136,7 @@ def _most(emission: Interval | None) -> str:
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
     """Every value that can move, and from where to where; one text where that is not known."""
     every = [*effect.axes.items(), *effect.measures.items()]
-    every += [("quality", effect.quality)] if effect.has_quality else []
+    every += [("quality", effect.quality)] if effect.compares_quality else []
     every += [("emission", effect.emission)] if effect.pays else []
     for name, move in every:
         if move is None:
@@ -178,7 +178,7 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
         "skill_type": effect.skill_type,
         "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
         **({"measures": measures} if measures else {}),
-        "quality": _interval_json(effect.quality) if effect.has_quality else None,
+        "quality": _interval_json(effect.quality) if effect.compares_quality else None,
         "emission": _interval_json(effect.emission) if pays else None,
         "emission_ratio": _interval_json(effect.emission_ratio) if pays else None,
         "old_emission": _range_json(effect.old_emission),

@@ -37,8 +37,8 @@ class TypeRanges:
 
     @cached_property
     def published(self) -> Mapping[str, Domain]:
-        """The range of each value that axes, composites and factors may read, by name."""
-        read = [v for v in self.bound.values if v.role in {"axis", "base_weight"}]
+        """The range of each value that axes, measures, composites and factors may read."""
+        read = [v for v in self.bound.values if v.role in {"axis", "measure", "base_weight"}]
         return {value.name: value.domain for value in read}
 
     @cached_property
@@ -72,6 +72,7 @@ class FormulaUse:
         formula: the formula, its parameters free.
         compiled: the same with the parameters of the rule set.
         switched_off: the parameters by which it reads an option that is off.
+        unrounded: the bound trees of what it reads before that is published, by name.
     """
 
     path: KeyPath
@@ -79,23 +80,28 @@ class FormulaUse:
     formula: Formula
     compiled: Compiled
     switched_off: frozenset[str]
+    unrounded: Mapping[str, Node]
 
 
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
-    """Every axis, factor and composite formula, once for each type that has it."""
+    """Every axis, measure, factor and composite formula, once for each type that has it."""
     switches = switches_of(scorer.rule_set).items()
     off = frozenset(name for name, option in switches if option.value == 0)
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
         paths: Mapping[Role, KeyPath] = {
             "axis": ("axes",),
+            "measure": ("measures",),
             "factor": ("emission", "factors"),
             "composite": ("skill_types", name),
         }
-        for value in bound.values:
-            if isinstance(value, FormulaValue) and value.role in paths:
+        formulas = [value for value in bound.values if isinstance(value, FormulaValue)]
+        trees = {value.name: value.compiled.tree for value in formulas}
+        for value in formulas:
+            if value.role in paths:
                 path = (*paths[value.role], value.name)
-                yield FormulaUse(path, ranges, value.formula, value.compiled, off)
+                read = {name: trees[name] for name in value.formula.unrounded}
+                yield FormulaUse(path, ranges, value.formula, value.compiled, off, read)
 
 
 @check(
@@ -128,7 +134,7 @@ def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
     lost = _unread(use.formula.tree, use.compiled)
     if not lost:
         return {}
-    other = use.ranges.compiled(bind(use.formula.tree, _midway(use)))
+    other = use.ranges.compiled(bind(use.formula.tree, _midway(use), use.unrounded))
     if other is None:  # nothing is known of other parameters
         return {}
     never = _unread(use.formula.tree, other)

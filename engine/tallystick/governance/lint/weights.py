@@ -11,6 +11,7 @@ from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.value import FormulaValue
 
 
 @check(
@@ -87,12 +88,12 @@ def _axis_counted_twice(scorer: Scorer) -> Iterator[Finding]:
 @check(
     "axis-unused",
     "warning",
-    "an axis that is declared and never used",
+    "an axis or a measure that is declared and never used",
     documentation=(
-        "The axis belongs to no skill type, or a type computes it and neither a weight, another "
-        "axis, the composite nor a gate reads it."
+        "It belongs to no skill type; or it is an axis that a type computes, and neither a weight, "
+        "another axis, a measure, the composite nor a gate reads it."
     ),
-    remedy="use the axis, or remove it",
+    remedy="use it, or remove it",
 )
 def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
     types = scorer.rule_set.skill_types
@@ -100,21 +101,28 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
     for axis in scorer.rule_set.axes:
         if axis not in used:
             yield Finding(("axes", axis), f"no skill type has the axis {axis}", {"axis": axis})
+    measured = {name for rules in types.values() for name in rules.measures}
+    for name in scorer.rule_set.measures:
+        if name not in measured:
+            message = f"no skill type has the measure {name}"
+            yield Finding(("measures", name), message, {"measure": name})
     for name, bound in scorer.types.items():
         for place, axis in enumerate(types[name].axes):
             if axis not in types[name].weights and axis not in _read_in(bound):
                 yield Finding(
                     ("skill_types", name, "axes", place),
-                    f"{axis} of {name} is computed, but no weight, axis, composite or gate reads "
-                    "it",
+                    f"{axis} of {name} is computed, but no weight, axis, measure, composite or "
+                    "gate reads it",
                     {"skill_type": name, "axis": axis},
                 )
 
 
 def _read_in(bound: BoundType) -> set[str]:
     """The axes of a type that something reads beside weights."""
-    reading = (value for value in bound.values if not isinstance(value, MeanValue))
-    return {read.name for value in reading for read in value.inputs if read.role == "axis"}
+    reading = [value for value in bound.values if not isinstance(value, MeanValue)]
+    found = {read.name for value in reading for read in value.inputs if read.role == "axis"}
+    formulas = (value.formula for value in reading if isinstance(value, FormulaValue))
+    return found.union(*(formula.unrounded for formula in formulas))
 
 
 @check(
