@@ -31,6 +31,7 @@ RULES = "hostile.toml"
 BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
 THEIRS = f"theirs{HOSTILE}.jsonl"
+VALIDATORS = f"validators{HOSTILE}.json"
 NET = f"net{HOSTILE}.json"
 TABLE = f"table{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
@@ -40,7 +41,7 @@ STATEMENT = f"statement{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
-GIVEN = ("records", "state", "round", "late", "miners", "net", "malformed")
+GIVEN = ("records", "state", "round", "late", "miners", "net", "malformed", "validators")
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
@@ -83,7 +84,14 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
     (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
     (("facts", RECORDS, "-o", FACTS), 1),
-    (("backtest", FACTS, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0", "-o", "report"), 0),
+    (
+        (
+            *("backtest", FACTS, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0"),
+            *("--validators", VALIDATORS, "-o", "report"),
+        ),
+        0,
+    ),
+    (("backtest", FACTS, "--rules", "skills@1.0.0", "--validators", TRUST, "-o", "other"), 2),
     (("backtest", HOSTILE, "--rules", "skills@1.0.0", "-o", "other"), 2),
     (("state", "init", "--rules", "skills@1.1.0", *STATE), 0),
     *(
@@ -250,6 +258,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     given = {"n": 1, "block": 1, "emission": 1, "alpha": [1], "last_update": [1]}
     given |= {"registered": [0], "permits": [True], "weights": [[]], "bonds": [[]]}
     named = {"name": HOSTILE, "steps": [{"input": given, "expect": {HOSTILE: HOSTILE}}]}
+    stakes = {"hotkeys": [*HOTKEYS, "c"], "stake": [5, 3, 1]}
+    Path(VALIDATORS).write_text(json.dumps(stakes))
     Path(NET).write_text(json.dumps({"format": "yuma-vectors/1", "cases": [named]}))
     malformed = {"name": HOSTILE, "steps": [{"input": given | {HOSTILE: HOSTILE}}]}
     Path(f"malformed{HOSTILE}.json").write_text(json.dumps(malformed))

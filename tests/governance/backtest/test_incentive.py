@@ -244,4 +244,7 @@ def test_the_report_has_a_table_a_warning_and_a_picture() -> None:
     assert drawn.html.count("data:image/svg+xml;base64") == 3
     assert "Warning kappa-flip: With 2 validators, who have 67.00 % of the stake" in drawn.html
     assert "incentives.parquet" in drawn.html
+    # validators have hotkeys of strangers, too
+    assert "<img src=x" not in drawn.html
+    assert "&lt;img" in drawn.html
     assert drawn.html == page_of([candidate], outcome(many=30)).html

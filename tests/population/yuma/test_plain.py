@@ -9,6 +9,7 @@ from oracle.yuma import steps_of
 from population.yuma.nets import large_net, odd_net
 
 import tallystick
+from tallystick.population.yuma import cells
 
 KINDS = {
     "classic": {"yuma3": False},
@@ -29,6 +30,13 @@ def test_random_nets_come_to_the_same(kind: str, block: int) -> None:
     """300 of 1 to 20 uids, three steps each."""
     for seed in range(25 * block, 25 * (block + 1)):
         case = of_kind(seed, kind)
+        assert tallystick.yuma(case)["steps"] == steps_of(case), seed
+
+
+def test_where_no_table_fits_cells_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "_ROOM", 0)
+    for seed in range(40):
+        case = odd_net(seed)
         assert tallystick.yuma(case)["steps"] == steps_of(case), seed
 
 
