@@ -46,7 +46,13 @@ record has nothing there, and a dash where a valid record always has something.
 | fact | reader | paths | unit | absent |
 |---|---|---|---|---|
 """
-_UNITS = {"nano": "10⁻⁹", "count": "1", "truth": "1 or 0", "position": "position from 0"}
+_UNITS = {
+    "nano": "10⁻⁹",
+    "count": "1",
+    "half_nano": "½ · 10⁻⁹",
+    "truth": "1 or 0",
+    "position": "position from 0",
+}
 _FORMULAS = """
 ## Formulas
 

@@ -12,14 +12,16 @@ import gc
 import os
 import signal
 import sys
+import tomllib
 from collections import Counter
+from importlib.metadata import distribution
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 sys.path.append(str(Path(__file__).parent))
-os.environ["TALLYSTICK_PLUGINS"] = "skills,workflow"
+os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 
 from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
@@ -36,8 +38,22 @@ for _number in (signal.SIGHUP, signal.SIGINT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
+ROOT = Path(__file__).resolve().parents[1]
+_PLUGINS = "tallystick.plugins"
 _DIGESTS = pytest.StashKey[dict[Path, str]]()
 _FOUND = pytest.StashKey[list[str]]()
+
+
+def pytest_configure() -> None:
+    """Refuse an environment that was made before the project declared another plugin."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = distribution("tallystick").entry_points.select(group=_PLUGINS)
+    if {each.name: each.value for each in found} != declared["entry-points"][_PLUGINS]:
+        raise pytest.UsageError(
+            "the environment has other plugins than pyproject.toml declares: install the project "
+            "again, by a command of the Makefile or by "
+            "pip install --no-deps --no-build-isolation -e ."
+        )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

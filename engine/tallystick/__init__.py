@@ -19,6 +19,7 @@ from tallystick.errors import RecordError, RuleSetError, TallystickError
 if TYPE_CHECKING:
     from tallystick.population.allocate import Allocation
     from tallystick.population.allocation import allocate
+    from tallystick.population.consensus.run import consensus
     from tallystick.population.yuma.cases import yuma
     from tallystick.records.rejects import Reject
     from tallystick.scoring.explanation import Explanation
@@ -39,6 +40,7 @@ __all__ = [
     "Scorer",
     "TallystickError",
     "allocate",
+    "consensus",
     "load",
     "yuma",
 ]
@@ -52,6 +54,7 @@ _HOMES = {
     "Result": "tallystick.scoring.result",
     "Scorer": "tallystick.scoring.scorer",
     "allocate": "tallystick.population.allocation",
+    "consensus": "tallystick.population.consensus.run",
     "load": "tallystick.scoring.scorer",
     "yuma": "tallystick.population.yuma.cases",
 }

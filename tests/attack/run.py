@@ -21,7 +21,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-os.environ["TALLYSTICK_PLUGINS"] = "skills,workflow"
+os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 os.environ.setdefault("TALLYSTICK_ATTACK_CASES", "1000000")
 
 from attack.file_attack import KINDS, Files  # after the path of the tests

@@ -32,6 +32,7 @@ BROKEN = f"broken{HOSTILE}.toml"
 RECORDS = f"records{HOSTILE}.jsonl"
 THEIRS = f"theirs{HOSTILE}.jsonl"
 VALIDATORS = f"validators{HOSTILE}.json"
+SAID = f"groups{HOSTILE}.jsonl"
 NET = f"net{HOSTILE}.json"
 TABLE = f"table{HOSTILE}.jsonl"
 FACTS = f"facts{HOSTILE}.parquet"
@@ -41,7 +42,9 @@ STATEMENT = f"statement{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
-GIVEN = ("records", "state", "round", "late", "miners", "net", "malformed", "validators")
+GIVEN = (
+    *("records", "state", "round", "late", "miners", "net", "malformed", "validators", "groups"),
+)
 STATE = ("--state", f"state{HOSTILE}.db")
 NAMED = ("--state", "named.db")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", json.dumps([HOTKEYS[0], RAG]))
@@ -81,6 +84,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("score", RECORDS, "--rules", "skills@1.1.0", "-o", f"r{HOSTILE}.jsonl"), 1),
     (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", THEIRS), 1),
     (("audit", RECORDS, "--rules", "skills@1.1.0", "--results", BROKEN), 2),
+    (("consensus", SAID, "--rules", "skills@1.1.0", "-o", f"said{HOSTILE}.jsonl"), 1),
+    (("consensus", HOSTILE, "--rules", "skills@1.1.0", "-o", "said.jsonl"), 2),
     (("explain", RECORDS, "--rules", "skills@1.1.0"), 0),
     (("explain", RECORDS, "--rules", "skills@1.1.0", "--line", "3"), 1),
     (("facts", RECORDS, "-o", FACTS), 1),
@@ -245,6 +250,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(Path(f"round{HOSTILE}"), good)
     late = [event(f"{n}{HOSTILE}", "rerun_fail", HOSTILE, HOSTILE, round=n) for n in range(2)]
     written(Path(f"late{HOSTILE}"), [each | {"validator": HOSTILE} for each in late])
+    members = [{"uid": n, "hotkey": f"{n}{HOSTILE}", "role": "primary"} for n in range(3)]
+    about = {"skill_type": RAG, "task_id": HOSTILE, "round": 0, "epoch": 0, "validator": HOSTILE}
+    finding = {"category": HOSTILE, "severity": HOSTILE, "file": HOSTILE}
+    answer = {"verdict": "ALLOW", "risk_score": 0, "findings": [finding]}
+    answered = [each | {"submission": answer} for each in members]
+    written(Path(SAID), [about | {"members": answered}, about | {"members": [HOSTILE]}])
     scores = {
         "skill_type": HOSTILE,
         "tier": HOSTILE,

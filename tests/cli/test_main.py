@@ -32,6 +32,7 @@ COMMANDS = [
     ("allocate",),
     ("audit",),
     ("backtest",),
+    ("consensus",),
     ("demo",),
     ("dispute",),
     ("facts",),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cli.command import ROOT, SKILLS, run
 from cli.test_main import COMMANDS
+from population.consensus.vectors import cases
 from state.subnet import event, written
 from trust.council import key_file, tables, toml
 
@@ -42,6 +43,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("score", str(SKILLS), *RULES, "-o", "results.parquet"), 0),
     (("allocate", "scores.csv", "--rules", "workflow@1.1.0", "-o", "weights.json"), 0),
     (("audit", str(SKILLS), *RULES, "--results", "results.parquet"), 0),
+    (("consensus", "groups.jsonl", *RULES, "-o", "consensus.jsonl"), 0),
     (("explain", str(SKILLS), *RULES, "--line", "3"), 0),
     (("facts", "records.jsonl", "-o", "facts.parquet"), 0),
     (("backtest", "facts.parquet", *RULES, "--rules", "skills@1.1.0", "-o", "report"), 0),
@@ -118,6 +120,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("round.jsonl"), [each | {"round": 0, "epoch": 0} for each in records])
     late = [event(f"e{n}", "rerun_fail", "t", HOTKEYS[0], round=n) for n in range(2)]
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
+    written(Path("groups.jsonl"), [case["group"] for case in cases("consensus")])
     Path("no-weights.json").write_text("{}")
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     Path("scores.csv").write_text(f"hotkey,uid,quality\n{HOTKEYS[0]},0,0.5\n{HOTKEYS[1]},1,0.25\n")

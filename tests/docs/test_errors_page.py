@@ -12,6 +12,7 @@ from tallystick import errors
 from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
+from tallystick.records.group import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick.state.adoption import CODES as OF_ADOPTIONS
 from tallystick.state.claims import REASONS
@@ -75,13 +76,14 @@ def test_the_tree_of_the_module_is_that_of_its_classes() -> None:
     ("section", "codes"),
     [
         ("Records", OF_RECORDS),
+        ("Groups", OF_GROUPS),
         ("States", OF_STATES),
         ("Adoptions", OF_ADOPTIONS),
         ("Locks", OF_LOCKS),
         ("Signatures", OF_SIGNATURES),
         ("Plugins", OF_KIT),
     ],
-    ids=["records", "states", "adoptions", "locks", "signatures", "plugins"],
+    ids=["records", "groups", "states", "adoptions", "locks", "signatures", "plugins"],
 )
 def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
     assert codes.keys() <= set(_PAGE.section(section).spans())
@@ -99,6 +101,11 @@ def test_every_code_of_a_shipped_requirement_is_documented() -> None:
     own = [r for kind in registry.skill_types.values() for r in kind.requirements]
     asked = {requirement.code for requirement in (*own, *registry.requirements.values())}
     assert asked <= set(_PAGE.section("Records").spans())
+
+
+@pytest.mark.parametrize("code", OF_GROUPS)
+def test_a_code_of_a_group_means_on_the_page_what_the_engine_says(code: str) -> None:
+    assert f"| `{code}` | {OF_GROUPS[code]} | " in _PAGE.prose
 
 
 @pytest.mark.parametrize("code", OF_STATES | OF_ADOPTIONS)

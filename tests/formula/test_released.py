@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+import tallystick_consensus
 import tallystick_skills
 import tallystick_workflow
 from tallystick.formula.formula import Formula
@@ -21,7 +22,7 @@ from tallystick.plugins.registry import installed
 
 FILES = [
     Path(str(package.__file__)).parent / "released.json"
-    for package in (tallystick_skills, tallystick_workflow)
+    for package in (tallystick_consensus, tallystick_skills, tallystick_workflow)
 ]
 
 
@@ -34,7 +35,7 @@ RELEASED = {name: digest for file in FILES for name, digest in listed(file).item
 
 
 def shipped() -> dict[str, Formula]:
-    plugins = [installed().plugins[name] for name in ("skills", "workflow")]
+    plugins = [installed().plugins[name] for name in ("consensus", "skills", "workflow")]
     return {formula.name: formula for plugin in plugins for formula in plugin.formulas}
 
 

@@ -100,7 +100,7 @@ class Corpus:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         } | {
-            "TALLYSTICK_PLUGINS": "skills,workflow",
+            "TALLYSTICK_PLUGINS": "consensus,skills,workflow",
             "PYTHONDONTWRITEBYTECODE": "1",
             "COLUMNS": "100",
             "LC_ALL": "C.UTF-8",

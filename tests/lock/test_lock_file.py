@@ -51,7 +51,7 @@ def test_it_says_what_is_installed(lock: Lock) -> None:
     assert lock.dependencies == {name: version(name) for name in DEPENDENCIES}
     assert lock.vectors == digest_of_bytes(vectors_path().read_bytes())
     assert lock.files["_data/rules/skills/1.1.0.toml"] == rules.text
-    assert set(lock.plugins) == {"skills", "workflow"}
+    assert set(lock.plugins) == {"consensus", "skills", "workflow"}
     files = lock.plugins["skills"].files
     package = Path(folder("rules")).parent / "plugins" / "tallystick_skills"
     assert files["detection.py"] == digest_of_bytes((package / "detection.py").read_bytes())

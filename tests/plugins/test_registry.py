@@ -311,9 +311,9 @@ def test_a_plugin_that_is_allowed_but_not_installed_is_named(good: EntryPoint) -
 @pytest.mark.parametrize(
     ("value", "plugins"),
     [
-        (None, ["skills", "workflow"]),
-        ("", ["skills", "workflow"]),
-        (" ", ["skills", "workflow"]),
+        (None, ["consensus", "skills", "workflow"]),
+        ("", ["consensus", "skills", "workflow"]),
+        (" ", ["consensus", "skills", "workflow"]),
         ("workflow", ["workflow"]),
         (" workflow , skills,", ["skills", "workflow"]),
     ],

@@ -20,6 +20,8 @@ ENGINE = ROOT / "engine" / "tallystick"
 _RESULT = "a field of the result format, null where a rule set has no such factor"
 _FORMAT = "a key of the rule-set format, which a threshold or a factor is called after too"
 _RECORD = "an event of the record format: it lets a record be without a submission"
+_RECORD_FIELD = "a field of the record format, and a section of the rule-set format"
+_COMMAND = "the name of a function and of a command"
 _GROUP = "a set of a member of a group, as a record of a group has it"
 _COMPARED = "the rule set that the others are compared with"
 _YUMA = "what the chain calls the median of weights"
@@ -31,6 +33,12 @@ EXEMPT = {
     ("rules/", "baseline"): _FORMAT,
     ("rules/", "consensus"): _FORMAT,
     ("formula/facts/group.py", "policy"): _GROUP,
+    ("records/group.py", "consensus"): _RECORD_FIELD,
+    ("population/consensus/", "consensus"): _RECORD_FIELD,
+    ("population/consensus/join.py", "policy"): "a word of an error",
+    ("__init__.py", "consensus"): _COMMAND,
+    ("cli/consensus.py", "consensus"): _COMMAND,
+    ("cli/main.py", "consensus"): _COMMAND,
     ("scoring/", "baseline"): _FORMAT,
     ("records/", "missed_deadline"): _RECORD,
     ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",

@@ -16,11 +16,13 @@ from typing import Any
 
 import attrs
 from generators import record as generated
+from population.consensus.vectors import cases
 from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick import views
 from tallystick.errors import RuleSetError, StateError
+from tallystick.population.consensus.collusion import AlignmentRow, flags_of
 from tallystick.rules.timeline import Timeline
 from tallystick.state.epoch_clock import epoch_of
 from tallystick.state.visibility import check_public, seen_by
@@ -40,6 +42,34 @@ FLAGGED = (
     *(*[("hk-2", "val-1", "f")] * 2, *[("hk-2", "val-2", "f")] * 2),
 )
 """Who is flagged, by whom, and for which task."""
+WITHOUT_LINE = {
+    "skill_type": RAG,
+    "task_id": "t",
+    "round": 1,
+    "epoch": 0,
+    "validator": "val-1",
+    "members": [
+        {
+            "uid": number,
+            "hotkey": f"hk-{number}",
+            "role": "primary",
+            "submission": {
+                "verdict": "ALLOW",
+                "risk_score": 0.5,
+                "findings": [{"category": "c", "severity": "low"} | line],
+            },
+        }
+        for number, line in enumerate(({}, {"line": 0}, {"line": 1}))
+    ],
+}
+"""A group whose findings are the same where one without a line is at line 0."""
+ALIGNED = tuple(
+    [AlignmentRow(number, primaries, auditors) for number in range(0, 90, step)]
+    for primaries in (895 * 10**6, 945 * 10**6, 10**9)
+    for auditors in (590 * 10**6, 650 * 10**6)
+    for step in (1, 5, 6, 7)
+)
+"""Rows of miners that agree with primaries and with auditors, in every or some rounds."""
 CONSENSUS = (0.0, 0.35, 0.395, 0.4, 0.45, 0.65, 0.695, 0.7, 0.75, 1.0)
 
 _EVIDENCE = {
@@ -55,9 +85,27 @@ def observations(path: Path, folder: Path, *, state_first: bool = False) -> Told
         yield "problems", str(error.problems)
         return
     yield "reference", scorer.rule_set.reference
+    if scorer.rule_set.consensus is not None:
+        yield from _groups(scorer)
     scores, state = _rows(scorer), _state(path, folder, "workflow" in scorer.types)
     for told in (state, scores) if state_first else (scores, state):
         yield from told
+
+
+def _groups(scorer: tallystick.Scorer) -> Told:
+    """What groups come to, and whom rows of alignments flag."""
+    groups = {case["id"]: case["group"] for case in cases("consensus")}
+    for name, group in (*groups.items(), ("findings without a line", WITHOUT_LINE)):
+        (found,) = tallystick.consensus([group], scorer)
+        if isinstance(found, tallystick.Reject):
+            yield f"the group of {name}", found
+        else:
+            requests = found.rerun_request() if found.rerun else None
+            facts = [member.facts for member in found.members]
+            yield f"the group of {name}", (found.to_dict(), requests, facts)
+    reputation = scorer.rule_set.reputation
+    if reputation is not None and reputation.collusion is not None:
+        yield "flags", [flags_of(rows, reputation.collusion) for rows in ALIGNED]
 
 
 def _rows(scorer: tallystick.Scorer) -> Told:

@@ -157,7 +157,7 @@ EDITS = [
         "early-bonus@1",
         "axes.policy.formula",
         '"skills/early-bonus@1"',
-        "a formula of the kind axis, not factor: skills/detection@1",
+        "a formula of the kind axis, not factor: consensus/policy-f@1, ",
     ),
     (
         r"beta = 0.5 .*\n",

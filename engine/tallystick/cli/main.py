@@ -47,6 +47,10 @@ class LazyGroup(CommandGroup):
             "What another published, against what follows from its inputs.",
         ),
         "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
+        "consensus": (
+            "tallystick.cli.consensus:consensus",
+            "What the submissions of groups say of each other.",
+        ),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
         "dispute": (
             "tallystick.cli.dispute:dispute",

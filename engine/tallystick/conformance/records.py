@@ -21,7 +21,7 @@ from tallystick.conformance.report import finding, finding_in
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, SchemaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of
+from tallystick.formula.facts import domain_of, is_of_group
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves
@@ -165,7 +165,10 @@ def check_facts(subject: Subject) -> Iterator[Diagnostic]:
     if any(own.name not in subject.schemas for own in subject.plugin.skill_types):
         return  # what is missing may be in the schema that cannot be used
     for formula in subject.plugin.formulas:
-        yield from _unreachable(subject, formula.name, facts_of(formula), list(subject.schemas))
+        facts = facts_of(formula)
+        # a component of a group reads no record; with facts of both kinds nothing can read it
+        if not all(map(is_of_group, facts)):
+            yield from _unreachable(subject, formula.name, facts, list(subject.schemas))
     for skill_type in subject.plugin.skill_types:
         for requirement in skill_type.requirements:
             yield from _unreachable(

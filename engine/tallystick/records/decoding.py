@@ -101,17 +101,19 @@ class Decoder:
 
     Args:
         schemas: the self-contained schema of each skill type; records of other types are rejected.
+        limit: the longest line, in bytes.
 
     Raises:
         SchemaError: a schema describes another skill type than the one it is given for.
     """
 
-    def __init__(self, schemas: Mapping[str, Schema]) -> None:
+    def __init__(self, schemas: Mapping[str, Schema], limit: int = MAX_LINE_BYTES) -> None:
         for name, schema in schemas.items():
             if skill_type_of(schema) != name:
                 raise SchemaError(
                     f"found the schema of {skill_type_of(schema)!r}, expected that of {name!r}"
                 )
+        self._limit = limit
         self._known = {
             name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
         }
@@ -142,7 +144,7 @@ class Decoder:
             number: the line's number, from 1, for the reject.
         """
         try:
-            if len(line) <= MAX_LINE_BYTES:
+            if len(line) <= self._limit:
                 try:
                     return self._decode(line)
                 except _REFUSALS:
@@ -154,7 +156,7 @@ class Decoder:
     def _judged(self, line: bytes, number: int) -> Decoded:
         """What a line holds that the fast types refuse."""
         try:
-            if len(line) <= MAX_LINE_BYTES:
+            if len(line) <= self._limit:
                 # a small compressed file may have millions of them
                 if is_blank(line):
                     return Reject.of(empty_line(), number)
@@ -164,7 +166,9 @@ class Decoder:
         except _REFUSALS:
             pass
         try:
-            value = _parsed(line)
+            if len(line) > self._limit:
+                raise _too_long(line, self._limit)
+            value = parse(line)
         except RecordError as error:
             return Reject.of(error, number, identity_of(line))
         try:
@@ -180,7 +184,7 @@ class Decoder:
             number: the record's number, from 1, for the reject.
         """
         if record.__class__ is LongLine:
-            return Reject.of(_too_long(record.start), number)
+            return Reject.of(_too_long(record.start, self._limit), number)
         try:
             record = plain(record)
             try:
@@ -220,12 +224,6 @@ def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a t
     return Union[(_Never, *(kind for kind in kinds if kind is not None))]
 
 
-def _parsed(line: bytes) -> object:
-    if len(line) > MAX_LINE_BYTES:
-        raise _too_long(line)
-    return parse(line)
-
-
-def _too_long(line: bytes) -> RecordError:
+def _too_long(line: bytes, limit: int) -> RecordError:
     found = shown(line[:100].decode("utf-8", "backslashreplace"))
-    return RecordError("line-too-long", "", found, f"a line of at most {MAX_LINE_BYTES} bytes")
+    return RecordError("line-too-long", "", found, f"a line of at most {limit} bytes")

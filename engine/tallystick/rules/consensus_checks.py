@@ -83,7 +83,7 @@ def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]
         )
         yield from check_reference(reference, registry)
         formula = formula_of(reference, registry)
-        reads[name] = () if formula is None else formula.published
+        reads[name] = () if formula is None else formula.reads
         for read in reads[name]:
             if read not in rules.components:
                 hint = nearest(read, rules.components)

@@ -98,8 +98,8 @@ def test_a_filter_binds_above_the_floor_alone(value: str, told: bool) -> None:
     ],
 )
 def test_what_does_nothing_or_pays_for_nothing_is_told(change: tuple[str, str], code: str) -> None:
-    whole = ("old = 0.70", "old = 1")
-    changes = (change, whole) if code == "threshold-never-moves" else (change,)
+    beside = {"new": ("old = 0.70", "old = 1"), "minimum_submissions": ("valid = 3", "valid = 6")}
+    changes = (change, *filter(None, [beside.get(change[0].partition(" ")[0])]))
     assert found_by(shipped("skills@1.1.0"), code) == []
     assert len(found_by(shipped("skills@1.1.0", *changes), code)) == 1
 

@@ -40,6 +40,11 @@ def is_opaque(fact: Node) -> bool:
     return name_of(fact) == "opaque"
 
 
+def is_of_group(fact: Node) -> bool:
+    """Whether a fact is of a member of a group, which no record has."""
+    return isinstance(reader_of(fact), group.GroupReader)
+
+
 def domain_of(fact: Node, schema: Schema) -> Domain:
     """The range of a fact of any valid record.
 

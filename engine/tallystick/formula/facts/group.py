@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import ClassVar, NoReturn
+from typing import NoReturn
 
 import attrs
 
@@ -98,8 +98,7 @@ def _set(of: str) -> str:
 class GroupReader(FactReader):
     """A fact of a member of a group."""
 
-    words: ClassVar[str]
-    """What people call it."""
+    if_absent = None  # a member always has it
 
     @abstractmethod
     def within(self, agreed_at_most: int) -> Domain:
@@ -119,14 +118,15 @@ class GroupReader(FactReader):
         raise self.refused(path_of(fact), "facts of a record")
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """With the word for it."""
-        return f"{self.words} {named(path_of(fact))}"
+        """With the set, where it is of one that is named."""
+        words = self.name.replace("_", " ")
+        return f"{words} {named(path_of(fact))}" if path_of(fact) in SETS else words
 
 
 class Mine(GroupReader):
     """How many different items the member has."""
 
-    name, words = "mine", "own"
+    name = "mine"
 
     def within(self, agreed_at_most: int) -> Domain:
         """As many as a list can have."""
@@ -137,7 +137,7 @@ class Mine(GroupReader):
 class Agreed(GroupReader):
     """How many items a quorum has."""
 
-    name = words = "agreed"
+    name = "agreed"
 
     def within(self, agreed_at_most: int) -> Domain:
         """As many as there can be."""
@@ -147,7 +147,7 @@ class Agreed(GroupReader):
 class Shared(GroupReader):
     """How many of the member's items are agreed."""
 
-    name = words = "shared"
+    name = "shared"
 
     def within(self, agreed_at_most: int) -> Domain:
         """As many as the member can have, and as there can be."""
@@ -162,7 +162,7 @@ class Shared(GroupReader):
 class Outliers(GroupReader):
     """How many of the member's items are not agreed, and too few others have."""
 
-    name, words = "outliers", "outlying"
+    name = "outliers"
 
     def within(self, agreed_at_most: int) -> Domain:
         """As many as the member can have."""
@@ -177,7 +177,7 @@ class Outliers(GroupReader):
 class VerdictDistance(GroupReader):
     """How many steps apart two verdicts are."""
 
-    name, words = "verdict_distance", "distance of"
+    name = "verdict_distance"
 
     def within(self, agreed_at_most: int) -> Domain:
         """From the laxest to the strictest at most."""
@@ -188,7 +188,7 @@ class VerdictDistance(GroupReader):
 class RiskGap(GroupReader):
     """How far apart two risks are, in half-nano."""
 
-    name, words = "risk_gap", "gap of"
+    name = "risk_gap"
     unit = "half_nano"
 
     def within(self, agreed_at_most: int) -> Domain:

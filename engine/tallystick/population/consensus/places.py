@@ -1,0 +1,84 @@
+"""Places: lines of one category and file that several members mean.
+
+Lists of lines are reduced first, so that any two of a list are more than the distance apart. Each
+function walks its lists once, from the lowest line on: nothing compares each line with each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+Lines = tuple[int, ...]
+"""Ascending lines of one member, any two of them more than the distance apart."""
+Span = tuple[int, int]
+"""A place: its first and its last line."""
+
+
+def reduced(lines: Iterable[int], distance: int) -> Lines:
+    """The lowest line, without those up to the distance above it, then the next, and so on."""
+    kept: list[int] = []
+    for line in sorted(lines):
+        if not kept or line - kept[-1] > distance:
+            kept.append(line)
+    return tuple(kept)
+
+
+def places(lines: Sequence[int], quorum: int, distance: int) -> list[Span]:
+    """Where a quorum means the same.
+
+    From the lowest line on: where a quorum has lines up to the distance above it, they are a place
+    and used up; else that line alone is.
+
+    Args:
+        lines: of all voters, ascending; of each at most one within the distance.
+        quorum: how many make a place.
+        distance: how far apart lines of a place may be.
+    """
+    found: list[Span] = []
+    start = end = 0
+    while start < len(lines):
+        end = max(end, start)
+        while end < len(lines) and lines[end] <= lines[start] + distance:
+            end += 1
+        if end - start >= quorum:
+            found.append((lines[start], lines[end - 1]))
+            start = end
+        else:
+            start += 1
+    return found
+
+
+def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, list[int]]:
+    """How many lines fit a place, one to one in ascending order, and those that fit none.
+
+    A line fits within the distance of either end of a place.
+    """
+    fitting, place, others = 0, 0, list[int]()
+    for line in lines:
+        while place < len(spans) and _is_below(spans[place], line, distance):
+            place += 1
+        if place < len(spans) and _fits(spans[place], line, distance):
+            fitting += 1
+            place += 1
+        else:
+            others.append(line)
+    return fitting, others
+
+
+def supporters(line: int, lists: Iterable[Lines], distance: int) -> int:
+    """How many members have a line within the distance of a line."""
+    count = 0
+    for lines in lists:
+        place = bisect_left(lines, line - distance)
+        count += place < len(lines) and lines[place] <= line + distance
+    return count
+
+
+def _fits(span: Span, line: int, distance: int) -> bool:
+    return abs(line - span[0]) <= distance or abs(line - span[1]) <= distance
+
+
+def _is_below(span: Span, line: int, distance: int) -> bool:
+    """Whether a line lies too high for a place."""
+    return line >= span[0] and not _fits(span, line, distance)

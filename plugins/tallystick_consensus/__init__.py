@@ -1,0 +1,1 @@
+"""Formulas for the components of a group's consensus."""
