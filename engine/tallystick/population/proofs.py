@@ -83,5 +83,4 @@ def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> 
     inputs: Mapping[str, Step] = {each.name: each for each in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].rules.publish
-    del is_whole
-    return Domain(floor(low * NANO), ceil(high * NANO))
+    return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)
