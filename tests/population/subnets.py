@@ -19,9 +19,11 @@ from tallystick.plugins.author import (
     Formula,
     Node,
     Parameters,
+    SkillType,
     cases,
     clip,
     hookimpl,
+    integer,
     measure,
     power,
     published,
@@ -61,10 +63,22 @@ def chutes_unique(p: Parameters) -> Node:
     )
 
 
+@measure("subnets/points@1", within=(0, 1_000_000))
+def points(_: Parameters) -> Node:
+    """What the record says; so that the type has a measure."""
+    return integer("submission.points")
+
+
+@hookimpl
+def tallystick_skill_types() -> Sequence[SkillType]:
+    """A type whose records say their track."""
+    return [SkillType(name="subnets/record", schema=_HERE / "subnet_record.schema.json")]
+
+
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The formulas of steps."""
-    return [phylax_score, chutes_unique]
+    return [phylax_score, chutes_unique, points]
 
 
 def rules_of(name: str) -> Scorer:

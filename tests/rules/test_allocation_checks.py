@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from population.subnets import tallystick_formulas
+from population.subnets import tallystick_formulas, tallystick_skill_types
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import UNIT, measure
@@ -38,7 +38,12 @@ def second(_: object) -> object:
 @pytest.fixture(scope="module")
 def subnets(registry: Registry) -> Registry:
     formulas = {each.name: each for each in (*tallystick_formulas(), first, second)}
-    return attrs.evolve(registry, formulas={**registry.formulas, **formulas})
+    kinds = {each.name: each for each in tallystick_skill_types()}
+    return attrs.evolve(
+        registry,
+        formulas={**registry.formulas, **formulas},
+        skill_types={**registry.skill_types, **kinds},
+    )
 
 
 # a text, an edit of it, then the one problem that follows: the end of its path, what was found, and
@@ -53,7 +58,7 @@ EDITS = [
     (CSWON, ", publish = true }", " }", "[6].publish", "false", "the weight"),
     (CSWON, ", within = [0, 1]", "", "[0].value", '"scores"', "within = [low, high]"),
     (CSWON, "[0, 1]", "[1, 0]", "[0].within", "a range that descends", "lowest value first"),
-    (CSWON, 'value = "scores"', 'value = "quality"', "[0].within", "an array", "no such key"),
+    (CSWON, 'value = "scores"', 'value = "points"', "[0].within", "an array", "no such key"),
     (CSWON, 'as = "mean"', 'as = "last"', "[0].last", "100", "no such key"),
     (CSWON, 'as = "mean"', 'as = "weighted_mean"', "[0].over", "", "divisor of a weighted mean"),
     (CSWON, 'as = "mean"', 'as = "mean", times = ["a"]', "[0].times", "an array", "weighted_mean"),

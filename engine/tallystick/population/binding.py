@@ -78,7 +78,8 @@ def bind_allocation(
     if rules is None:
         return None
     groups = {name: Fraction(rules.groups[name]) for name in sorted(rules.groups)}
-    binding = _Binding(rules, groups, registry, within or {})
+    exact = frozenset(name for name, measure in rule_set.measures.items() if measure.exact)
+    binding = _Binding(rules, groups, registry, within or {}, exact)
     for placed in placed_steps(rule_set):
         binding.add(placed)
     steps = tuple(binding.steps.values())
@@ -92,8 +93,10 @@ class _Binding:
         groups: Mapping[str, Fraction],
         registry: Registry,
         within: Mapping[str, Range],
+        exact: frozenset[str],
     ) -> None:
-        self.rules, self.groups, self.registry, self.within = rules, groups, registry, within
+        self.rules, self.groups, self.registry = rules, groups, registry
+        self.within, self.exact = within, exact
         self.names = tuple(groups) or (UNGROUPED,)
         self.steps: dict[str, Step] = {}
 
@@ -117,7 +120,11 @@ class _Binding:
                 known = None if within is None else (Fraction(within[0]), Fraction(within[1]))
                 known = known or self.within.get(rules.value)
                 step = CollectStep(
-                    **common, groups=names, grouping=self.rules.group or "", within=known
+                    **common,
+                    groups=names,
+                    grouping=self.rules.group or "",
+                    within=known,
+                    is_exact=rules.value in self.exact,
                 )
             case FormulaStep():
                 step = FormulaColumnStep(**common, formula=self._formula(rules), groups=names)

@@ -32,12 +32,20 @@ class CollectStep(Step):
         groups: the names of the groups, in order; of one group ``""``.
         grouping: what the groups are made by.
         within: the range of each value, where it is known.
+        is_exact: whether values are fractions of any length rather than rounded.
     """
 
     rules: Collect
     groups: tuple[str, ...]
     grouping: str
     within: Range | None = None
+    is_exact: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """A sum of what is rounded is a whole number of nano, as is a count."""
+        whole = {"count": True, "sum": not self.is_exact}
+        return super().is_whole or whole.get(self.rules.statistic, False)
 
     @property
     def operation(self) -> list[Any]:
@@ -97,7 +105,14 @@ class CollectStep(Step):
                 return _mean([_mean(map(_value, tasks[-1]))])
             case "mean":
                 return _mean([_mean(map(_value, task)) for task in tasks])
-        return _sum(_value(each) for task in tasks for each in task)
+        found = _sum(_value(each) for task in tasks for each in task)
+        if not self.is_exact and NANO % found[1]:
+            raise AllocationError(
+                f"{self.name}: found the sum {fraction(Fraction(*found))}, expected values of at "
+                "most nine decimal places: ratios are for exact measures and for means",
+                code="out-of-range",
+            )
+        return found
 
 
 def _check_range(samples: Iterable[Sample], within: Range, whose: str) -> None:

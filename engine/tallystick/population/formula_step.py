@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,16 @@ import attrs
 
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
-from tallystick.formula.tree import Node, bind
+from tallystick.formula.tree import BEYOND_RATIOS, Node, bind
+from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.population.attributes import miner_number
-from tallystick.population.column import Column, Number, Values, column_of
+from tallystick.population.column import Column, Number, Values, absent, column_of
 from tallystick.population.step import Given, Range, Step, Stop, hull
 from tallystick.rules.allocation import MINER, FormulaStep
+
+_MANY = 32
+"""So many rows are worth loading what computes columns."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -68,18 +72,36 @@ class FormulaColumnStep(Step):
     def _column(self, group: str, given: Given) -> Column:
         rules = self.rules
         if rules.only is not None and group not in rules.only:
-            return _of_group(given.values[rules.otherwise or ""], group)
+            other = rules.otherwise
+            return _of_group(given.values[other], group) if other else absent(len(given.keys))
         names = self.formula.published
-        inputs = [self._input(name, group, given) for name in names]
-        otherwise = None if rules.absent is None else Fraction(rules.absent)
-        found: list[Exact | None] = []
-        for place in range(len(given.keys)):
-            cells = [cell for column in inputs if (cell := column[place]) is not None]
-            if len(cells) < len(names):
-                found.append(otherwise if place < given.miners else None)
-            else:
-                found.append(evaluate(self.tree, {}, dict(zip(names, cells, strict=True))))
+        inputs = {name: self._input(name, group, given) for name in names}
+        present = [
+            place
+            for place in range(len(given.keys))
+            if all(cells[place] is not None for cells in inputs.values())
+        ]
+        found: list[Exact | None] = [None] * len(given.keys)
+        if rules.absent is not None:
+            found[: given.miners] = [Fraction(rules.absent)] * given.miners
+        for place, value in zip(present, self._values(inputs, present), strict=True):
+            found[place] = value
         return column_of(found)
+
+    def _values(
+        self, inputs: Mapping[str, Sequence[Exact | None]], places: Sequence[int]
+    ) -> Iterable[Exact]:
+        """The values at some places; what is rounded is computed by doubles with a bound."""
+        rows = [_row(inputs, place) for place in places]
+        if not self.rules.publish or len(rows) < _MANY or not self._is_beyond_ratios:
+            return [evaluate(self.tree, {}, row) for row in rows]
+        from tallystick.population.balls import published_rows  # noqa: PLC0415  # loads NumPy
+
+        return [Fraction(nano, NANO) for nano in published_rows(self.tree, rows)]
+
+    @property
+    def _is_beyond_ratios(self) -> bool:
+        return any(operator in self.tree.by_operator for operator in BEYOND_RATIOS)
 
     def _input(self, name: str, group: str, given: Given) -> Sequence[Exact | None]:
         """The value of an input at each place."""
@@ -89,6 +111,11 @@ class FormulaColumnStep(Step):
         if isinstance(held, Number):
             return [held.value] * len(given.keys)
         return list(_of_group(held, group).cells)
+
+
+def _row(inputs: Mapping[str, Sequence[Exact | None]], place: int) -> dict[str, Exact]:
+    cells = ((name, values[place]) for name, values in inputs.items())
+    return {name: value for name, value in cells if value is not None}
 
 
 def _of_group(held: Values, group: str) -> Column:

@@ -82,5 +82,5 @@ def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> 
     """The range of an input, in nano; what is not rounded is no whole number of them."""
     inputs: Mapping[str, Step] = {each.name: each for each in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
-    is_whole = name.startswith(MINER) or inputs[name].rules.publish
+    is_whole = name.startswith(MINER) or inputs[name].is_whole
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

@@ -24,6 +24,16 @@ from tallystick.population.step import ColumnStep, Given
 from tallystick.rules.allocation import UNGROUPED, Filter, OnePer, Ties, Top
 
 
+@attrs.frozen(eq=False, slots=False)
+class SelectStep(ColumnStep):
+    """A step that chooses among values and changes none, but to 0."""
+
+    @property
+    def is_whole(self) -> bool:
+        """As the column."""
+        return super().is_whole or self.inputs[0].is_whole
+
+
 @attrs.frozen
 class Order:
     """Who comes first among equal values: the lower hotkey, or the lower salted digest."""
@@ -50,7 +60,7 @@ class Order:
 
 
 @attrs.frozen(eq=False, slots=False)
-class FilterStep(ColumnStep):
+class FilterStep(SelectStep):
     """The values above one bound and at least another."""
 
     rules: Filter
@@ -104,7 +114,7 @@ class FilterStep(ColumnStep):
 
 
 @attrs.frozen(eq=False, slots=False)
-class TopStep(ColumnStep):
+class TopStep(SelectStep):
     """The greatest values of each group."""
 
     rules: Top
@@ -125,7 +135,7 @@ class TopStep(ColumnStep):
 
 
 @attrs.frozen(eq=False, slots=False)
-class OnePerStep(ColumnStep):
+class OnePerStep(SelectStep):
     """The greatest value for each value of an attribute; the others become 0."""
 
     rules: OnePer

@@ -109,6 +109,11 @@ class Step(ABC):
         return False
 
     @property
+    def is_whole(self) -> bool:
+        """Whether its values are whole numbers of nano."""
+        return self.rules.publish or self.carries
+
+    @property
     def is_normalised(self) -> bool:
         """Whether its values sum to 1 exactly, or are all 0 or absent; in each group."""
         return False
