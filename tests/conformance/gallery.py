@@ -108,6 +108,19 @@ def _formula(before: str, after: str) -> Mapping[str, str]:
     return {"formulas": FORMULAS.replace(before, after)}
 
 
+def _measure(value: str, within: str) -> Mapping[str, str]:
+    """The pieces of a plugin whose type has a measure of some range beside its quality."""
+    decorated = f'@measure("acme/mass@1", within={within})\ndef mass(p):\n    """A mass."""'
+    formulas = FORMULAS.replace("number, opaque", "measure, number, opaque")
+    rules = RULES.replace(
+        "[skill_types", '[measures.mass]\nformula = "acme/mass@1"\n\n[skill_types'
+    )
+    return {
+        "formulas": f"{formulas}\n\n{decorated}\n    return {value}\n",
+        "rules": f'{rules}measures = ["mass"]\n',
+    }
+
+
 def _type(extra: str) -> Mapping[str, str]:
     """The pieces of a plugin whose skill type has one more attribute."""
     known = "requirements=formulas.REQUIRED)"
@@ -220,6 +233,16 @@ GALLERY = (
     Exhibit("unreachable-fact", ("fact-unreachable",), {"formulas": FORMULAS + _LOST}),
     # formulas
     Exhibit("out-of-range", ("axis-out-of-range",), _formula("clip(grams / most)", "grams / most")),
+    Exhibit("measure-out-of-range", ("axis-out-of-range",), _measure("grams", "(0, 500)")),
+    Exhibit(
+        "power-of-a-negative",
+        ("outside-domain",),
+        {
+            "formulas": FORMULAS.replace("opaque, ", "opaque, root, ").replace(
+                _DIVIDED, "clip(root(grams - most, 2))"
+            )
+        },
+    ),
     Exhibit("zero-division", ("division-by-zero",), _formula(_DIVIDED, "clip(grams / most)")),
     Exhibit(
         "changed-formula",

@@ -32,7 +32,7 @@ from tallystick.plugins.registry import GROUP, Registry, registry
 FEW = ("formula-name", "import-error", "open-schema")
 """Two that do not load, and one with a bad part; what ends its process has a test of its own."""
 USED = {each.name for each in GALLERY if not each.refused}
-UNPROVED = {"out-of-range", "zero-division"}
+UNPROVED = {"measure-out-of-range", "out-of-range", "power-of-a-negative", "zero-division"}
 """Plugins in use whose rule set cannot be proved."""
 
 

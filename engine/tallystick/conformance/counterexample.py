@@ -34,7 +34,13 @@ _PICKS = 12
 _PICKS_ALONE = 2000
 """The same where no record is read."""
 
-_DIVISION = "found a division by"
+_REASONS = {
+    "found a division by": "division-by-zero",
+    "found a power of": "outside-domain",
+    "found the logarithm of": "outside-domain",
+    "found exp of": "outside-domain",
+}
+"""How a proof says why it fails, and the code of that."""
 
 Facts = Mapping[str, int]
 
@@ -69,7 +75,8 @@ class Counterexample:
 
 def judged(where: str, claim: Claim, reason: str) -> Diagnostic:
     """What is to be said of a claim that could not be proved, with an example if one is found."""
-    code = "division-by-zero" if reason.startswith(_DIVISION) else "axis-unproved"
+    codes = (code for start, code in _REASONS.items() if reason.startswith(start))
+    code = next(codes, "axis-unproved")
     found = search(claim)
     if found is None:
         return finding(code, where, f"{reason} (no example was found)")

@@ -240,6 +240,11 @@ _RULE_SETS = (
         "a formula can divide by zero",
         "put the zero in an earlier case, or require of the record that it is not zero",
     ),
+    Code(
+        "outside-domain",
+        "a formula can take a root or a power of what is below 0, a logarithm of 0, or a huge exp",
+        "put what has no value in an earlier case, use clip(), or require it of the record",
+    ),
 )
 
 _RELEASES = (
