@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tallystick.errors import RecordError, RuleSetError, TallystickError
+from tallystick.errors import AllocationError, RecordError, RuleSetError, TallystickError
 
 if TYPE_CHECKING:
     from tallystick.population.allocate import Allocation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allocation",
+    "AllocationError",
     "Explanation",
     "Ledger",
     "Receipt",

@@ -25,6 +25,7 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tallystick.audit.export_audit import ExportAudit
     from tallystick.audit.results_audit import Finding, ResultsAudit
     from tallystick.audit.state_audit import StateAudit
     from tallystick.trust.keys import PublicKey
@@ -47,9 +48,10 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
         "    --mapping theirs.toml --tolerance 0.000000001",
         "tallystick audit export.jsonl --checkpoint checkpoint.txt \\",
         "    --trust trust.toml --weights weights.json",
+        "tallystick audit 2026-05-01T11 --rules acme@1.0.0 --export acme/hour",
     ),
 )
-@click.argument("source", metavar="RECORDS|EXPORT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=click.Path(path_type=Path))
 @scoring_rules_option
 @click.option(
     "--results",
@@ -89,6 +91,12 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     help="Weights that were published of the state of EXPORT.",
 )
 @click.option("--line", metavar="LINE", help="Of a state of several lines, whose weights.")
+@click.option(
+    "--export",
+    "export_format",
+    metavar="FORMAT",
+    help="The format of a plugin that FOLDER is of, which a subnet published.",
+)
 @follow_links_option
 @snapshots_option
 @locked_options
@@ -105,6 +113,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     keys: tuple[PublicKey, ...],
     weights_file: Path | None,
     line: str | None,
+    export_format: str | None,
     follow_links: bool,
     where: str | None,
     as_json: bool,
@@ -115,12 +124,18 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     Of records, says whether every value that another published is the exact one as it is written,
     or which record differs first, by how much, and every step behind its score; --tolerance is for
     results that were computed in floats. Of the export of a state, says whether its log is the one
-    of the --checkpoint, and its weights those of --weights. The exit status is 1 when something
-    differs.
+    of the --checkpoint, and its weights those of --weights. Of a FOLDER that a subnet published,
+    says whether the weights that were set follow from it, and what that does not show. The exit
+    status is 1 when something differs.
     """
+    others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
+    if export_format is not None and (any(each is not None for each in others) or keys):
+        raise click.UsageError("--export goes with --rules and --tolerance alone")
     if line is not None and weights_file is None:
         raise click.UsageError("--line goes with --weights")
-    if results is not None and (reference, where) != (None, None):
+    if export_format is not None:
+        found, lines = _of_export(source, reference, export_format, tolerance, held)
+    elif results is not None and (reference, where) != (None, None):
         rest = (checkpoint, trust, weights_file)
         if any(each is not None for each in rest) or keys:
             raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
@@ -132,7 +147,7 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         raise click.UsageError(
             "found neither --results with --rules or --state, for records, nor --checkpoint or "
-            "--weights, for an export, expected one of both"
+            "--weights, for an export, nor --export, for a folder, expected one of them"
         )
     if as_json:
         print_json(found)
@@ -213,6 +228,39 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
         "first": first,
     }
     return told, _state_lines(found, export, ", ".join(signers))
+
+
+def _of_export(
+    folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
+) -> tuple[dict[str, Any], Iterator[str]]:
+    """What an audit of a folder that a subnet published comes to, for machines and for people."""
+    from tallystick.audit.export_audit import audit_export, format_named  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+
+    form = format_named(name, installed_plugins())
+    with scoring(reference, None, held) as scorer, working("deriving the weights"):
+        found = audit_export(scorer, form, folder, tolerance=tolerance)
+    return found.to_dict(), _export_lines(found, folder)
+
+
+def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
+    left = [f"{count} {code}" for code, count in found.left_out.items()]
+    dropped = [f"{count} {visible(why)}" for why, count in found.dropped.items()]
+    yield f"{folder}: {found.verdict}"
+    yield f"{numbered(found.scored, 'record')} scored; left out: {', '.join(left) or 'none'}"
+    yield f"dropped before: {', '.join(dropped) or 'none'}"
+    yield f"rule set {found.rule_set} {found.digest}"
+    told = found.to_dict()
+    yield f"{numbered(len(found.weights), 'weight')} derived; distance {told['total']} in all"
+    if found.first is not None:
+        each = found.first.to_dict()
+        yield (
+            f"farthest {visible(each['hotkey'])}: set {each['found']}, derived {each['derived']}, "
+            f"apart by {each['distance']}"
+        )
+    yield from ("", "this shows", *(f"  - {visible(text)}" for text in found.proved))
+    if found.unproved:
+        yield from ("this does not show", *(f"  - {visible(text)}" for text in found.unproved))
 
 
 def _state_lines(found: StateAudit, export: Path, signers: str) -> Iterator[str]:

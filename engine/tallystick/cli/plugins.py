@@ -57,6 +57,8 @@ def list_command(as_json: bool) -> None:
             echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
             echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
             echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
+            if "exports" in row:
+                echo(f"    exports: {', '.join(row['exports'])}")
         for each in refused:
             tell_refusal(f"{each['name']}  refused: {each['reason']}")
     sys.exit(1 if refused else 0)
@@ -65,6 +67,7 @@ def list_command(as_json: bool) -> None:
 def _row(plugin: Plugin) -> dict[str, Any]:
     from tallystick.plugins.code import plugin_digest  # noqa: PLC0415  # as above
 
+    exports = [export.name for export in plugin.exports]
     return {
         "name": plugin.name,
         "distribution": plugin.distribution,
@@ -73,6 +76,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "skill_types": [skill_type.name for skill_type in plugin.skill_types],
         "formulas": [formula.name for formula in plugin.formulas],
         "requirements": [requirement.name for requirement in plugin.requirements],
+        **({"exports": exports} if exports else {}),
     }
 
 

@@ -64,6 +64,7 @@ from tallystick.formula.tree import (
     summed,
     unrounded,
 )
+from tallystick.plugins.export import Export, ExportFormat, StatedDigest
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
     Direction,
@@ -83,6 +84,8 @@ __all__ = [
     "UNIT",
     "Direction",
     "Draw",
+    "Export",
+    "ExportFormat",
     "Formula",
     "Generator",
     "Node",
@@ -91,6 +94,7 @@ __all__ = [
     "Property",
     "Requirement",
     "SkillType",
+    "StatedDigest",
     "absolute",
     "agreed",
     "always_below",

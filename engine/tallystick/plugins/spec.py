@@ -13,6 +13,7 @@ from pathlib import Path
 import pluggy
 
 from tallystick.formula.formula import Formula, Requirement
+from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
 PROJECT = "tallystick"
@@ -41,3 +42,8 @@ def tallystick_requirements() -> Sequence[Requirement]:  # type: ignore[empty-bo
 @hookspec
 def tallystick_rule_sets() -> Sequence[Path]:  # type: ignore[empty-body]  # a specification
     """Folders of rule sets, laid out as ``NAME/VERSION.toml``."""
+
+
+@hookspec
+def tallystick_exports() -> Sequence[ExportFormat]:  # type: ignore[empty-body]  # a specification
+    """Formats of what a subnet publishes, by which its weights are audited."""

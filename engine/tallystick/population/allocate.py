@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.population.column import Column, Number, RationalColumn, Values, positive, published
 from tallystick.population.population import Population
-from tallystick.population.step import BoundAllocation, Given, Step, Stop
+from tallystick.population.step import BoundAllocation, Given, Step, Stop, unknown_step
 
 
 @attrs.frozen(slots=False)
@@ -45,6 +45,28 @@ class Allocation:
         """Whose the places of a column are."""
         return self.given.keys
 
+    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
+        """What a step gave, rounded half-even to whole nano, to be shown.
+
+        Returns:
+            By hotkey; of a column of groups by group and hotkey; of a number that, or None.
+
+        Raises:
+            AllocationError: no such step was run.
+        """
+        if name not in self.columns:
+            raise unknown_step(name, self.columns)
+        values = self.columns[name]
+        if isinstance(values, Number):
+            return None if values.value is None else real.publish(values.value)
+        if isinstance(values, Mapping):
+            return {group: self._shown(column) for group, column in values.items()}
+        return self._shown(values)
+
+    def _shown(self, column: Column) -> dict[str, int]:
+        held = zip(self.keys, column.cells, strict=True)
+        return {key: real.publish(value) for key, value in held if value is not None}
+
     @cached_property
     def without(self) -> Mapping[str, str]:
         """By hotkey of each miner that has no weight above 0, which step it lost it at, and why."""
@@ -69,7 +91,10 @@ class Allocation:
 
 
 def allocate(
-    bound: BoundAllocation, population: Population, given: Mapping[str, Values] | None = None
+    bound: BoundAllocation,
+    population: Population,
+    given: Mapping[str, Values] | None = None,
+    columns: Collection[str] = (),
 ) -> Allocation:
     """The weights of a population.
 
@@ -78,11 +103,15 @@ def allocate(
         population: the miners, and what is known of them.
         given: columns that take the place of what steps of their names would give; their places are
             those of `roster`.
+        columns: the steps that are asked for, where not the weights are: they alone and what they
+            read is computed, and nothing is weighed or carried.
 
     Raises:
         AllocationError: a step refuses what it is given; there are no weights then.
     """
-    run = _run(bound, population, bound.unread, given or {})
+    run = _run(bound, population, [*map(bound.step, columns)] or bound.unread, given or {})
+    if columns:
+        return Allocation(bound, run.given, {}, {}, run.stopped[0] if run.stopped else None)
     weight = run.values.get(bound.weight.name)
     if run.stopped is not None:
         name, places = run.stopped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
@@ -14,7 +14,14 @@ from tallystick.io.text import escaped
 from tallystick.population.allocate import Allocation, roster
 from tallystick.population.allocate import allocate as run_steps
 from tallystick.population.column import Column, Values, column_of
-from tallystick.population.files import RoundFile, carry_of, read_carry, read_round, round_of
+from tallystick.population.files import (
+    RoundFile,
+    carry_of,
+    read_carry,
+    read_round,
+    round_of,
+    weights_document,
+)
 from tallystick.population.population import Population
 from tallystick.population.proofs import proved_allocation
 from tallystick.population.step import BoundAllocation
@@ -27,13 +34,14 @@ Cells = Mapping[str, int | Decimal | Fraction | str]
 """Exact numbers by hotkey."""
 
 
-def allocate(
+def allocate(  # noqa: PLR0913  # what an allocation is asked with
     rules: BoundRules | FilePath,
     population: FilePath | Iterable[Row] | Population,
     *,
     round: FilePath | Mapping[str, Any] | None = None,  # noqa: A002  # what it is called everywhere
-    carry: FilePath | Mapping[str, Any] | None = None,
+    carry: FilePath | Mapping[str, Any] | Allocation | None = None,
     given: Mapping[str, Cells | Mapping[str, Cells]] | None = None,
+    columns: Collection[str] = (),
 ) -> Allocation:
     """The weights of a population.
 
@@ -41,9 +49,11 @@ def allocate(
         rules: a rule set that is loaded, or its reference.
         population: a file of miners or of results, rows of such a file, or a population.
         round: the file of the round, or what stands in it.
-        carry: the file of weights of the round before, or what stands in it.
+        carry: the file of weights of the round before, what stands in it, or that allocation.
         given: by the name of a step, values that take the place of what it would give: by hotkey,
             or by group and hotkey. What only such steps read is not computed.
+        columns: the names of steps, where what they give is asked for and not the weights: they
+            alone and what they read is computed, so that a round need not say what others ask for.
 
     Raises:
         RuleSetError: the rule set does not load, or its steps cannot be proved safe.
@@ -54,7 +64,7 @@ def allocate(
     held = population
     if not isinstance(held, Population):
         held = _population(held, bound, _round(round, bound), _carry(carry, bound))
-    return run_steps(bound, held, _columns(given or {}, bound, held))
+    return run_steps(bound, held, _columns(given or {}, bound, held), columns)
 
 
 def bound_allocation(rules: BoundRules) -> BoundAllocation:
@@ -98,10 +108,12 @@ def _round(given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation) -
 
 
 def _carry(
-    given: FilePath | Mapping[str, Any] | None, bound: BoundAllocation
+    given: FilePath | Mapping[str, Any] | Allocation | None, bound: BoundAllocation
 ) -> Mapping[str, Mapping[str, int]]:
     if given is None:
         return {}
+    if isinstance(given, Allocation):
+        given = weights_document(given)
     if isinstance(given, Mapping):
         return carry_of(given, bound, "carry")
     return read_carry(Path(given), bound)
@@ -111,17 +123,10 @@ def _columns(
     given: Mapping[str, Any], bound: BoundAllocation, population: Population
 ) -> dict[str, Values]:
     """Values by hotkey as columns."""
-    steps = {step.name: step for step in bound.steps}
     keys = roster(bound, population)
     found: dict[str, Values] = {}
     for name, cells in given.items():
-        if name not in steps:
-            raise AllocationError(
-                f"found a column for {escaped(name)}, expected the name of a step: "
-                f"{', '.join(steps)}",
-                code="unknown-step",
-            )
-        if steps[name].shape == "grouped":
+        if bound.step(name).shape == "grouped":
             found[name] = {
                 group: _column(cells.get(group, {}), keys, name) for group in bound.groups
             }

@@ -106,11 +106,13 @@ class FormulaColumnStep(Step):
     def _input(self, name: str, group: str, given: Given) -> Sequence[Exact | None]:
         """The value of an input at each place."""
         if name.startswith(MINER):
-            return [miner_number(given, place, name) for place in range(len(given.keys))]
-        held = given.values[name]
-        if isinstance(held, Number):
-            return [held.value] * len(given.keys)
-        return list(_of_group(held, group).cells)
+            # who has no such flag has it not; who is no miner has no attributes
+            held = [miner_number(given, place, name) or Fraction() for place in range(given.miners)]
+            return [*held, *[None] * (len(given.keys) - given.miners)]
+        values = given.values[name]
+        if isinstance(values, Number):
+            return [values.value] * len(given.keys)
+        return list(_of_group(values, group).cells)
 
 
 def _row(inputs: Mapping[str, Sequence[Exact | None]], place: int) -> dict[str, Exact]:

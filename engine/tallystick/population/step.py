@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -198,6 +198,17 @@ class BoundAllocation:
         """The steps whose values are kept for the next round."""
         return tuple(step for step in self.steps if step.carries)
 
+    def step(self, name: str) -> Step:
+        """The step of a name.
+
+        Raises:
+            AllocationError: there is none.
+        """
+        for step in self.steps:
+            if step.name == name:
+                return step
+        raise unknown_step(name, [step.name for step in self.steps])
+
     def needed(self, sinks: tuple[Step, ...], given: Mapping[str, Values]) -> tuple[Step, ...]:
         """The steps that some steps need, in order, where the values of others are given."""
         wanted: dict[str, Step] = {}
@@ -243,6 +254,13 @@ class BoundAllocation:
         """The steps that no other step reads; the weight is one."""
         read = {each.name for step in self.steps for each in step.inputs}
         return tuple(step for step in self.steps if step.name not in read)
+
+
+def unknown_step(name: str, known: Iterable[str]) -> AllocationError:
+    """The error of a name that no step has."""
+    return AllocationError(
+        f"found the step {escaped(name)}, expected one of {', '.join(known)}", code="unknown-step"
+    )
 
 
 def _of(owner: str, attributes: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,0 +1,1 @@
+"""The scores and the weights of Phylax, as a plugin of Tallystick."""
