@@ -14,7 +14,7 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import (
-    adopted_epoch_type,
+    adoption_options,
     authority_of,
     authority_options,
     opened,
@@ -34,16 +34,7 @@ if TYPE_CHECKING:
         "    --signed vote.json --block 4711",
     ),
 )
-@click.argument("reference", metavar="RULES")
-@click.option(
-    "--at-epoch",
-    "epoch",
-    type=adopted_epoch_type,
-    required=True,
-    metavar="N",
-    help="The first epoch under RULES; it must not have begun.",
-)
-@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@adoption_options
 @authority_options
 @state_option
 @locked_options

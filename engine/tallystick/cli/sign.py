@@ -11,7 +11,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.signer_options import signer_needed, signer_options
-from tallystick.cli.state_options import adopted_epoch_type, state_option
+from tallystick.cli.state_options import adoption_options, state_option
 
 if TYPE_CHECKING:
     from tallystick.trust.envelope import Envelope
@@ -79,16 +79,7 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
         "    --key alice.pem -o adoption.json",
     ),
 )
-@click.argument("reference", metavar="RULES")
-@click.option(
-    "--at-epoch",
-    "epoch",
-    type=adopted_epoch_type,
-    required=True,
-    metavar="N",
-    help="The first epoch under RULES.",
-)
-@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@adoption_options
 @_expiry_option
 @state_option
 @_signing

@@ -36,8 +36,25 @@ state_option = click.option(
 _LAST_NUMBER = 2**31 - 1
 number_type = click.IntRange(0, _LAST_NUMBER)
 """The number of a round or an epoch, as in a record."""
-adopted_epoch_type = click.IntRange(1, _LAST_NUMBER)
-"""The number of an epoch that rules can begin with."""
+
+
+def adoption_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the rule set that a state is to adopt, and from when."""
+    return click.argument("reference", metavar="RULES")(_at_epoch_option(_major_option(command)))
+
+
+# rules can begin with any epoch but the first
+_at_epoch_option = click.option(
+    "--at-epoch",
+    "epoch",
+    type=click.IntRange(1, _LAST_NUMBER),
+    required=True,
+    metavar="N",
+    help="The first epoch under RULES; it must not have begun.",
+)
+_major_option = click.option(
+    "--major", is_flag=True, help="Allow RULES to take away what others name."
+)
 
 
 def _time(value: str) -> datetime:
