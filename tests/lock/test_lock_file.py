@@ -14,6 +14,7 @@ import pytest
 from cli.command import message_of, run
 
 import tallystick
+import tallystick_skills
 from tallystick.canonical import digest, digest_of_bytes
 from tallystick.errors import InputError
 from tallystick.lock.lock_file import (
@@ -53,7 +54,7 @@ def test_it_says_what_is_installed(lock: Lock) -> None:
     assert lock.files["_data/rules/skills/1.1.0.toml"] == rules.text
     assert set(lock.plugins) == {"consensus", "skills", "workflow"}
     files = lock.plugins["skills"].files
-    package = Path(folder("rules")).parent / "plugins" / "tallystick_skills"
+    package = Path(tallystick_skills.__file__).parent
     assert files["detection.py"] == digest_of_bytes((package / "detection.py").read_bytes())
     listed = [
         [name, (package / name).stat().st_size, found.removeprefix("sha256:")]

@@ -15,10 +15,11 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import (
     GivenPools,
-    adopted_epoch_type,
+    at_epoch_option,
     authority_of,
     authority_options,
     given_pools,
+    major_option,
     opened,
     pools_options,
     state_option,
@@ -42,15 +43,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("reference", metavar="RULES", required=False)
-@click.option(
-    "--at-epoch",
-    "epoch",
-    type=adopted_epoch_type,
-    required=True,
-    metavar="N",
-    help="The first epoch under RULES, or with the pools; it must not have begun.",
-)
-@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@at_epoch_option
+@major_option
 @pools_options
 @authority_options
 @state_option

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from tallystick.cli.checkpoint import checkpoint_option, read_checkpoint_file
+from tallystick.cli.checkpoint import read_checkpoint_file, signed_checkpoint_options
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar, working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick.cli.signer_options import public_key
 from tallystick.cli.state_options import scoring, scoring_rules_option, snapshots_option
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
@@ -71,18 +70,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
 @click.option(
     "--all", "every", type=click.Path(path_type=Path), help="Write every difference as JSONL."
 )
-@checkpoint_option
-@click.option(
-    "--trust", type=click.Path(path_type=Path), metavar="FILE", help="Who may have signed it."
-)
-@click.option(
-    "--key",
-    "keys",
-    multiple=True,
-    type=public_key,
-    metavar="TYPE:HEX",
-    help="A key that may have signed it; repeatable.",
-)
+@signed_checkpoint_options
 @click.option(
     "--weights",
     "weights_file",
@@ -203,8 +191,6 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
     from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs
     from tallystick.trust.verification import Against  # noqa: PLC0415  # as above
 
-    if checkpoint is None and (trust is not None or keys):
-        raise click.UsageError("--trust and --key go with --checkpoint")
     against = Against(None if trust is None else read(trust), keys)
     with working("replaying the log"):
         found = audit_state(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,12 +13,13 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick.cli.signer_options import signer_options
+from tallystick.cli.signer_options import public_key, signer_options
 from tallystick.cli.state_options import number_type, state_option
 
 if TYPE_CHECKING:
     from tallystick.trust.checkpoint import Checkpoint
-    from tallystick.trust.keys import Signer
+    from tallystick.trust.keys import PublicKey, Signer
+    from tallystick.trust.proof import Growth, Proof
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
@@ -27,6 +29,34 @@ checkpoint_option = click.option(
     "--checkpoint", type=_FILE, metavar="FILE", help="A checkpoint of this state."
 )
 """The option that names a checkpoint."""
+
+
+def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that name a checkpoint and who may have signed it, which go together."""
+
+    @checkpoint_option
+    @click.option("--trust", type=_FILE, metavar="FILE", help="Who may have signed it.")
+    @click.option(
+        "--key",
+        "keys",
+        multiple=True,
+        type=public_key,
+        metavar="TYPE:HEX",
+        help="A key that may have signed it; repeatable.",
+    )
+    @wraps(command)
+    def wrapper(
+        *arguments: Any,  # noqa: ANN401  # of the command
+        checkpoint: Path | None,
+        trust: Path | None,
+        keys: tuple[PublicKey, ...],
+        **options: Any,  # noqa: ANN401  # of the command
+    ) -> Any:  # noqa: ANN401  # as the command has it
+        if checkpoint is None and (trust is not None or keys):
+            raise click.UsageError("--trust and --key go with --checkpoint")
+        return command(*arguments, checkpoint=checkpoint, trust=trust, keys=keys, **options)
+
+    return wrapper
 
 
 def output_option(what: str) -> Callable[[F], F]:
@@ -132,16 +162,11 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.state.checkpoints import row_proof  # noqa: PLC0415  # heavy
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick.trust.proof import proof_bytes  # noqa: PLC0415  # loads what signs
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("proving"):
         found = row_proof(ledger, epoch, step, _key(key), signed)
-    _write(output, proof_bytes(found), follow_links=follow_links)
-    if as_json:
-        print_json(found.to_value())
-    else:
-        echo(*found.told())
+    _give(found, output, follow_links=follow_links, as_json=as_json)
 
 
 @proof_group.command(
@@ -163,15 +188,10 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     """Prove that between the checkpoints OLD and NEW the log only grew."""
     from tallystick.state.checkpoints import growth  # noqa: PLC0415  # heavy
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick.trust.proof import proof_bytes  # noqa: PLC0415  # loads what signs
 
     with Ledger.open(where) as ledger, working("proving"):
         found = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
-    _write(output, proof_bytes(found), follow_links=follow_links)
-    if as_json:
-        print_json(found.to_value())
-    else:
-        echo(*found.told())
+    _give(found, output, follow_links=follow_links, as_json=as_json)
 
 
 @click.command(
@@ -225,6 +245,17 @@ def _key(text: str) -> list[Any]:
     if not isinstance(found, list):
         raise click.BadParameter(f'found {text[:60]!r}, expected an array such as ["5Miner", …]')
     return found
+
+
+def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: bool) -> None:
+    """Write a proof, and show what it says."""
+    from tallystick.trust.proof import proof_bytes  # noqa: PLC0415  # loads what signs
+
+    _write(output, proof_bytes(found), follow_links=follow_links)
+    if as_json:
+        print_json(found.to_value())
+    else:
+        echo(*found.told())
 
 
 def _write(output: Path, data: bytes, *, follow_links: bool) -> None:

@@ -12,8 +12,9 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.signer_options import signer_needed, signer_options
 from tallystick.cli.state_options import (
-    adopted_epoch_type,
+    at_epoch_option,
     given_pools,
+    major_option,
     pools_options,
     state_option,
 )
@@ -85,15 +86,8 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
     ),
 )
 @click.argument("reference", metavar="RULES")
-@click.option(
-    "--at-epoch",
-    "epoch",
-    type=adopted_epoch_type,
-    required=True,
-    metavar="N",
-    help="The first epoch under RULES.",
-)
-@click.option("--major", is_flag=True, help="Allow RULES to take away what others name.")
+@at_epoch_option
+@major_option
 @_expiry_option
 @state_option
 @_signing
@@ -128,14 +122,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     ),
 )
 @pools_options
-@click.option(
-    "--at-epoch",
-    "epoch",
-    type=adopted_epoch_type,
-    required=True,
-    metavar="N",
-    help="The first epoch with these shares.",
-)
+@at_epoch_option
 @_expiry_option
 @state_option
 @_signing

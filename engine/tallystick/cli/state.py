@@ -17,17 +17,16 @@ from tallystick.cli.adopt import (
 )
 from tallystick.cli.checkpoint import (
     checkpoint_command,
-    checkpoint_option,
     evidence_command,
     proof_group,
     read_checkpoint_file,
+    signed_checkpoint_options,
 )
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
-from tallystick.cli.signer_options import public_key
 from tallystick.cli.state_options import (
     as_option,
     at_option,
@@ -336,18 +335,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     ),
 )
 @state_option
-@checkpoint_option
-@click.option(
-    "--trust", type=click.Path(path_type=Path), metavar="FILE", help="Who may have signed it."
-)
-@click.option(
-    "--key",
-    "keys",
-    multiple=True,
-    type=public_key,
-    metavar="TYPE:HEX",
-    help="A key that may have signed it; repeatable.",
-)
+@signed_checkpoint_options
 @as_json
 def verify_command(
     where: str,
@@ -362,8 +350,6 @@ def verify_command(
     rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
     from the log, or the log from the checkpoint.
     """
-    if checkpoint is None and (trust is not None or keys):
-        raise click.UsageError("--trust and --key go with --checkpoint")
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.replay import verify  # noqa: PLC0415  # heavy
     from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs

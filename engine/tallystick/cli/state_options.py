@@ -38,8 +38,22 @@ _LAST_NUMBER = 2**31 - 1
 _UID_DIGITS = 5
 number_type = click.IntRange(0, _LAST_NUMBER)
 """The number of a round or an epoch, as in a record."""
-adopted_epoch_type = click.IntRange(1, _LAST_NUMBER)
-"""The number of an epoch that rules can begin with."""
+
+
+# what is adopted can begin with any epoch but the first
+at_epoch_option = click.option(
+    "--at-epoch",
+    "epoch",
+    type=click.IntRange(1, _LAST_NUMBER),
+    required=True,
+    metavar="N",
+    help="The first epoch of what is adopted; it must not have begun.",
+)
+"""The option that says from when something is adopted."""
+major_option = click.option(
+    "--major", is_flag=True, help="Allow RULES to take away what others name."
+)
+"""The option that allows a major change."""
 
 
 def _time(value: str) -> datetime:

@@ -15,7 +15,7 @@ from tallystick.cli.state_options import authority_of, authority_options, opened
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
-    from tallystick.trust.policy import Group, TrustRoot
+    from tallystick.trust.policy import SignerGroup, TrustRoot
 
 
 @click.group(cls=CommandGroup)
@@ -112,7 +112,7 @@ def _view(root: TrustRoot) -> dict[str, Any]:
     }
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: SignerGroup) -> dict[str, Any]:
     found: dict[str, Any] = {"keys": list(group.keys)}
     if group.share is None:
         return {**found, "threshold": group.threshold}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import groupby, zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import attrs
 import msgspec
@@ -115,7 +115,7 @@ class _RuleSet(TypedDict):
 class _Rules(_Stating):
     epoch: Number
     rule_set: _RuleSet
-    major: NotRequired[Literal[True]]
+    major: NotRequired[bool]
 
 
 class _Withdrawal(_Stating):

@@ -19,9 +19,9 @@ from tallystick.trust.encoding import ss58_bytes
 from tallystick.trust.envelope import Envelope, Verification
 from tallystick.trust.keys import PublicKey
 from tallystick.trust.stake import StakeSnapshot
-from tallystick.trust.statement import Statement, statement_of
+from tallystick.trust.statement import Action, Statement, statement_of
 
-Action = Literal["adopt", "withdraw", "events"]
+Permission = Action | Literal["events"]
 """What a trust file allows or refuses; a rotation is `authorise_rotation`."""
 
 _WHERE = "the envelope"
@@ -61,7 +61,7 @@ class TrustedKey:
 
 
 @attrs.frozen
-class Group:
+class SignerGroup:
     """Keys that decide together.
 
     Attributes:
@@ -101,7 +101,7 @@ class TrustRoot:
     previous: str | None
     expires_at_block: int | None
     keys: Mapping[str, TrustedKey]
-    groups: Mapping[str, Group]
+    groups: Mapping[str, SignerGroup]
     adopt: tuple[str, ...]
     root: tuple[str, ...]
     events: tuple[str, ...]
@@ -136,7 +136,7 @@ def key_of_hotkey(hotkey: str) -> PublicKey | None:
 
 def authorise(
     root: TrustRoot,
-    action: Action,
+    action: Permission,
     statement: Statement,
     envelope: Envelope,
     block: int | None,

@@ -16,7 +16,7 @@ from tallystick.errors import TrustError
 from tallystick.trust import stake
 from tallystick.trust.encoding import check_size, hex_bytes, read_file
 from tallystick.trust.keys import PublicKey
-from tallystick.trust.policy import Group, TrustedKey, TrustRoot, key_of_hotkey
+from tallystick.trust.policy import SignerGroup, TrustedKey, TrustRoot, key_of_hotkey
 from tallystick.trust.schema import check
 from tallystick.trust.stake import StakeSnapshot
 
@@ -188,7 +188,7 @@ def _group(
     keys: Mapping[str, TrustedKey],
     snapshots: Mapping[str, StakeSnapshot],
     where: str,
-) -> Group:
+) -> SignerGroup:
     place = f"{where}: groups.{name}"
     for each in value["keys"]:
         if each not in keys:
@@ -200,7 +200,7 @@ def _group(
             found = f"found threshold {value['threshold']}, expected at most {distinct}"
             message = f"{place}: {found}: so many distinct keys there are"
             raise TrustError(message, code="unreachable-threshold")
-        return Group(tuple(value["keys"]), threshold=value["threshold"])
+        return SignerGroup(tuple(value["keys"]), threshold=value["threshold"])
     share = Fraction(value["share"])
     if not 0 < share <= 1:
         raise _bad(place, f"found the share {value['share']}, expected more than 0 and at most 1")
@@ -211,7 +211,7 @@ def _group(
     if without is not None:
         raise _bad(place, f"found the key {without!r} without a hotkey, expected one: it has stake")
     _check_reach(place, share, {each.hotkey or "" for each in members}, snapshot)
-    return Group(tuple(value["keys"]), share=share, stake=value["stake"])
+    return SignerGroup(tuple(value["keys"]), share=share, stake=value["stake"])
 
 
 def _check_reach(place: str, share: Fraction, hotkeys: set[str], snapshot: StakeSnapshot) -> None:

@@ -192,7 +192,7 @@ def _trusted(
     known = [each.public for each in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
     if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
-        action: policy.Action = "events" if kind == EVENTS else "adopt"
+        action: policy.Permission = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})
         policy.authorise(root, action, expected, envelope, block)

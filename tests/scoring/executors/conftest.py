@@ -35,10 +35,19 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
     """A Dask cluster of two worker processes, started once."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as found:
+    with _two_workers() as found:
         yield found
+
+
+@pytest.fixture
+def mortal() -> Iterator[LocalCluster]:
+    """The same for one test, which kills a worker: Dask does not always start another."""
+    with _two_workers() as found:
+        yield found
+
+
+def _two_workers() -> LocalCluster:
+    return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
 
 
 @pytest.fixture(scope="session")

@@ -76,13 +76,11 @@ def test_the_files_are_those_of_one_process(  # noqa: PLR0913  # fixtures and pa
 def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
     histories: dict[str, Path],
     candidates: tuple[Candidate, ...],
-    cluster: LocalCluster,
+    mortal: LocalCluster,
     tmp_path: Path,
 ) -> None:
-    engine = Cluster(cluster.scheduler_address, patience=60)
-    with engine._client() as client:
-        client.wait_for_workers(2, timeout=120)
-    pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+    engine = Cluster(mortal.scheduler_address, patience=60)
+    pids = [nanny.pid for nanny in mortal.workers.values() if nanny.pid is not None]
     told: list[int] = []
 
     def kill(lines: int) -> None:
@@ -97,7 +95,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
     assert found == here
     assert len(told) > 20
     assert told == sorted(told)
-    assert pids[0] not in [nanny.pid for nanny in cluster.workers.values()]
+    assert pids[0] not in [nanny.pid for nanny in mortal.workers.values()]
 
 
 def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(

@@ -39,8 +39,9 @@ def test_the_files_are_those_of_one_process(
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
-    scorer: tallystick.Scorer, cluster: LocalCluster, engine: Cluster, records: Path, tmp_path: Path
+    scorer: tallystick.Scorer, mortal: LocalCluster, records: Path, tmp_path: Path
 ) -> None:
+    engine = Cluster(mortal.scheduler_address, patience=60)
     one = files(scorer, records, tmp_path / "one" / "out.parquet")
     told: list[int] = []
 
@@ -49,23 +50,15 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
         if len(told) == 2:
             os.kill(killed, signal.SIGKILL)
 
-    killed = process_of(cluster)
+    killed = processes(mortal)[0]
     two = files(scorer, records, tmp_path / "two" / "out.parquet", executor=engine, progress=kill)
     assert two == one
     assert len(told) > 20
-    assert killed not in processes(cluster)
+    assert killed not in processes(mortal)
 
 
 def processes(cluster: LocalCluster) -> list[int]:
     return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
-
-
-def process_of(cluster: LocalCluster) -> int:
-    deadline = time.monotonic() + 120
-    while not processes(cluster):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return processes(cluster)[0]
 
 
 def test_a_worker_with_another_plugin_is_refused_by_name(

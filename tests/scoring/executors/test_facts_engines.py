@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import attrs
@@ -183,24 +183,15 @@ def _alive(cluster: LocalCluster) -> list[int]:
     return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
 
 
-@pytest.fixture
-def whole(cluster: LocalCluster) -> Iterator[LocalCluster]:
-    """The cluster with both workers, also after a test that killed one."""
-    with_both = len(cluster.workers)
-    with Cluster(cluster.scheduler_address, patience=60)._client() as client:
-        client.wait_for_workers(with_both, timeout=120)
-        yield cluster
-        client.wait_for_workers(with_both, timeout=120)
-
-
 def test_facts_survive_a_worker_that_is_killed_in_the_middle(
-    whole: LocalCluster, shared: Cluster, records: Path, tmp_path: Path
+    mortal: LocalCluster, records: Path, tmp_path: Path
 ) -> None:
-    before = _alive(whole)
+    before = _alive(mortal)
+    engine = Cluster(mortal.scheduler_address, patience=60)
     one = files(records, tmp_path / "one" / "facts.parquet")
-    kill = kills_after(2, whole)
-    assert files(records, tmp_path / "two" / "facts.parquet", executor=shared, progress=kill) == one
-    assert _alive(whole) != before
+    kill = kills_after(2, mortal)
+    assert files(records, tmp_path / "two" / "facts.parquet", executor=engine, progress=kill) == one
+    assert _alive(mortal) != before
 
 
 def test_facts_are_found_by_workers_of_another_folder(
