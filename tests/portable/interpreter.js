@@ -297,10 +297,10 @@ function geometricMean(axes, weights) {
 
 function qualityOf(rules, settings, axes, record) {
   const { composite, weights, parameters = {}, gates = [] } = settings;
-  let quality;
+  let quality = null; // of a type without a composite
   if (composite === "geometric") quality = geometricMean(axes, weights);
   else if (composite === "arithmetic") quality = arithmeticMean(axes, weights);
-  else quality = publish(evaluate(rules.formulas[composite].tree, record, axes, parameters));
+  else if (composite) quality = publish(evaluate(rules.formulas[composite].tree, record, axes, parameters));
   for (const gate of gates) {
     if (axes[gate.axis] < nanoOfDecimal(gate.below)) quality = nanoOfDecimal(gate.composite);
   }
@@ -396,5 +396,5 @@ function scoreLine(rules, line, number = 1, thresholds = undefined) {
 module.exports = {
   canonical, sha256, digest, fraction, compare, halfEven, publish, decimal, nanoOfDecimal, nanoOfDouble,
   nanoText, withoutNulls, evaluate, treeDigest, load, thresholdsOf, seeds, tierOf, qualityOf, scoreLine,
-  arithmeticMean, geometricMean, fits, NANO,
+  arithmeticMean, geometricMean, fits, publishAll, NANO,
 };

@@ -13,7 +13,7 @@ from tallystick.canonical import canonical_bytes
 from tallystick.plugins.registry import installed
 from tallystick.rules.digest import canonical_form
 from tallystick.rules.loading import shipped
-from tallystick.scoring.scorer import load
+from tallystick.scoring.scorer import Scorer, load
 from tallystick.scoring.trees import trees_of
 
 HERE = Path(__file__).parent
@@ -24,7 +24,11 @@ Json = Any
 @cache
 def shown(reference: str) -> Json:
     """What ``tallystick rules show REFERENCE --json`` prints."""
-    scorer = load(reference)
+    return shown_of(load(reference))
+
+
+def shown_of(scorer: Scorer) -> Json:
+    """The same of a rule set that is loaded."""
     form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
     return {"digest": scorer.digest, "canonical": form, **trees_of(scorer)}
 
