@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -24,8 +25,9 @@ from oracle.yuma import epoch as plain_epoch
 from population.yuma.nets import large_net
 
 import tallystick
-from tallystick.population.yuma.cases import first_input
+from tallystick.population.yuma.cells import Cells
 from tallystick.population.yuma.epoch import epoch
+from tallystick.population.yuma.inputs import YumaInput, YumaParameters
 
 VALIDATORS, MINERS = 64, 256
 REPEATS = 15
@@ -39,11 +41,26 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def columns_of(given: dict[str, Any]) -> YumaInput:
+    """The input of a step in columns."""
+    return YumaInput(
+        block=given["block"],
+        emission=given["emission"],
+        last_update=tuple(given["last_update"]),
+        registered=tuple(given["registered"]),
+        alpha=tuple(given["alpha"]),
+        tao=(0,) * given["n"],
+        weights=Cells.of(given["weights"]),
+        bonds=Cells.of(given["bonds"]),
+        permits=tuple(given["permits"]),
+    )
+
+
 def measure(*, liquid: bool) -> dict[str, float]:
     """Milliseconds of each way, the least of the repeats; they come to the same."""
     case = large_net(VALIDATORS, MINERS, liquid=liquid)
-    parameters, given = first_input(case)
     params, plain = case["params"], case["steps"][0]["input"]
+    parameters, given = YumaParameters(**params), columns_of(plain)
     ways: dict[str, Callable[[], object]] = {
         "plain": lambda: plain_epoch(params, plain),
         "epoch": lambda: epoch(parameters, given),

@@ -19,14 +19,18 @@ from msgspec import UNSET
 
 from tallystick.errors import YumaError
 from tallystick.population.yuma.cells import Cells
-from tallystick.population.yuma.documents import Case, Input, Params, Settings, structured
+from tallystick.population.yuma.documents import (
+    MOST_STAKE,
+    Case,
+    Input,
+    Params,
+    Settings,
+    structured,
+)
 from tallystick.population.yuma.epoch import YumaOutput, epoch
 from tallystick.population.yuma.fixed import u16
 from tallystick.population.yuma.inputs import YumaInput, YumaParameters
 from tallystick.records.messages import NOTHING
-
-MOST_STAKE = (1 << 63) - 1
-"""The largest whole part of a sum of stakes."""
 
 _NAMED = 80
 """So many characters of the name of a case are told."""
@@ -69,16 +73,6 @@ def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
         given = reader.given(given, output)
         output = epoch(reader.parameters(), given)
         yield output
-
-
-def first_input(case: Mapping[str, Any]) -> tuple[YumaParameters, YumaInput]:
-    """What the first epoch of a case is computed from.
-
-    Raises:
-        YumaError: as `yuma`.
-    """
-    reader = next(_readers(case, "the case"))
-    return reader.parameters(), reader.given(None, None)
 
 
 def _readers(case: object, name: str) -> Iterator[_StepReader]:

@@ -18,6 +18,8 @@ from tallystick.records.messages import NOTHING, path_text, shown
 
 MOST_UIDS = (1 << 15) - 1
 """So many weights of 65535 have a sum that the chain's numbers hold."""
+MOST_STAKE = (1 << 63) - 1
+"""The largest whole part of a sum of stakes that the chain's numbers hold."""
 U64_MAX = (1 << 64) - 1
 
 Whole = Annotated[int, Meta(ge=0)]

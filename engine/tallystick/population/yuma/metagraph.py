@@ -19,13 +19,12 @@ import attrs
 from tallystick.errors import InputError, NumberError, RecordError
 from tallystick.io.inputs import whole
 from tallystick.numbers.nano import NANO, from_decimal, from_double
+from tallystick.population.yuma.documents import MOST_STAKE
 from tallystick.records.messages import shown
 from tallystick.records.strict_json import parse
 
 LARGEST = 1 << 24
 """The most bytes of a file: each of 65 536 uids has 256."""
-MOST_STAKE = (1 << 63) - 1
-"""The largest sum of stakes that the chain's numbers hold."""
 
 _EXPECTED = "the columns hotkey and stake, or a JSON object with the lists hotkeys and stake"
 _BYTE_ORDER_MARK = "\ufeff"
