@@ -1,9 +1,12 @@
 """A case that no chain can have is refused whole, by its name and the path."""
 
 import copy
+import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from population.yuma.nets import large_net
 
@@ -86,6 +89,28 @@ def test_the_case_without_a_mistake_is_computed() -> None:
     assert len(tallystick.yuma(CASE)["steps"]) == 2
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    case = copy.deepcopy(CASE)
+    given = case["steps"][0]["input"]
+    given["alpha"] = [np.uint64(stake) for stake in given["alpha"]]
+    assert tallystick.yuma(case) == tallystick.yuma(CASE)
+
+
+@pytest.mark.parametrize("value", [{1}, object(), b"5", np.array([1]), 5j])
+def test_what_is_no_json_is_told_by_its_path(value: object) -> None:
+    case = copy.deepcopy(CASE)
+    case["steps"][0]["input"]["alpha"] = value
+    with pytest.raises(YumaError, match=r"^mine: steps\[0\].input.alpha"):
+        tallystick.yuma(case)
+
+
+def test_what_holds_itself_is_refused() -> None:
+    case = copy.deepcopy(CASE)
+    case["params"]["tao"] = case
+    with pytest.raises(YumaError, match="^mine: "):
+        tallystick.yuma(case)
+
+
 @pytest.mark.parametrize("case", [None, [], 5, "case"])
 def test_what_is_no_object_is_no_case(case: Any) -> None:  # noqa: ANN401  # no case
     with pytest.raises(YumaError, match=r"^the case: the case: found .*, expected an object"):
@@ -147,3 +172,47 @@ def test_malformed_vectors_are_refused(change: Json, message: str) -> None:
     with pytest.raises(YumaError) as caught:
         check(document, "yuma.json")
     assert message in str(caught.value)
+
+
+VALUES = (
+    *(None, True, 0, -1, 1.5, 70000, 1 << 31, 1 << 63, 1 << 64, 10**400),
+    *("", "5", "x` - at `$.steps[7]", [], {}, [[]], [0, 0], [[0, 0]], {"n": 1}, ["5"] * 5),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # noqa: ANN401  # any JSON value
+    """The path of every part of a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    inner = [
+        place
+        for key, each in items
+        for place in ([*places(each, (*path, key))] if isinstance(each, (dict, list)) else [])
+    ]
+    own = value if isinstance(value, dict) else range(len(value))
+    return [*((*path, key) for key in own), *inner]
+
+
+def test_whatever_stands_anywhere_is_computed_or_refused() -> None:
+    """1 500 cases with one or two values that are others, or keys: none fails in another way."""
+    draw = random.Random(1)
+    every = places(CASE)
+    outcomes = Counter[str]()
+    for _ in range(1500):
+        case = copy.deepcopy(CASE)
+        for place in draw.sample(every, draw.choice([1, 1, 2])):
+            part = case
+            try:
+                for key in place[:-1]:
+                    part = part[key]
+                part[draw.choice([place[-1]] * 9 + [f"{place[-1]}`"])] = copy.deepcopy(
+                    draw.choice(VALUES)
+                )
+            except (TypeError, KeyError, IndexError):
+                continue  # the other value stands there
+        outcome = "computed"
+        try:
+            tallystick.yuma(case)
+        except YumaError:
+            outcome = "refused"
+        outcomes[outcome] += 1
+    assert min(outcomes["computed"], outcomes["refused"]) > 50, outcomes

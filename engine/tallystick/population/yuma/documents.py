@@ -12,9 +12,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tallystick.errors import YumaError
+from tallystick.errors import RecordError, YumaError
 from tallystick.population.yuma.fixed import U16_MAX
 from tallystick.records.messages import NOTHING, path_text, shown
+from tallystick.records.strict_json import plain
 
 MOST_UIDS = (1 << 15) - 1
 """So many weights of 65535 have a sum that the chain's numbers hold."""
@@ -116,12 +117,23 @@ def structured(value: object, kind: type[_Document], case: str) -> _Document:
     """
     try:
         found = msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise _refusal(str(error), value, case) from error
+    except msgspec.ValidationError:
+        found = _judged(value, kind, case)
     for path, number in _numbers(found, ""):
         if number > U64_MAX:
             raise YumaError(case, path, shown(number), f"at most {U64_MAX}")
     return found
+
+
+def _judged(value: object, kind: type[_Document], case: str) -> _Document:
+    """What a program made as a document, if it is one with NumPy's numbers as Python's."""
+    try:
+        value = plain(value)
+        return msgspec.convert(value, kind)
+    except RecordError as error:
+        raise YumaError(case, error.path or "the case", error.value, error.expected) from error
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), value, case) from error
 
 
 def _numbers(value: object, path: str) -> Iterator[tuple[str, int]]:
