@@ -107,7 +107,7 @@ def test_what_is_no_json_is_told_by_its_path(value: object) -> None:
 def test_what_holds_itself_is_refused() -> None:
     case = copy.deepcopy(CASE)
     case["params"]["tao"] = case
-    with pytest.raises(YumaError, match="^mine: "):
+    with pytest.raises(YumaError, match=r"^mine: "):
         tallystick.yuma(case)
 
 
