@@ -145,13 +145,19 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, int]]:
     elif isinstance(value, list):
         for place, each in enumerate(value):
             yield from _numbers(each, f"{path}[{place}]")
-    elif isinstance(value, Params | Settings | Step | Case):
+    elif isinstance(value, Settings | Step | Case):
         for name in value.__struct_fields__:
             if name not in _UNSIZED:
                 yield from _numbers(getattr(value, name), f"{path}.{name}".lstrip("."))
 
 
-_UNSIZED = ("weights", "bonds", "permits", "expect", "origin", "tags", "checked_by")
+_UNSIZED = frozenset(
+    (
+        *("weights", "bonds", "permits"),
+        *("expect", "origin", "tags", "checked_by", "upstream_assertions_met"),
+    )
+)
+"""Whose types say how large their numbers are, and what only documents a case."""
 
 
 def _refusal(message: str, value: object, case: str) -> YumaError:
