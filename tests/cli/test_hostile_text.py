@@ -283,7 +283,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("mode", [(), ("--json",), ("--log-json",), ("-v",)], ids=str)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        (),
+        ("--json",),
+        *(pytest.param((each,), marks=pytest.mark.slow) for each in ("--log-json", "-v")),
+    ],
+    ids=str,
+)
 def test_no_command_lets_text_of_strangers_act(folder: Path, mode: tuple[str, ...]) -> None:
     for step, status in STEPS:
         if "--json" in mode and {"--markdown", "--sarif", "-"} & {*step}:

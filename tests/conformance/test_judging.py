@@ -35,7 +35,10 @@ def cost_of(name: str, filled: Sequence[Filling] | None = None) -> Cost:
     return cost(judge, list(map(line, good)), filled or fillings(good[0], schema))
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize(
+    "name",
+    [TYPES[0], *(pytest.param(each, marks=pytest.mark.slow) for each in TYPES[1:])],
+)
 def test_no_byte_of_a_filling_takes_far_longer_than_one_of_a_good_record(name: str) -> None:
     found = cost_of(name)
     worst, times = found.worst

@@ -36,7 +36,14 @@ def test_numpy_names_its_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    "level", range(len(DISPATCHED) + 1), ids=["baseline", *(f"to {name}" for name in DISPATCHED)]
+    "level",
+    [
+        pytest.param(0, id="baseline"),
+        *(
+            pytest.param(level, id=f"to {name}", marks=pytest.mark.slow)
+            for level, name in enumerate(DISPATCHED, 1)
+        ),
+    ],
 )
 def test_every_level_of_vector_instructions_gives_the_same_bits(level: int) -> None:
     result = run(disabled=DISPATCHED[level:])

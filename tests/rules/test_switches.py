@@ -294,8 +294,14 @@ def silent_edit(bench: Bench, data: Data, switch: Switch) -> Edit | None:
 
 
 LONG = {
-    ("skills", name)
-    for name in ("skill_types", "reputation", "groups", "consensus", "epochs", "tiers")
+    ("workflow", "aggregation"),
+    *(
+        ("skills", name)
+        for name in (
+            *("skill_types", "reputation", "groups", "consensus", "epochs", "tiers"),
+            *("claims", "emission"),
+        )
+    ),
 }
 """What has so many fields that walking them takes longer than all else."""
 

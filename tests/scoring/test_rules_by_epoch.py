@@ -120,7 +120,7 @@ def test_a_threshold_that_earlier_rules_could_reach_is_carried(scorers: Scorers)
     assert {each.name: str(each.edge) for each in found.tier.thresholds}["novel"] == "1.400000000"
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("name", ["out.jsonl", pytest.param("out.parquet", marks=pytest.mark.slow)])
 def test_files_are_the_same_by_workers_and_of_facts(
     scorers: Scorers, tmp_path: Path, name: str
 ) -> None:

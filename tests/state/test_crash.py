@@ -64,7 +64,10 @@ def test_a_kill_at_any_instant_leaves_the_state_before_or_after_the_step(
 
 
 @pytest.mark.parametrize("kills", _FEW)
-@pytest.mark.parametrize("imported", [False, True], ids=["init", "import"])
+@pytest.mark.parametrize(
+    "imported",
+    [pytest.param(False, id="init"), pytest.param(True, id="import", marks=pytest.mark.slow)],
+)
 def test_a_kill_while_a_state_begins_leaves_a_whole_one_or_none(
     places: Places, tmp_path: Path, kills: int, imported: bool
 ) -> None:
@@ -152,7 +155,13 @@ def limits(size: int) -> list[int]:
     return [_PAGE, 8 * _PAGE, size // 4, size * 3 // 4, 2 * size]
 
 
-@pytest.mark.parametrize("step", [0, 1], ids=["events import", "epoch close"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(0, id="events import"),
+        pytest.param(1, id="epoch close", marks=pytest.mark.slow),
+    ],
+)
 def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(tmp_path: Path, step: int) -> None:
     tried, complaints = case(tmp_path, step), list[bool]()
     for limit in limits(tried.size):
@@ -168,6 +177,7 @@ def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(tmp_path: Path, step: 
     assert not complaints[-1]
 
 
+@pytest.mark.slow
 def test_a_state_that_finds_no_room_to_begin_is_whole_or_not_there(tmp_path: Path) -> None:
     tried, source, complaints = case(tmp_path, 1), tmp_path / "state.jsonl", list[bool]()
     with Ledger.open(str(tried.start)) as ledger:
@@ -223,8 +233,10 @@ if mounts():
         ("step", "pages"),
         [
             (0, 0),
-            *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0, 10), (0, 40), (1, 0))),
-            (1, 9),
+            *(
+                pytest.param(*each, marks=pytest.mark.slow)
+                for each in ((0, 10), (0, 40), (1, 0), (1, 9))
+            ),
         ],
     )
     def test_a_full_disk_leaves_the_state_as_it_was(tmp_path: Path, step: int, pages: int) -> None:

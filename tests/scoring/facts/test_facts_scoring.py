@@ -120,7 +120,10 @@ def test_pinned_snapshots_count(
 
 
 @pytest.mark.parametrize("rule_set", RULE_SETS)
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    ["out.jsonl", *(pytest.param(e, marks=pytest.mark.slow) for e in ("out.csv", "out.parquet"))],
+)
 def test_one_facts_file_scores_to_the_same_results_under_every_rule_set(
     scorers: dict[str, tallystick.Scorer],
     history: list[bytes],
