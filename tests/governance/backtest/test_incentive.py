@@ -127,10 +127,12 @@ def test_nobody_who_earns_is_no_failure() -> None:
     assert set(effect.nobody.incentive) == {0}
 
 
-def test_more_miners_than_uids_are_refused() -> None:
-    many = (1,) * 32764
-    with pytest.raises(InputError, match="found 32764 miners and 4 validators, expected at most"):
-        incentives(pay(many, many), network(*STAKES))
+@pytest.mark.parametrize(("miners", "validators"), [(32764, 4), (17000, 1000)])
+def test_more_than_a_subnet_has_is_refused(miners: int, validators: int) -> None:
+    told = f"found {miners} miners and {validators} validators, expected at most 32767 in all"
+    many = (1,) * miners
+    with pytest.raises(InputError, match=told):
+        incentives(pay(many, many), network(*(1,) * validators))
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,8 @@ from tallystick.population.yuma.vectors import read
 
 EPOCHS = 50
 """After so many epochs bonds have settled: with a moving average of 0.9, to half a per cent."""
+MOST_WEIGHTS = 1 << 24
+"""The most weights of a network; each takes some hundred bytes."""
 BASELINE = "none"
 SCENARIOS = {"one": (0, 1), "half": (1, 2), "two thirds": (2, 3), "all": (1, 1)}
 """Who adopts, by the stake that the fewest largest validators have at least; one is the largest."""
@@ -204,21 +206,24 @@ def incentives(found: Distribution, network: Network) -> Incentives:
         network: who sets them.
 
     Raises:
-        InputError: there are more miners and validators than a subnet has uids.
+        InputError: there are more miners and validators than a subnet has uids, or more weights
+            than fit in memory.
     """
-    if len(found.miners) + len(network.validators) > MOST_UIDS:
+    many, validators = len(found.miners), len(network.validators)
+    if many + validators > MOST_UIDS or many * validators > MOST_WEIGHTS:
         raise InputError(
-            f"found {len(found.miners)} miners and {len(network.validators)} validators, expected "
-            f"at most {MOST_UIDS} in all: leave --validators out"
+            f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
+            f"and {MOST_WEIGHTS} weights of them: leave --validators out"
         )
     subnet = _Subnet(network, (_row(found.before), _row(found.after)))
-    many = len(network.validators)
     counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
+    # several scenarios may be of the same validators
+    outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
     return Incentives(
         network,
         found.miners,
-        tuple(subnet.scenario(name, adopting) for name, adopting in counts.items()),
-        tuple(subnet.point(adopting) for adopting in range(many + 1)),
+        tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
+        tuple(subnet.point(adopting) for adopting in range(validators + 1)),
     )
 
 
@@ -242,12 +247,12 @@ class _Subnet:
                 return adopting
         return self.validators
 
-    def scenario(self, name: str, adopting: int) -> Scenario:
-        """What it comes to that some adopt the candidate."""
+    def scenario(self, adopting: int) -> Scenario:
+        """What it comes to that some adopt the candidate; without a name."""
         outputs = list(self._epochs(adopting, EPOCHS))
         first, last = outputs[0], outputs[-1]
         return Scenario(
-            name,
+            "",
             adopting,
             self._part(adopting),
             consensus=self._of_miners(first.consensus),
