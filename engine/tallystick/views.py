@@ -23,12 +23,13 @@ from tallystick.io.text import masked
 from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.errors import Difference
     from tallystick.state.chain_weights import Weights
     from tallystick.state.claims import Claim, Hearing
+    from tallystick.state.event import StateEvent
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
@@ -216,9 +217,13 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
     return views
 
 
-def round_info(found: RoundInfo, lines: Mapping[str, Mapping[str, int]] | None = None) -> View:
-    """A round with records; with its scores by line, where they are given."""
-    view = {
+def round_info(
+    found: RoundInfo,
+    lines: Mapping[str, Mapping[str, int]] | None = None,
+    reruns: Sequence[StateEvent] = (),
+) -> View:
+    """A round with records; with its scores by line, and what is to be run again, where given."""
+    view: View = {
         "round": found.round,
         "epoch": found.epoch,
         "closed": found.closed,
@@ -226,6 +231,9 @@ def round_info(found: RoundInfo, lines: Mapping[str, Mapping[str, int]] | None =
         "records": found.records,
         "miners": found.miners,
     }
+    if reruns:
+        names = ("skill_type", "task_id", "validator", "hotkey")
+        view["reruns"] = [{name: getattr(each, name) for name in names} for each in reruns]
     return view if lines is None else {**view, **_scores(lines)}
 
 

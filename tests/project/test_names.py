@@ -38,6 +38,7 @@ EXEMPT = {
     ("population/consensus/join.py", "policy"): "a word of an error",
     ("__init__.py", "consensus"): _COMMAND,
     ("cli/consensus.py", "consensus"): _COMMAND,
+    ("cli/state_options.py", "consensus"): "a word of the help of --groups",
     ("cli/main.py", "consensus"): _COMMAND,
     ("scoring/", "baseline"): _FORMAT,
     ("records/", "missed_deadline"): _RECORD,

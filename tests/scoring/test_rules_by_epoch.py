@@ -22,7 +22,7 @@ from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
-from tallystick.state.ingest import EventDecoder
+from tallystick.state.event_decoder import EventDecoder
 
 Scorers = dict[str, Scorer]
 OLD, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"

@@ -28,7 +28,7 @@ from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
-from tallystick.state.ingest import EventBatch, EventDecoder, events_of, record_digest
+from tallystick.state.event_decoder import EventBatch, EventDecoder, events_of, record_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"

@@ -141,7 +141,7 @@ def test_what_must_be_signed_is_refused_unless_it_is(where: str, tmp_path: Path)
 OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record", "share"}
 """The methods of the log of a state that write what must be signed."""
 OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
-OPERATORS_OF_LOG |= {"close_epoch", "select_group", "finish"}
+OPERATORS_OF_LOG |= {"close_epoch", "flag_colluders", "select_group", "finish"}
 NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch", "check_closed_with"}
 """What reads, and what writes a batch that was found to hold."""
 

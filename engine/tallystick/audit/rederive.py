@@ -266,7 +266,7 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
         RecordError: it cannot be scored.
     """
     from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
-    from tallystick.state.ingest import events_of  # noqa: PLC0415  # loads NumPy
+    from tallystick.state.event_decoder import events_of  # noqa: PLC0415  # loads NumPy
 
     scorer = _scorer(known, known.line_of(skill_type, pinned), pinned)
     thresholds: dict[str, Thresholds] = {}

@@ -12,7 +12,13 @@ from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import authority_of, authority_options, opened, state_option
+from tallystick.cli.state_options import (
+    authority_of,
+    authority_options,
+    groups_option,
+    opened,
+    state_option,
+)
 
 
 @click.group(cls=CommandGroup)
@@ -29,12 +35,19 @@ def events() -> None:
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path))
+@groups_option
 @authority_options
 @state_option
 @locked_options
 @as_json
 def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
-    file: Path, signed: Path | None, block: int | None, where: str, as_json: bool, held: Held
+    file: Path,
+    groups: Path | None,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
 ) -> None:
     """Record the events and records of a JSONL FILE; what is known already is left out.
 
@@ -45,10 +58,12 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A state with a trust file takes what its validator has signed: --signed is the batch that lists
     it, and what the batch does not list is told and left out.
+
+    With --groups records get the consensus that their groups compute, as by `round close`.
     """
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        ingested = ledger.import_events(file, authority=authority, progress=progress)
+        ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
     if as_json:
         print_json(views.ingested(ingested))
     else:

@@ -17,6 +17,7 @@ from tallystick.cli.state_options import (
     at_option,
     authority_of,
     authority_options,
+    groups_option,
     number_type,
     opened,
     state_option,
@@ -73,16 +74,22 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The ROUND with the score of every miner in it, of all that is recorded so far."""
+    """The ROUND with the score of every miner in it, of all that is recorded so far.
+
+    Submissions that their groups ask to run again are listed below.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, scores = queries.round(number), queries.scores_of_lines(number)
+        reruns = queries.reruns(number)
     if as_json:
-        print_json(views.round_info(found, scores))
+        print_json(views.round_info(found, scores, reruns))
     else:
         rows = _rows(scores)
         echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]))
+        told = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
+        echo(*(f"  to be run again: {each}" for each in told))
 
 
 def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -105,6 +112,8 @@ def _line(found: RoundInfo) -> str:
     "close",
     epilog=examples(
         "tallystick round close round-7.jsonl --state subnet.db",
+        "tallystick round close round-7.jsonl --groups groups-7.jsonl \\",
+        "    --state subnet.db",
         "tallystick round close round-7.jsonl --round 7 --at 2026-01-31T12:00 \\",
         "    --state subnet.db",
     ),
@@ -123,6 +132,7 @@ def _line(found: RoundInfo) -> str:
     type=click.Path(path_type=Path),
     help="Where facts are kept for `shadow report`.",
 )
+@groups_option
 @authority_options
 @locked_options
 @as_json
@@ -133,6 +143,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     at: datetime | None,
     shadow_reference: str | None,
     shadow_folder: Path | None,
+    groups: Path | None,
     signed: Path | None,
     block: int | None,
     as_json: bool,
@@ -144,14 +155,19 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     is 1. In a state that names its validator, records of this one close rounds and displace what
     others said in its name; records of others are taken as `events import` takes them.
 
+    With --groups the records get the consensus that their groups compute, and must give none of
+    their own. How alike the members are is kept, and whose submissions are to be run again.
+
     With --shadow the state is the same as without. What the other rules would make of each round is
     printed second, and the facts of its records go to --shadow-folder.
     """
+    if groups is not None and shadow_reference is not None:
+        raise click.UsageError("found --groups with --shadow, expected one of the two")
     shadow = _shadow(shadow_reference, shadow_folder, records)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
         rounds, ingested = ledger.close_round(
-            records, number, at, authority=authority, progress=progress
+            records, number, at, authority=authority, groups=groups, progress=progress
         )
         tried = {} if shadow is None else shadow.close(ledger, records, rounds)
     if as_json:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
+groups_option = click.option(
+    "--groups",
+    type=click.Path(path_type=Path),
+    help="The groups of the records, which compute their consensus.",
+)
+"""The option that names the groups of records."""
+
+
 state_option = click.option(
     "--state",
     "where",

@@ -31,7 +31,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick.state.event import StateEvent
-from tallystick.state.ingest import EventDecoder
+from tallystick.state.event_decoder import EventDecoder
 from tallystick.state.ledger import Ledger
 from tallystick.state.outcomes import ClosedRound
 from tallystick.state.queries import StateQueries

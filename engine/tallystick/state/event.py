@@ -57,6 +57,9 @@ class StateEvent:
         facts: the digest of what was read of the record, where the rule set has a state keep it;
             None without a submission.
         group: the group of the miner, where the allocation names a field of the record for it.
+        alignment: how alike the miner is to the other primaries and to the auditors of its group,
+            as exact fractions; None without a group, or where it has no row.
+        rerun: true where its group asks to run the submission again; None elsewhere.
         measures: those that apply, by name, in nano or, if exact, as ratios.
     """
 
@@ -75,6 +78,8 @@ class StateEvent:
     record: str | None = None
     facts: str | None = None
     group: str | None = None
+    alignment: tuple[str, str] | None = None
+    rerun: bool | None = None
     # a mapping has no hash; two events that differ here alone are still told apart
     measures: Mapping[str, int | Fraction] = attrs.field(factory=dict, hash=False)
 

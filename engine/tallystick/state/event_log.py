@@ -31,6 +31,7 @@ from tallystick.state.adoption import (
     check_pools,
     check_withdrawal,
 )
+from tallystick.state.alignments import collusion_flags
 from tallystick.state.arguments import checked_salt
 from tallystick.state.authority import OPERATOR, Authority, envelope_text, stored_envelope
 from tallystick.state.chain import GENESIS_HASH, Entry, chained
@@ -275,8 +276,7 @@ class EventLog:
     def close_round(self, number: int, at: str | None) -> None:
         """Mark a round as closed; once more, unless at an earlier time, is not written."""
         known = self.transaction.rounds()
-        earlier = at is not None and at < (known.get(number) or LATEST)
-        if number not in known or earlier:
+        if number not in known or (at is not None and at < (known[number] or LATEST)):
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
@@ -293,6 +293,7 @@ class EventLog:
         salted = {} if salt is None else {"salt": checked_salt(salt)}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
+        self.flag_colluders()
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         found = events_digest(lines)
@@ -302,6 +303,16 @@ class EventLog:
         said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
         self._write("epoch", {**said, **salted})
         return snapshot
+
+    def flag_colluders(self) -> None:
+        """Write the flags that follow from the alignments of the open epoch."""
+        epoch, flags = self.state.epoch, Counter[tuple[str, str]]()
+        for event in collusion_flags(epoch, self.in_force, self.transaction):
+            entry = self._chained("flag", event.to_line())
+            self.transaction.append([entry])
+            self.transaction.put_events([(entry.seq, event, epoch)], Rank.OWN)
+            flags[event.hotkey, event.validator] += 1
+        self.state = flag(self.state, self.rules, flags)
 
     def check_closed_with(self, epoch: int, salt: str) -> None:
         """Refuse a salt that a closed epoch does not have: its leaf stays as it is.

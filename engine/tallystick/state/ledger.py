@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from tallystick.plugins.registry import Registry
+    from tallystick.population.consensus.run import GroupLike
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
@@ -289,12 +290,15 @@ class Ledger:
         source: PathLike | Iterable[RecordLike],
         *,
         authority: Authority = OPERATOR,
+        groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
         Args:
             source: a file of them, or mappings or lines.
+            groups: a file of the groups of the records, or mappings or lines: records get their
+                consensus from them.
             authority: the batch in which their validator has signed them; in a state with a trust
                 file there must be one.
             progress: told how many bytes of how many are read.
@@ -308,21 +312,23 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR or log.in_force.root is not None:
                 log.begin_batch(authority)
-            return self._ingest(log, source, progress=progress)
+            return self._ingest(log, source, progress=progress, groups=groups)
 
-    def close_round(
+    def close_round(  # noqa: PLR0913  # what an operator may give
         self,
         source: PathLike | Iterable[RecordLike],
         number: int | None = None,
         at: datetime | None = None,
         *,
         authority: Authority = OPERATOR,
+        groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
 
         Args:
             source: a file of records, or mappings or lines.
+            groups: as for `import_events`.
             number: the round that they all are of; by default each closes its own.
             at: when, with an offset.
             authority: the batch in which another validator has signed records; those of the state's
@@ -340,7 +346,7 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
-            recorded = self._ingest(log, source, pinned, progress)
+            recorded = self._ingest(log, source, pinned, progress, groups)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
@@ -569,6 +575,7 @@ class Ledger:
         source: PathLike | Iterable[RecordLike],
         rounds: Rounds | None = None,
         progress: Progress | None = None,
+        groups: PathLike | Iterable[GroupLike] | None = None,
     ) -> Ingested:
         from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
         from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
@@ -576,9 +583,14 @@ class Ledger:
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
         given = path_or_items(source, "a file of records, or an iterable of records")
+        joined = None
+        if groups is not None:
+            from tallystick.state.round_groups import groups_of  # noqa: PLC0415  # seldom
+
+            joined = groups_of(groups, scorer, log.transaction)
         if isinstance(given, Path):
-            return ingest(log, source_of(given), scorer, str(given), rounds, progress)
-        return ingest(log, ItemSource(given), scorer, "records", rounds)
+            return ingest(log, source_of(given), scorer, str(given), rounds, progress, joined)
+        return ingest(log, ItemSource(given), scorer, "records", rounds, groups=joined)
 
 
 def _closed(queries: StateQueries, number: int, named: int) -> ClosedRound:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 
 import attrs
 
@@ -188,6 +189,11 @@ class StateQueries:
         """By line, the scores of a round; see `round_scores`."""
         events = [*self._transaction.events_of_round(number)]
         return {line: self._round_scores(line, events) for line in self.in_force.lines}
+
+    def reruns(self, number: int) -> list[StateEvent]:
+        """The records of a round whose submissions are to be run again, in their order."""
+        asked = (each for each in self._transaction.events_of_round(number) if each.rerun)
+        return sorted(asked, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
 
     def snapshot_digest(self, epoch: int) -> str:
         """The digest of the snapshot of an epoch.

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
 """Everything that a store holds and its log leads to, the shortest to read first."""
+FLAGS = "flag"
+"""The kind of the entries that say whom the engine flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
 """How many state events in a row are applied at a time."""
 
@@ -146,6 +148,7 @@ _BODIES: Mapping[str, Any] = MappingProxyType(
         "trust": _Trust,
         "round": _Round,
         "epoch": _Epoch,
+        FLAGS: dict[str, Any],
         "group": _Group,
         "rules": _Rules,
         "withdraw": _Withdrawal,
@@ -261,6 +264,8 @@ def _unlike(log: EventLog, entry: Entry) -> DamagedError:
 
 def _run(entry: Entry) -> tuple[str, int]:
     """What entries that are applied together share: events in a row do, others stand alone."""
+    if entry.kind == FLAGS:
+        return FLAGS, 0
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
@@ -328,6 +333,7 @@ _DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
         "drop": lambda log, body: log.drop(body["claims"], body["at"]),
         "round": lambda log, body: log.close_round(body["round"], body["at"]),
         "epoch": lambda log, body: log.close_epoch(body["at"], body.get("salt")),
+        FLAGS: lambda log, _: log.flag_colluders(),
         "group": lambda log, body: log.select_group(
             body["skill_type"], body["round"], body["seed"], body["epoch"]
         ),

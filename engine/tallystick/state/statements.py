@@ -16,7 +16,7 @@ from tallystick.io.sources import Source
 from tallystick.rules.loading import load
 from tallystick.scoring.sources import source_of
 from tallystick.state.adoption import check_adoption, check_pools, check_withdrawal
-from tallystick.state.ingest import events_of
+from tallystick.state.event_decoder import events_of
 from tallystick.state.ledger import Ledger
 from tallystick.state.pools import pools_of
 from tallystick.state.rules import StateRules

@@ -48,14 +48,27 @@ def consensus(
         from tallystick.scoring.scorer import load  # noqa: PLC0415  # loads schemas
 
         rules = load(rules)
-    return GroupScorer(rules, seed).each(map(_item, groups))
+    return GroupScorer(rules, seed).each(map(item_of, groups))
 
 
 class GroupScorer:
     """Computes the consensus of groups by the rules of the epoch that each names."""
 
-    def __init__(self, rules: BoundRules, seed: str = "", *, unique: bool = False) -> None:
-        """Take the rules, the seed, and whether of several of one group only the first counts.
+    def __init__(
+        self,
+        rules: BoundRules,
+        seed: str = "",
+        *,
+        unique: bool = False,
+        seeds: Mapping[tuple[str, int], str] | None = None,
+    ) -> None:
+        """Take the rules and what else decides.
+
+        Args:
+            rules: of the epochs that groups name.
+            seed: of the draw among those whose submission may be run again.
+            unique: whether of several lines of one group only the first counts.
+            seeds: other seeds, by skill type and round.
 
         Raises:
             RuleSetError: no rules have a consensus.
@@ -64,7 +77,7 @@ class GroupScorer:
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )
-        self._rules, self._seed = rules, seed
+        self._rules, self._seed, self._seeds = rules, seed, seeds or {}
         self._decoder = GroupDecoder(rules.schemas)
         self._seen: set[Key] | None = set() if unique else None
 
@@ -73,30 +86,25 @@ class GroupScorer:
         for number, item in enumerate(items, first):
             yield self.one(item, number)
 
-    def one(self, item: Item, number: int, seed: str | None = None) -> GroupConsensus | Reject:
-        """The consensus of one line or mapping, or why it is none.
-
-        Args:
-            item: the line or the mapping.
-            number: of the line, for the reject.
-            seed: of the draw, where it is another than that of the others.
-        """
+    def one(self, item: Item, number: int) -> GroupConsensus | Reject:
+        """The consensus of one line or mapping, or why it is none; the number is of its line."""
         group = self._decoder.decode(item, number)
         if isinstance(group, Reject):
             return group
         try:
             with internal_errors():
-                return self._computed(group, self._seed if seed is None else seed)
+                return self._computed(group)
         except RecordError as error:
             return Reject.of(error, number, whose(item))
 
-    def _computed(self, group: GroupRecord, seed: str) -> GroupConsensus:
+    def _computed(self, group: GroupRecord) -> GroupConsensus:
         if self._seen is not None:
             key = key_of(group)
             if key in self._seen:
                 expected = "one line for each validator, skill type, task and round"
                 raise RecordError("duplicate-group", "task_id", shown(group.task_id), expected)
             self._seen.add(key)
+        seed = self._seeds.get((group.skill_type, group.round), self._seed)
         return consensus_of(group, rules_of(group, self._rules), seed)
 
 
@@ -146,7 +154,8 @@ class GroupFile:
         yield from splitter.rest()
 
 
-def _item(group: GroupLike) -> Item:
+def item_of(group: GroupLike) -> Item:
+    """A group as it is decoded: a mapping, or a line without its line end."""
     if isinstance(group, str):
         group = group.encode("utf-8", "surrogatepass")
     return group.removesuffix(b"\n") if isinstance(group, bytes) else group

@@ -42,6 +42,8 @@ _ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER
 _RARE = "kind NOT IN ('signal', 'own', 'signed')"
 _RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
 _BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
+# a canonical line begins with the first of its keys
+_ALIGNED = '{"alignment":'
 _ROUNDS_OF_RECORDS = (
     "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
 )
@@ -96,6 +98,19 @@ class Transaction:
     def events(self, counted_in: int) -> Iterator[StateEvent]:
         """The events that were recorded while an epoch was open, in the order of the log."""
         return map(StateEvent.from_line, self.event_lines(counted_in))
+
+    def aligned_events(self, counted_in: int) -> Iterator[StateEvent]:
+        """Those of them that have an alignment."""
+        lines = self.event_lines(counted_in)
+        return map(StateEvent.from_line, (line for line in lines if line.startswith(_ALIGNED)))
+
+    def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
+        """The rounds for which the engine has flagged a miner in a skill type, ascending."""
+        query = (
+            f"SELECT seq, tallystick_signals.round {_BODY_OF} hotkey = ? AND is_record = ? "
+            "AND skill_type = ? AND kind = 'flag' ORDER BY tallystick_signals.round"
+        )
+        return [row[1] for row in self.connection.rows(query, (hotkey, False, skill_type))]
 
     def event_lines(self, counted_in: int) -> Iterator[str]:
         """The canonical lines of `events`."""
