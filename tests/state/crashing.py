@@ -33,7 +33,7 @@ from tallystick.state.store.connection import Place
 from tallystick.state.store.store import Store
 from tallystick.state.transfer import import_state
 
-RULES, ADOPTED = "skills@1.0.0", "skills@1.1.0"
+RULES, ADOPTED = "skills@1.0.0", "skills@1.2.0"
 MINERS = 5
 EPOCHS = 4
 PLAN = (

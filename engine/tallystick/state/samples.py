@@ -117,7 +117,7 @@ class Collected:
                     self._take(value, event, self.of_all)
                 # the tasks of each group are counted on their own, so that all have to be read
                 scored = any(not each.missed and _value(each, value) is not None for each in events)
-                if scored and most is not None and self.rules.group is None:
+                if scored and most is not None and not self.rules.groups:
                     left[value] = most - 1
             left = {value: most for value, most in left.items() if most is None or most > 0}
             if not left:
@@ -139,12 +139,18 @@ class Collected:
                 raise _no_emission(event)
         if found is None and not event.missed:
             return
-        group = UNGROUPED if self.rules.group is None else event.skill_type
         weights = {name: _FACTORS[name](self.records, event) for name in self._factors}
         sample = Sample(found, _task(event), event.missed, weights)
+        group = self._group(event)
         to.setdefault(value, {}).setdefault(group, {}).setdefault(event.hotkey, []).append(sample)
 
+    def _group(self, event: StateEvent) -> str:
+        if not self.rules.groups:
+            return UNGROUPED
+        return event.skill_type if self.rules.group == _SKILL_TYPE else event.group or UNGROUPED
 
+
+_SKILL_TYPE = "skill_type"
 _FACTORS: Mapping[str, Callable[[Records, StateEvent], int]] = {
     "base_weight": lambda records, event: records.rules_of(event).base_weights[event.skill_type],
     "reputation": lambda records, event: records.reputation(event),
