@@ -23,10 +23,8 @@ class Task:
     missed: bool = False
 
 
-def round_score(
-    tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool, no_tasks: Fraction = ZERO
-) -> Fraction:
-    """E36 to E38 for one miner, published."""
+def round_mean(tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool) -> Fraction | None:
+    """E36 and E38 for one miner, exact; None for 0/0."""
     above, below = ZERO, ZERO
     for task in tasks:
         if task.missed and not missed_is_zero:
@@ -35,7 +33,15 @@ def round_score(
         weight = task.base_weight if twice else ONE
         above += emission * weight * task.reputation
         below += task.base_weight * (task.reputation if twice else ONE)
-    return published(above / below) if below else published(no_tasks)
+    return above / below if below else None
+
+
+def round_score(
+    tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool, no_tasks: Fraction = ZERO
+) -> Fraction:
+    """The round score of one miner, published (E37)."""
+    found = round_mean(tasks, twice=twice, missed_is_zero=missed_is_zero)
+    return published(no_tasks if found is None else found)
 
 
 def window_score(

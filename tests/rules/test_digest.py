@@ -65,9 +65,11 @@ def changed_values(value: Value, path: tuple[Any, ...] = ()) -> list[tuple[tuple
     if isinstance(value, list):
         return [c for i, item in enumerate(value) for c in changed_values(item, (*path, i))]
     if isinstance(value, bool):
-        return [(path, not value)]
+        # what is carried says so
+        return [(path, not value)] if path[-1] != "carry" else []
     if isinstance(value, (int, Decimal)):
-        return [(path, value + 1)] if path[-1] != "format" else []
+        # an average begins with 0, or with a word
+        return [(path, value + 1)] if path[-1] not in {"format", "newcomer"} else []
     return []
 
 

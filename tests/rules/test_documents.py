@@ -11,8 +11,10 @@ import attrs
 import pytest
 
 from tallystick.plugins.registry import Registry
+from tallystick.rules.allocation import Average, CapStep, round_score
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
+from tallystick.rules.sections import Cap
 
 Value = Any  # of the model
 EVERY = ("1.0.0", "1.1.0", "1.2.0")
@@ -260,21 +262,26 @@ GROUPS = {
     "groups.rotation.demotes": "lowest_primary",
     "groups.recovery.auditor_slot": 2,
     "groups.recovery.pool": "below_minimum_reputation",
-    "aggregation.round.no_tasks": "0",  # E37
 }
 GROUPS_PUBLISHED = {
     "groups.ties": "hotkey",
     "groups.rotation.enabled": False,
     "groups.recovery.enabled": False,
+}
+ROUNDS_PUBLISHED = {
+    "aggregation.round.no_tasks": "0",  # E37
     "aggregation.round.base_weight": "twice",  # E36
     "aggregation.round.missed_deadline": "excluded",  # E38
+}
+ROUNDS_CORRECTED = {
+    "aggregation.round.no_tasks": "0",
+    "aggregation.round.base_weight": "once",
+    "aggregation.round.missed_deadline": "zero",
 }
 GROUPS_CORRECTED = {
     "groups.ties": "round_and_hotkey_digest",
     "groups.rotation.enabled": True,
     "groups.recovery.enabled": True,
-    "aggregation.round.base_weight": "once",
-    "aggregation.round.missed_deadline": "zero",
 }
 # the table of auditor windows, in seconds
 AUDITOR_WINDOWS = {
@@ -343,6 +350,7 @@ ROWS = rows(
             REPUTATION_PUBLISHED,
             EPOCHS_PUBLISHED,
             GROUPS_PUBLISHED,
+            ROUNDS_PUBLISHED,
         )
     ],
     *[
@@ -355,6 +363,7 @@ ROWS = rows(
             GROUPS_CORRECTED,
         )
     ],
+    ("skills", ("1.1.0",), ROUNDS_CORRECTED),
     ("workflow", EVERY, WORKFLOW),
     ("workflow", ("1.0.0",), WORKFLOW_PUBLISHED),
     ("workflow", CORRECTED, WORKFLOW_CORRECTED),
@@ -411,6 +420,26 @@ def test_the_reputation_events_are_those_of_the_table(
         if event.consensus is not None:
             assert event.consensus.at_least == (at_least and Decimal(at_least))
             assert event.consensus.below == (below and Decimal(below))
+
+
+def test_the_average_is_of_the_round_scores_of_before_under_the_cap_of_workflows(
+    registry: Registry,
+) -> None:
+    rules = load("skills@1.2.0", registry).rule_set
+    assert rules.allocation is not None
+    score, average, part, weight = rules.allocation.steps
+    before = round_score(load("skills@1.1.0", registry).rule_set)
+    assert before is not None
+    assert score == attrs.evolve(before, empty=None, publish=False)
+    # E94
+    assert isinstance(average, Average)
+    assert (average.new, average.newcomer, average.leaver) == (Decimal("0.2"), 0, "keep")
+    assert (average.of, part.do, average.normalise) == ("score", "share", False)
+    # E95
+    workflow = load("workflow@1.1.0", registry).rule_set.aggregation
+    assert workflow is not None
+    assert isinstance(weight, CapStep)
+    assert Cap(weight.share, weight.lowest_share, weight.excess) == workflow.cap  # type: ignore[arg-type]  # it is none
 
 
 @pytest.mark.parametrize("version", EVERY)

@@ -37,7 +37,10 @@ NAMES = ("skills", "workflow")
 NEWEST, OTHERS = "1.2.0", ("1.0.0", "1.1.0")
 KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
 """What only shows where reputations do not all fall."""
-OF_A_STATE = ("reputation", "epochs", "groups", "aggregation", "claims")
+OF_A_STATE = ("reputation", "epochs", "groups", "aggregation", "allocation", "claims")
+STEPS = ("allocation", "steps")
+SAID = ("carry", "publish")
+"""What a step of its kind, or in its place, has to say."""
 SHIFT = Decimal("0.01")
 SCHEMA: Data = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))
 
@@ -88,10 +91,15 @@ def leaves(value: Value, place: Place = ()) -> Iterator[Place]:
         yield place
 
 
-def schemas_of(place: Place) -> Iterator[Data]:
+def schemas_of(place: Place, data: Data) -> Iterator[Data]:
     """What the schema says of each step on the way to a place."""
     found = SCHEMA
     for part in place:
+        if place[:2] == STEPS and isinstance(part, int):
+            # which keys a step of an allocation has depends on what it does
+            found = SCHEMA["$defs"][f"step_{at(data, place[:3])['do']}"]
+            yield found
+            continue
         inner = found["items"] if isinstance(part, int) else found.get("properties", {}).get(part)
         found = inner or found["additionalProperties"]
         if "$ref" in found:
@@ -99,13 +107,13 @@ def schemas_of(place: Place) -> Iterator[Data]:
         yield found
 
 
-def is_documentation(place: Place) -> bool:
-    return any(schema.get("documentation") for schema in schemas_of(place))
+def is_documentation(place: Place, data: Data) -> bool:
+    return any(schema.get("documentation") for schema in schemas_of(place, data))
 
 
-def words_of(place: Place) -> list[str]:
+def words_of(place: Place, data: Data) -> list[str]:
     """The words that the schema allows at a place."""
-    *_, schema = schemas_of(place)
+    *_, schema = schemas_of(place, data)
     schema = schema.get("items", schema)
     if "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -132,14 +140,14 @@ def switches(data: Data, section: str) -> Iterator[Switch]:
         value = at(data, place)
         scene = scene_of(place, data)
         if isinstance(value, list):
-            yield from (Switch(place, edits, scene) for edits in list_edits(place, value))
+            yield from (Switch(place, edits, scene) for edits in list_edits(place, value, data))
         else:
             yield Switch(place, tuple(value_edits(place, value, data)), scene)
 
 
-def list_edits(place: Place, value: list[Any]) -> Iterator[tuple[Edit, ...]]:
+def list_edits(place: Place, value: list[Any], data: Data) -> Iterator[tuple[Edit, ...]]:
     """For each entry of a list: the list without it, and with another word in its place."""
-    others = [word for word in words_of(place) if word not in value]
+    others = [word for word in words_of(place, data) if word not in value]
     for number in range(len(value)):
         without = [*value[:number], *value[number + 1 :]]
         replaced = ([*value[:number], word, *value[number + 1 :]] for word in others)
@@ -155,7 +163,7 @@ def value_edits(place: Place, value: Value, data: Data) -> Iterator[Edit]:
         yield from mode_edits(place, value)
     elif place == ("rule_set", "version"):
         yield put(place, "9.9.9")
-    elif words := words_of(place):
+    elif words := words_of(place, data):
         yield from (put(place, word) for word in words if word != value)
     else:
         yield put(place, "other" if place[-1] != "formula" else "acme/other@1")
@@ -215,6 +223,9 @@ def scene_of(place: Place, data: Data) -> Edit:
     if place == ("epochs", "steps"):
         tracked = {"mode": "median_quality", "roles": ["primary"], "empty_epoch": "keep"}
         edits.append(put(("epochs", "baseline"), tracked))
+    if place[:2] == STEPS and place[-1] == "excess":
+        # so low that what one gives away lifts another above it
+        edits.append(put((*place[:-1], "share"), Decimal("0.09")))
     if place == ("aggregation", "round", "no_tasks"):
         edits.append(put(("aggregation", "round", "missed_deadline"), "excluded"))
     return together(*edits)
@@ -269,7 +280,7 @@ def edited(data: Data, *edits: Edit) -> Data:
 def dead_switches(bench: Bench, data: Data, section: str) -> list[Place]:
     """The fields of a section that change nothing, and the documentation that changes something."""
     every = list(switches(data, section))
-    told = [each for each in every if is_documentation(each.place)]
+    told = [each for each in every if is_documentation(each.place, data)]
     silent = edited(data, *(edit for each in told if (edit := silent_edit(bench, data, each))))
     changed = bench.difference(data, silent, section)
     dead = [each.place for each in every if each not in told and not is_alive(bench, data, each)]
@@ -278,13 +289,19 @@ def dead_switches(bench: Bench, data: Data, section: str) -> list[Place]:
 
 
 def is_alive(bench: Bench, data: Data, switch: Switch) -> bool:
+    last = (*STEPS, len(data["allocation"]["steps"]) - 1) if "allocation" in data else ()
+    if last and switch.place == (*last, "name"):
+        # no step reads it
+        return True
     scene, section = edited(data, switch.scene), switch.place[0]
     found = (bench.difference(scene, edited(scene, edit), section) for edit in switch.edits)
     seen = list(takewhile(lambda each: each in {"", "problems"}, found))
     if len(seen) < len(switch.edits):
         return True
     # names lead somewhere, and a word may be the only one of its kind; a number is free to change
-    return "" not in seen and not isinstance(at(data, switch.place), (bool, Decimal))
+    must_be_said = switch.place[:2] == STEPS and switch.place[-1] in SAID
+    free = isinstance(at(data, switch.place), (bool, Decimal)) and not must_be_said
+    return "" not in seen and not free
 
 
 def silent_edit(bench: Bench, data: Data, switch: Switch) -> Edit | None:

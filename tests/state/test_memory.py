@@ -10,7 +10,7 @@ import attrs
 import pytest
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
-from oracle.weights import Task, averaged, blended, round_score, weights
+from oracle.weights import Task, averaged, blended, round_mean, weights
 from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.subnet import Record, missed, record, written
@@ -76,7 +76,7 @@ def begun(place: object, rules: str = RULES, miners: int = MINERS) -> Ledger:
 
 
 def scores_of(ledger: Ledger, events: Iterable[StateEvent]) -> Averages:
-    """The round scores (E36, E38), with the reputations that each round pinned."""
+    """The exact means of a round (E36, E38), with the reputations that it pinned."""
     tasks: dict[str, list[Task]] = {}
     with ledger.queries() as queries:
         for event in events:
@@ -92,10 +92,10 @@ def scores_of(ledger: Ledger, events: Iterable[StateEvent]) -> Averages:
                     event.missed,
                 )
             )
-    return {
-        hotkey: round_score(each, twice=False, missed_is_zero=True)
-        for hotkey, each in tasks.items()
+    found = {
+        hotkey: round_mean(each, twice=False, missed_is_zero=True) for hotkey, each in tasks.items()
     }
+    return {hotkey: each for hotkey, each in found.items() if each is not None}
 
 
 def after(ledger: Ledger, averages: Mapping[str, Fraction], epoch: int) -> Averages:
