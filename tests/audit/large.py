@@ -20,7 +20,6 @@ from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.line_weights import weights_of
 from tallystick.state.model import Miner, State
-from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules
 from tallystick.state.step_roots import (
     Counted,
@@ -139,11 +138,14 @@ def write_large(path: Path, count: int, times: int = 1) -> Path:
     real = scored(agreed, real_record(), "mcp_server", 1).event
     events = [*_events(count - 1), real]
     after = close_epoch(begun, events, rules, {1: begun})
-    scores = round_scores(events, rules, lambda _: _HALF)
-    weights = weights_of(rules, scores)
+    averages = after.carry[rules.line]["average"]
+    weights = weights_of(rules, averages)
     shares = {
-        (hotkey, rules.line): Share(miners[hotkey].uid or 0, 1, 1, score, weights.get(hotkey))
-        for hotkey, score in scores.items()
+        (hotkey, rules.line): Share(
+            *(miner.uid or 0, 1, 1, averages.get(hotkey), weights.get(hotkey)),
+            {"average": averages[hotkey]} if hotkey in averages else {},
+        )
+        for hotkey, miner in miners.items()
     }
     second: Rows = {
         step: rows if rows is None or step not in _OF_EVENTS else Repeated(rows, times)
