@@ -9,17 +9,21 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 from formula.random_trees import Case, Row, many
 
 from tallystick.errors import FormulaError
+from tallystick.formula.balls import BallProgram
 from tallystick.formula.columns import ColumnProgram
-from tallystick.formula.evaluate import evaluate
+from tallystick.formula.evaluate import compile_reference, evaluate
 from tallystick.formula.integers import compile_integers
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Input, Program
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import publish
 
 INT64 = 1 << 63
 
@@ -37,6 +41,8 @@ def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[st
     """As before, for a case that is lowered already."""
     exact = [evaluate(case.tree, *row) for row in rows]
     assert program.low <= min(exact) <= max(exact) <= program.high
+    if not program.is_rational:
+        return _check_balls(program, case, rows, [publish(value) for value in exact])
     wanted = [round(value * NANO) for value in exact]
     domain = program.domain
     assert all(domain.low <= n <= domain.high and n % domain.unit == 0 for n in wanted)
@@ -49,6 +55,28 @@ def check_program(program: Program, case: Case, rows: Sequence[Row]) -> tuple[st
     inputs = [np.array(column, np.int64) for column in zip(*arguments, strict=True)]
     assert columns(inputs, len(rows)).tolist() == wanted
     return columns.strategies
+
+
+def _check_balls(
+    program: Program, case: Case, rows: Sequence[Row], wanted: Sequence[int]
+) -> tuple[str, ...]:
+    """As before, for a formula that is no ratio: columns of balls hold the exact value."""
+    assert all(program.domain.low <= n <= program.domain.high for n in wanted)
+    nodes = [given.node for _, given in program.inputs]
+    arguments = [[_given(given, row) for _, given in program.inputs] for row in rows]
+    function = compile_reference(case.tree, nodes)
+    assert [function(*row) for row in arguments] == wanted
+    if NANO * max(abs(program.low), abs(program.high)) >= INT64 - 1:
+        return ()
+    balls = BallProgram(case.tree, nodes)
+    columns = [np.array(column, np.int64) for column in zip(*arguments, strict=True)]
+    assert balls(columns, len(rows)).tolist() == wanted
+    found = balls.balls(balls.given(columns), len(rows))
+    for row, middle, radius in zip(rows, found.middle.tolist(), found.radius.tolist(), strict=True):
+        if isfinite(radius):
+            off = abs(evaluate(case.tree, *row) - Fraction(middle))
+            assert off <= Fraction(radius)
+    return ("balls", *(["open"] if not found.published()[1].all() else []))
 
 
 def _given(given: Input, row: Row) -> int:

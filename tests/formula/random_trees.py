@@ -30,11 +30,17 @@ from tallystick.formula.tree import (
     cases,
     clip,
     const,
+    exp,
+    floor,
     label,
+    log,
     maximum,
     minimum,
+    places,
+    power,
     published,
     rank,
+    root,
 )
 from tallystick.numbers.nano import NANO
 
@@ -82,6 +88,21 @@ def guarded_case(rng: random.Random) -> Case:
     if rng.random() < 0.75:
         tree = clip(tree)
     return Case(tree, facts, published_domains, (WINDOW, WITHIN_PLAN))
+
+
+def irrational_case(rng: random.Random) -> Case:
+    """A tree with roots, powers, exp, log, floor and places, each within its domain."""
+    facts = (
+        (RISK, Domain(0, rng.choice([3, 20, NANO // 7, NANO]))),
+        (PLANNED, Domain(0, rng.choice([9, 100]))),
+        (SIGNED, Domain(-9, 9)),
+        (POSITIVE, Domain(1, rng.choice([4, 1000]))),
+    )
+    grower = _FunctionGrower(rng, [fact for fact, _ in facts], ["axis"])
+    tree = grower.function(rng.randrange(1, 4))
+    if rng.random() < 0.5:
+        tree = clip(tree * rng.choice([1, Fraction(1, 3), Fraction(7, 10)]))
+    return Case(tree, facts, {"axis": Domain(0, NANO)})
 
 
 def product_case(rng: random.Random) -> Case:
@@ -268,6 +289,38 @@ class _Grower:
         left = rng.choice(self.numbers)
         right = rng.choice([*self.numbers, const(0), const(1)])
         return rng.choice([left < right, left <= right, left == right, left != right])
+
+
+class _FunctionGrower(_Grower):
+    """Grows trees in which operators stand that are no ratios."""
+
+    def tree(self, depth: int) -> Node:
+        if depth > 0 and self.rng.random() < 0.5:
+            return self.function(depth)
+        return super().tree(depth)
+
+    def function(self, depth: int) -> Node:
+        rng, inner = self.rng, self.tree(depth - 1)
+        exponent = Fraction(rng.randrange(1, 8), rng.choice([1, 2, 3, 5, 10]))
+        leaf = rng.choice(self.numbers)
+        return rng.choice(
+            [
+                lambda: root(absolute(inner), rng.choice([2, 2, 3, 10])),
+                lambda: power(clip(inner), exponent),
+                lambda: power(maximum(inner, Fraction(1, 2)), -exponent),
+                lambda: exp(clip(inner, -30, 3) / rng.choice([1, 7])),
+                lambda: 1 / (1 + exp(-clip(inner, -9, 9))),
+                lambda: log(1 + absolute(inner)),
+                lambda: floor(inner * rng.choice([1, 10])),
+                lambda: places(inner, rng.choice([0, 2, 9])),
+                lambda: cases((leaf <= 0, inner), otherwise=log(leaf) + power(leaf, -exponent)),
+                lambda: cases(
+                    (root(leaf, 2) <= 1, inner), otherwise=1 / (root(leaf, 2) - 1 / leaf)
+                ),
+                lambda: clip(inner / (1 + root(absolute(self.leaf()), 2))),
+                lambda: cases((root(leaf, 3) < exp(-leaf), inner), otherwise=leaf),
+            ]
+        )()
 
 
 def many(

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import pytest
 from formula.agreement import check_many
-from formula.random_trees import Case, guarded_case, product_case, signed_case, tight_case
+from formula.random_trees import (
+    Case,
+    guarded_case,
+    irrational_case,
+    product_case,
+    signed_case,
+    tight_case,
+)
 
 WAYS = {"constant", "proposed", "exact doubles", "corrected doubles", "integers"}
 
@@ -34,6 +41,17 @@ def test_every_evaluator_gives_the_exact_value_where_branches_cannot_be_reached(
 
 def test_every_evaluator_gives_the_exact_value_of_negative_facts() -> None:
     assert check_many(signed_case, 4, 120)["checked"] >= 60
+
+
+def test_every_evaluator_gives_the_exact_value_of_roots_powers_exp_and_log() -> None:
+    taken = check_many(irrational_case, 1, 120)
+    assert taken["checked"] >= 90
+    assert taken["open"] >= 3
+
+
+@pytest.mark.slow
+def test_every_evaluator_gives_the_exact_value_of_thousands_of_roots_and_powers() -> None:
+    assert check_many(irrational_case, 7, 2_000)["checked"] >= 1_700
 
 
 @pytest.mark.slow

@@ -127,13 +127,18 @@ class BallProgram:
         Raises:
             UndecidedError: a row needs what the most bits do not decide.
         """
-        balls = [
+        return self.published(
+            self.given(columns),
+            rows,
+            lambda row: self._reference(*(int(column[row]) for column in columns)),
+        )
+
+    def given(self, columns: Sequence[Column]) -> list[Balls]:
+        """The balls of each input, from its integers."""
+        return [
             Balls.of_integers(column, NANO if node.op == "published" else scale_of(node))
             for node, column in zip(self.inputs, columns, strict=True)
         ]
-        return self.published(
-            balls, rows, lambda row: self._reference(*(int(column[row]) for column in columns))
-        )
 
     def published(
         self, balls: Sequence[Balls], rows: int, reference: Callable[[int], int]

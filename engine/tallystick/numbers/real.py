@@ -514,9 +514,7 @@ class _Exp(Real):
         return enclose_exp(low, 1 << finer, bits)[0], enclose_exp(high, 1 << finer, bits)[1]
 
     def _normal(self) -> surd.Form:
-        if isinstance(self.x, Real):
-            raise surd.NoFormError
-        return surd.form_of_exp(self.x)
+        return surd.exp(_form_of(self.x))
 
     def _known_sign(self) -> Sign | None:
         return 1
@@ -537,9 +535,7 @@ class _Log(Real):
         return enclose_log(low, 1 << finer, bits)[0], enclose_log(high, 1 << finer, bits)[1]
 
     def _normal(self) -> surd.Form:
-        if isinstance(self.x, Real):
-            raise surd.NoFormError
-        return surd.form_of_log(self.x)
+        return surd.log(_form_of(self.x))
 
     def _known_sign(self) -> Sign | None:
         return _sign_of(compare(self.x, _PLUS))

@@ -1,9 +1,9 @@
 """A normal form of exact reals, in which zero is decided: no precision shows that two are equal.
 
-A form is a quotient of two sums of terms c · Π bᵉ · eʳ with rational c, e and r and whole b > 1,
-and a sum of terms c · ln b in the numerator. Zero is decided in two steps. The whole numbers of
-all terms are written over a *base*: numbers without common divisor, none of them a power of another
-whole number. Then Π bᵉ is rational only if every e is whole, so that terms are rational multiples
+A form is a quotient of two sums of terms c · Π bᵉ · eʳ and c · ln b, with rational c, e and r and
+whole b > 1. Zero is decided in two steps. The whole numbers of all terms are written over a *base*:
+numbers without common divisor, none of them a power of which a root occurs. Then Π bᵉ is rational
+only if every e is whole, so that terms are rational multiples
 of each other exactly where the parts of their exponents behind the point, and their r, are alike.
 Like terms are added, and the sum is zero if nothing is left:
 
@@ -16,10 +16,10 @@ Like terms are added, and the sum is zero if nothing is left:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import floor, gcd
+from math import floor, gcd, lcm
 
 import attrs
 
@@ -39,7 +39,7 @@ class NoFormError(Exception):
     """What is asked for has no form, or too large a one; the caller goes on without."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen
 class Sum:
     """Σ c · Π bᵉ and Σ c · ln b.
 
@@ -54,7 +54,7 @@ class Sum:
 
 @attrs.frozen(eq=False)
 class Form:
-    """A quotient of sums; the denominator is not zero, and has no logarithms."""
+    """A quotient of sums; the denominator is not zero."""
 
     numerator: Sum
     denominator: Sum
@@ -68,21 +68,35 @@ def form_of(value: Fraction) -> Form:
     return Form(_sum({_ONE: value}), _UNIT)
 
 
-def form_of_log(value: Fraction) -> Form:
-    """The form of the logarithm of a positive rational number."""
-    logs = {value.numerator: Fraction(1), value.denominator: Fraction(-1)}
-    return Form(_sum({}, {_narrow(number): sign for number, sign in logs.items()}), _UNIT)
+def log(value: Form) -> Form:
+    """The logarithm of a form that is positive and one product: a sum of logarithms."""
+    factor, logs = Fraction(1), dict[int, Fraction]()
+    for part, sign in ((value.numerator, 1), (value.denominator, -1)):
+        powers, times = _one_product(part)
+        factor *= times**sign
+        for number, exponent in powers:
+            logs[number] = logs.get(number, Fraction()) + sign * exponent
+    for number, sign in ((factor.numerator, 1), (factor.denominator, -1)):
+        logs[_narrow(number)] = logs.get(number, Fraction()) + sign
+    return Form(_sum({_ONE: logs.pop(EULER, Fraction())}, logs), _UNIT)
 
 
-def form_of_exp(value: Fraction) -> Form:
-    """The form of e to the power of a rational number."""
-    return Form(_sum(dict([_term(Fraction(1), {EULER: value})])), _UNIT)
+def exp(value: Form) -> Form:
+    """The exponential of a sum of a rational number and logarithms: one product."""
+    below = value.denominator.terms.get(_ONE)
+    if value.denominator.terms.keys() != {_ONE} or value.denominator.logs or not below:
+        raise NoFormError
+    if value.numerator.terms.keys() - {_ONE}:
+        raise NoFormError
+    exponents = {number: factor / below for number, factor in value.numerator.logs.items()}
+    exponents[EULER] = value.numerator.terms.get(_ONE, Fraction()) / below
+    return Form(_sum(dict([_term(Fraction(1), exponents)])), _UNIT)
 
 
 def add(first: Form, second: Form, times: Fraction = Fraction(1)) -> Form:
     """``first + times · second``."""
     factor = _sum({_ONE: times})
-    if first.denominator.terms == second.denominator.terms:
+    if first.denominator == second.denominator:
         total = _added(first.numerator, _multiplied(second.numerator, factor))
         return Form(total, first.denominator)
     one = _multiplied(first.numerator, second.denominator)
@@ -100,8 +114,6 @@ def multiply(first: Form, second: Form) -> Form:
 
 def divide(first: Form, second: Form) -> Form:
     """The quotient by a form that is not zero."""
-    if second.numerator.logs:
-        raise NoFormError
     return multiply(first, Form(second.denominator, second.numerator))
 
 
@@ -113,7 +125,8 @@ def power(value: Form, exponent: Fraction) -> Form:
 def is_zero(value: Form) -> bool:
     """Whether it is zero."""
     terms, logs = value.numerator.terms, value.numerator.logs
-    base = _base({*(number for powers in terms for number, _ in powers), *logs})
+    roots = lcm(*(exponent.denominator for powers in terms for _, exponent in powers))
+    base = _base({*(number for powers in terms for number, _ in powers), *logs}, roots)
     left = _total(_reduced(base, powers, factor) for powers, factor in terms.items())
     prime_logs = _total(
         (((each, Fraction(1)),), times * factor)
@@ -168,7 +181,7 @@ def _added(first: Sum, second: Sum) -> Sum:
 
 def _multiplied(first: Sum, second: Sum) -> Sum:
     for one, other in ((first, second), (second, first)):
-        if one.terms == _UNIT.terms and not one.logs:
+        if one == _UNIT:
             return other
     if second.logs:
         first, second = second, first
@@ -193,20 +206,29 @@ def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
     return found
 
 
-def _raised(value: Sum, exponent: Fraction) -> Sum:
+def _one_product(value: Sum) -> tuple[Powers, Fraction]:
+    """The only term of a sum, which is positive."""
     if value.logs or len(value.terms) != 1:
         raise NoFormError
     ((powers, factor),) = value.terms.items()
     if factor < 0:
         raise NoFormError
+    return powers, factor
+
+
+def _raised(value: Sum, exponent: Fraction) -> Sum:
+    powers, factor = _one_product(value)
     raised = {number: each * exponent for number, each in powers}
     for number, sign in ((factor.numerator, 1), (factor.denominator, -1)):
         raised[number] = raised.get(number, Fraction()) + sign * exponent
     return _sum(dict([_term(Fraction(1), raised)]))
 
 
-def _base(numbers: Iterable[int]) -> list[int]:
-    """Whole numbers without common divisor, none a power, of which all numbers are products."""
+def _base(numbers: Iterable[int], roots: int) -> list[int]:
+    """Whole numbers without common divisor of which all numbers are products of powers.
+
+    None is a power of whose degree a root occurs: the degrees of roots divide ``roots``.
+    """
     base: list[int] = []
     pending = sorted(n for n in numbers if n > 1)
     while pending:
@@ -219,18 +241,18 @@ def _base(numbers: Iterable[int]) -> list[int]:
             pending += [n for n in (shared, number // shared, other // shared) if n > 1]
         else:
             base.append(number)
-    return [_not_a_power(number) for number in base]
+    degrees: list[int] = []
+    for degree in range(2, max((number.bit_length() for number in base), default=0) + 1):
+        if roots % degree == 0 and all(degree % prime for prime in degrees):
+            degrees.append(degree)
+    return [_not_a_power(number, degrees) for number in base]
 
 
-def _not_a_power(number: int) -> int:
-    """The number of which it is the highest power."""
-    degree = 2
-    while degree <= number.bit_length():
-        root = whole_root(number, degree)
-        if root**degree == number:
+def _not_a_power(number: int, degrees: Sequence[int]) -> int:
+    """The number of which it is the highest power, as far as the degrees go."""
+    for degree in degrees:
+        while (root := whole_root(number, degree)) ** degree == number:
             number = root
-        else:
-            degree += 1 + degree % 2  # of even degrees 2 alone
     return number
 
 
