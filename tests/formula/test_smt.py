@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import combinations
 
 import attrs
 import pytest
@@ -33,8 +34,20 @@ from tallystick.formula.smt import (
     unknown_published,
 )
 from tallystick.formula.smt import number as term
-from tallystick.formula.tree import Kind, Node, cases
+from tallystick.formula.tree import (
+    Kind,
+    Node,
+    cases,
+    exp,
+    floor,
+    log,
+    places,
+    power,
+    published,
+    root,
+)
 from tallystick.numbers.nano import NANO, publish
+from tallystick.numbers.real import Real
 
 RULE_SETS = (
     *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),
@@ -226,3 +239,40 @@ def test_without_the_solver_the_extra_is_named() -> None:
     assert last.endswith(
         "TallystickError: found no z3, the solver that proofs need: pip install 'tallystick[prove]'"
     )
+
+
+OF_ONE: dict[str, Callable[[Node], Node]] = {
+    "a root": lambda x: root(x, 2),
+    "a power above 1": lambda x: power(x, Fraction(13, 10)),
+    "a power of whole numbers": lambda x: power(x, Fraction(3, 2)),
+    "a power below 0": lambda x: power(x + Fraction(1, 9), Fraction(-2, 3)),
+    "exp": lambda x: exp(x - 1),
+    "log": lambda x: log(x + Fraction(1, 9)),
+    "floor": lambda x: floor(3 * x - 1),
+    "places": lambda x: places(x / 7, 1),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_what_is_told_of_a_function_holds_of_its_true_value(name: str) -> None:
+    tree = OF_ONE[name](published("x"))
+    points = [Fraction(n, 4) for n in (0, 1, 3, 4, 5, 14)]
+    encoders = [Encoder({}, {"x": term(point)}) for point in points]
+    solver = z3.Solver()
+    for point, encoder in zip(points, encoders, strict=True):
+        value, true = encoder.value(tree), evaluate(tree, {}, {"x": point})
+        low, high = (true, true) if isinstance(true, Fraction) else ends(true)
+        solver.add(*encoder.told, value >= term(low), value <= term(high))
+    functions = [function for encoder in encoders for function in encoder.functions]
+    for one, other in combinations(functions, 2):
+        solver.add(*one.ordered(other))
+    assert solver.check() == z3.sat
+    # and another value is none: what is told says something
+    wrong = encoders[-1].value(tree)
+    solver.add(*encoders[-1].told, wrong < term(low - 100))
+    assert solver.check() == z3.unsat
+
+
+def ends(value: Real) -> tuple[Fraction, Fraction]:
+    low, high = value.enclosure(64)
+    return Fraction(low - 1, 1 << 64), Fraction(high + 1, 1 << 64)

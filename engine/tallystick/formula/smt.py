@@ -5,6 +5,10 @@ is unsatisfiable over real unknowns has no record either, so that a proof may fo
 whole numbers; ``exact`` unknowns remember it. A published value is bound to its exact one by
 ``rounded`` and ``same_order``, which hold of rounding half-even to nano.
 
+The solver knows no powers, exp and log: each is an unknown of its own, of which some things are
+told that hold of the true value (`Function`). So a proof is one, and what the solver finds instead
+may be no record; who asks tries it with the engine.
+
 Needs the extra ``prove``.
 """
 
@@ -39,6 +43,8 @@ Unknowns: TypeAlias = Mapping[str, z3.ExprRef]
 
 _FEW = 8
 """So many values are listed one by one."""
+_SOLVED = 4
+"""Of a power with numbers up to this one in its exponent the equation is told."""
 
 
 @attrs.frozen(eq=False)
@@ -60,6 +66,81 @@ class Division:
 
     reached: Truth
     divisor: Term
+
+
+@attrs.frozen(eq=False)
+class Function:
+    """An unknown in the place of a power, an exp, a log or a rounding.
+
+    Attributes:
+        op: the operator.
+        exponent: that of a power; the scale of a rounding; else 0.
+        argument: what it is given.
+        value: the unknown.
+    """
+
+    op: str
+    exponent: Fraction
+    argument: Term
+    value: Term
+
+    @property
+    def told(self) -> Iterator[Truth]:
+        """What holds of it, where its argument is in the domain."""
+        x, y, nought, one = self.argument, self.value, number(0), number(1)
+        match self.op:
+            case "exp":
+                yield z3.And(y > nought, y >= one + x)
+                yield z3.And((x > nought) == (y > one), (x < nought) == (y < one))
+            case "log":
+                yield z3.Implies(x > nought, y <= x - one)
+                yield z3.Implies(x > nought, (x > one) == (y > nought))
+                yield z3.Implies(x > nought, (x < one) == (y < nought))
+            case "power":
+                yield from self._of_power(x, y)
+
+    def _of_power(self, x: Term, y: Term) -> Iterator[Truth]:
+        nought, one, (p, q) = number(0), number(1), self.exponent.as_integer_ratio()
+        if p == 0:
+            yield y == one
+            return
+        yield z3.Implies(x > nought, y > nought)
+        if p > 0:
+            yield z3.Implies(x == nought, y == nought)
+            # between 0 and 1 a root is above its number, a power below, and beyond 1 turned round
+            larger = (y > x) if p < q else (y < x) if p > q else (y == x)
+            smaller = (y < x) if p < q else (y > x) if p > q else (y == x)
+            yield z3.Implies(z3.And(x > nought, x < one), z3.And(y < one, larger))
+            yield z3.Implies(x > one, z3.And(y > one, smaller))
+        else:
+            yield z3.Implies(z3.And(x > nought, x < one), y > one)
+            yield z3.Implies(x > one, y < one)
+        yield z3.Implies(x == one, y == one)
+        if max(abs(p), q) <= _SOLVED:
+            raised, reached = _times(y, q), _times(x, abs(p))
+            yield z3.Implies(x > nought, raised == reached if p > 0 else raised * reached == one)
+
+    def ordered(self, other: Function) -> Iterator[Truth]:
+        """What holds between two of one operator and exponent: the order of their arguments."""
+        if (self.op, self.exponent) != (other.op, other.exponent):
+            return
+        (x, y), (v, w) = (self.argument, self.value), (other.argument, other.value)
+        if self.op == "round":
+            yield z3.And(z3.Implies(x <= v, y <= w), z3.Implies(v <= x, w <= y))
+            return
+        rises = self.op != "power" or self.exponent > 0
+        inside = z3.And(x > 0, v > 0) if self.op != "exp" else z3.BoolVal(True)
+        falls = z3.And((x < v) == (w < y), (v < x) == (y < w))
+        rising = z3.And((x < v) == (y < w), (v < x) == (w < y))
+        if self.exponent or self.op != "power":
+            yield z3.Implies(inside, rising if rises else falls)
+
+
+def _times(term: Term, number_of_factors: int) -> Term:
+    product = term
+    for _ in range(number_of_factors - 1):
+        product = product * term
+    return product
 
 
 class _Z3Logic:
@@ -168,6 +249,8 @@ class Encoder:
 
     Attributes:
         divisions: every division that was read so far.
+        functions: every power, exp, log and rounding that was read so far.
+        told: what holds of these.
     """
 
     def __init__(self, facts: Unknowns, published: Unknowns) -> None:
@@ -175,6 +258,8 @@ class Encoder:
         self._facts, self._published = facts, published
         self._reached: Truth = z3.BoolVal(True)
         self.divisions: list[Division] = []
+        self.functions: list[Function] = []
+        self.told: list[Truth] = []
 
     def value(self, node: Node) -> Term:
         """The exact value of a tree; a condition counts as 1 or 0."""
@@ -191,7 +276,27 @@ class Encoder:
                 return self.value(node.args[0])
             case "cases":
                 return self._cases(node)
+            case "power" | "exp" | "log" | "floor" | "round":
+                return self._function(node)
         return self._arithmetic(node)
+
+    def _function(self, node: Node) -> Term:
+        argument = self.value(node.args[0])
+        if node.op == "floor":
+            return z3.ToReal(z3.ToInt(argument))
+        exponent, value = Fraction(0), z3.FreshReal(node.op)
+        if node.op == "power":
+            exponent = value_of(node.args[1])
+        if node.op == "round":
+            scale = 10 ** int(str(node.data[0]))
+            whole, half = z3.FreshInt("round"), number(Fraction(1, 2 * scale))
+            value = z3.ToReal(whole) * number(Fraction(1, scale))
+            self.told.append(z3.And(value - argument <= half, argument - value <= half))
+            exponent = Fraction(scale)
+        found = Function(node.op, exponent, argument, value)
+        self.told += [*found.told, *(t for each in self.functions for t in found.ordered(each))]
+        self.functions.append(found)
+        return value
 
     def truth(self, node: Node) -> Truth:
         """A condition of a tree."""

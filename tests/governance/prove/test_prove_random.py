@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -17,7 +18,8 @@ from governance.prove.sample import sample, style, words
 from tallystick.formula.evaluate import evaluate
 from tallystick.governance.prove.built_in_properties import DIRECTION
 from tallystick.governance.prove.proving import prove
-from tallystick.numbers.nano import NANO, publish
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import publish
 from tallystick.plugins.author import (
     Formula,
     Node,
@@ -26,9 +28,15 @@ from tallystick.plugins.author import (
     axis,
     cases,
     clip,
+    exp,
+    floor,
+    log,
     maximum,
     minimum,
     more_is_better,
+    places,
+    power,
+    root,
 )
 
 STYLES = range(0, NANO + 1, NANO // 8)
@@ -59,8 +67,28 @@ def tree(rng: random.Random, depth: int = 3) -> Node:
     return cases((left < right, left), otherwise=right)
 
 
-def formula(number: int, rng: random.Random) -> Formula:
-    made = clip(tree(rng))
+def function(rng: random.Random, depth: int = 2) -> Node:
+    """The same with roots, powers, exp, log and roundings."""
+    inner = clip(tree(rng, depth)) if rng.randrange(2) else style
+    made = rng.choice(
+        [
+            root(inner, 2),
+            power(inner, Fraction(13, 10)),
+            power(inner + Fraction(1, 2), Fraction(-2, 3)) - Fraction(1, 2),
+            exp(inner - 1),
+            1 / (1 + exp(-4 * inner)),
+            log(1 + inner),
+            floor(4 * inner) / 4,
+            places(inner, 1),
+        ]
+    )
+    return rng.choice([made, 1 - made, made * style, made - style / 2, maximum(made, inner)])
+
+
+def formula(
+    number: int, rng: random.Random, grow: Callable[[random.Random], Node] = tree
+) -> Formula:
+    made = clip(grow(rng))
 
     @axis(f"sample/random-{number}@1")
     def random_axis(_p: Parameters) -> Node:
@@ -82,10 +110,12 @@ def falls(made: Formula) -> bool:
     return False
 
 
-def outcomes(folder: Path, seed: int, number: int) -> Counter[tuple[bool, str]]:
+def outcomes(
+    folder: Path, seed: int, number: int, grow: Callable[[random.Random], Node] = tree
+) -> Counter[tuple[bool, str]]:
     rng, found = random.Random(seed), Counter[tuple[bool, str]]()
     for i in range(number):
-        made = formula(i, rng)
+        made = formula(i, rng, grow)
         scorer = sample(
             folder, style=f"random-{i}", further=(made,), directions=(more_is_better(style),)
         )
@@ -100,6 +130,35 @@ def test_what_fails_on_a_grid_is_refuted_and_most_of_the_rest_is_proved(tmp_path
     assert found[True, "counterexample"] >= 5
     assert found[False, "proved"] >= 7
     assert found[True, "undecided"] + found[False, "undecided"] <= 2
+
+
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [
+        (root(style, 2), "proved"),
+        (power(style, Fraction(13, 10)), "proved"),
+        (exp(style - 1), "proved"),
+        (log(1 + style), "proved"),
+        (floor(4 * style) / 4, "proved"),
+        (places(style, 1), "proved"),
+        (1 / (1 + exp(-4 * style)), "proved"),
+        (1 - root(style, 3), "counterexample"),
+        (root(style, 2) - style / 2, "proved"),
+        (exp(-style), "counterexample"),
+    ],
+)
+def test_what_rises_with_a_root_a_power_or_exp_is_proved(
+    tmp_path: Path, made: Node, status: str
+) -> None:
+    found = outcomes(tmp_path, 1, 1, lambda _: made)
+    assert found == {(status != "proved", status): 1}
+
+
+@pytest.mark.slow  # the solver gives up late on some
+def test_what_fails_on_a_grid_is_never_proved_of_roots_powers_exp_and_log(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, 5, 20, function)
+    assert found[True, "proved"] == 0
+    assert found[False, "proved"] >= 5
 
 
 @pytest.mark.slow

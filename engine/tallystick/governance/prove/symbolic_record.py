@@ -20,6 +20,7 @@ from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import (
     Division,
     Encoder,
+    Function,
     Term,
     Truth,
     Unknowns,
@@ -75,6 +76,7 @@ class SymbolicRecord:
         mean: the published composite before its gates, where the quality was asked for.
         assumed: what holds of the record.
         divisions: every division of its formulas.
+        functions: every power, exp, log and rounding of its formulas.
     """
 
     facts: Unknowns
@@ -85,6 +87,7 @@ class SymbolicRecord:
     mean: Term | None
     assumed: tuple[Truth, ...]
     divisions: tuple[Division, ...]
+    functions: tuple[Function, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -123,6 +126,9 @@ def symbolic_record_of(
 
 def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth]:
     """What holds between the values of two symbolic records."""
+    for mine in one.functions:
+        for another in other.functions:
+            yield from mine.ordered(another)
     for name, exact in one.exact.items():
         theirs = (other.exact[name], other.published[name])
         yield from same_order((exact, one.published[name]), theirs)
@@ -159,6 +165,7 @@ class _Builder:
         self.exact: dict[str, Term] = {}
         self.published: dict[str, Term] = {}
         self.divisions: list[Division] = []
+        self.functions: list[Function] = []
 
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
@@ -169,7 +176,10 @@ class _Builder:
         self._values(terms)
         quality = self._quality() if QUALITY in self.wanted.names else _NO_QUALITY
         assumed, divisions = tuple(self.assumed), tuple(self.divisions)
-        return SymbolicRecord(terms, self.exact, self.published, *quality, assumed, divisions)
+        functions = tuple(self.functions)
+        return SymbolicRecord(
+            terms, self.exact, self.published, *quality, assumed, divisions, functions
+        )
 
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
@@ -193,6 +203,10 @@ class _Builder:
     def _exact(self, value: FormulaValue, facts: Unknowns, published: Unknowns) -> Term:
         encoder = Encoder(facts, published)
         found = encoder.value(value.compiled.tree)
+        self.functions += encoder.functions
+        self.assumed += encoder.told
+        if not value.compiled.program.is_rational:
+            self.assumed += self._proved(value, found)
         if value.applies is None:
             self.divisions += encoder.divisions
             return found
@@ -201,6 +215,11 @@ class _Builder:
             Division(z3.And(applies, each.reached), each.divisor) for each in encoder.divisions
         ]
         return z3.If(applies, found, number(1))
+
+    def _proved(self, value: FormulaValue, exact: Term) -> Iterator[Truth]:
+        """The range that was proved of every record, of what the solver knows little about."""
+        program = value.compiled.program
+        yield z3.And(exact >= number(program.low), exact <= number(program.high))
 
     def _published(self, name: str, domain: Domain) -> Term:
         found = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
