@@ -157,12 +157,14 @@ def run(history: Path, *words: str | Path) -> Finished:
 def test_a_back_test_says_what_validators_make_of_it(
     history: Path, validators: Path, tmp_path: Path
 ) -> None:
-    done = run(history, "--validators", validators, "-o", tmp_path / "out")
+    path = tmp_path / "subnet.json"
+    path.write_text('{"tempo": 99}')
+    done = run(history, "--validators", validators, "--yuma", path, "-o", tmp_path / "out")
     assert done.status == 0, done.err
     assert re.search(r"half +adopts  67.00 % of the stake: .* of the incentive moves", done.out)
     assert done.out.count("warning kappa-flip: With 2 validators") == 1
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert f"--validators {validators}" in summary["command"]
+    assert f"--validators {validators} --yuma {path}" in summary["command"]
     told = summary["candidates"][0]["incentives"]
     assert (told["validators"], told["epochs"], told["without_permit"]) == (4, 50, 0)
     assert [each["name"] for each in told["scenarios"]] == [
@@ -172,6 +174,7 @@ def test_a_back_test_says_what_validators_make_of_it(
         "two thirds",
         "all",
     ]
+    assert (told["parameters"]["tempo"], told["parameters"]["yuma3"]) == (99, True)
     assert told["scenarios"][2]["stake"] == "0.670000000"
     assert told["scenarios"][0]["least_trust_adopting"] is None
     assert [each["code"] for each in told["warnings"]] == ["kappa-flip"]
@@ -187,19 +190,15 @@ def test_a_back_test_says_what_validators_make_of_it(
     assert (tmp_path / "out" / "report.html").read_text().count("While only some validators") == 1
 
 
-def test_the_parameters_of_the_subnet_can_be_given(
-    history: Path, validators: Path, tmp_path: Path
-) -> None:
+def test_the_parameters_of_the_subnet_can_be_given(validators: Path, tmp_path: Path) -> None:
     path = tmp_path / "subnet.json"
     path.write_text('{"kappa": 65535, "yuma3": false, "max_validators": 3}')
-    words = ("--validators", validators, "--yuma", path, "-o", tmp_path / "out")
-    done = run(history, *words)
-    assert done.status == 0, done.err
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    told = summary["candidates"][0]["incentives"]
-    assert (told["validators"], told["without_permit"]) == (3, 1)
-    assert told["parameters"]["kappa"] == 65535
-    assert not told["parameters"]["yuma3"]
+    given = Network.of(validators, path)
+    assert [each.hotkey for each in given.validators] == ["5A", "5B", "5C"]
+    assert given.without_permit == 1
+    assert (given.parameters.kappa, given.parameters.yuma3) == (65535, False)
+    usual = Network.of(validators).parameters
+    assert (usual.kappa, usual.yuma3, usual.liquid_alpha) == (32767, True, False)
 
 
 @pytest.mark.parametrize(
