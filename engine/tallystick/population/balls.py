@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,31 +12,49 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
+from tallystick.population.column import Column, Number, RationalColumn
 
 _BITS = 64
+_INT64 = 1 << 63
 
 
-def published_rows(tree: Node, rows: Sequence[Mapping[str, Exact]]) -> list[int]:
-    """The value of a tree in each row, in nano, rounded half-even once.
+def published_rows(
+    tree: Node,
+    inputs: Mapping[str, Column | Number],
+    places: Sequence[int],
+    row: Callable[[int], Mapping[str, Exact]],
+) -> list[int]:
+    """The value of a tree at some places, in nano, rounded half-even once.
 
     Args:
         tree: its parameters are bound, and it reads other values alone.
-        rows: the exact value of each of them, by name.
+        inputs: these, by name; each has a value at the places.
+        places: the places.
+        row: gives the exact values at a place.
 
     Raises:
-        UndecidedError: a row needs what the most bits do not decide.
+        UndecidedError: a place needs what the most bits do not decide.
     """
-    inputs = leaves(tree, "published")
-    names = [str(node.data[0]) for node in inputs]
-    balls = [_balls([row[name] for row in rows]) for name in names]
-    program = BallProgram(tree, inputs)
+    read = leaves(tree, "published")
+    balls = [_balls(inputs[str(node.data[0])], places) for node in read]
+    program = BallProgram(tree, read)
     found = program.published(
-        balls, len(rows), lambda row: real.publish(evaluate(tree, {}, rows[row]))
+        balls, len(places), lambda n: real.publish(evaluate(tree, {}, row(places[n])))
     )
     return [int(nano) for nano in found]
 
 
-def _balls(values: Sequence[Exact]) -> Balls:
+def _balls(column: Column | Number, places: Sequence[int]) -> Balls:
+    if isinstance(column, Number):
+        return _of_exact([column.value or Fraction()] * len(places))
+    if isinstance(column, RationalColumn) and column.denominator < _INT64:
+        numerators = [column.numerators[place] or 0 for place in places]
+        if max(map(abs, numerators)) < _INT64:
+            return Balls.of_integers(np.array(numerators, np.int64), column.denominator)
+    return _of_exact([column.exact(place) or Fraction() for place in places])
+
+
+def _of_exact(values: Sequence[Exact]) -> Balls:
     rational = [value for value in values if isinstance(value, Fraction)]
     if len(rational) == len(values):
         return Balls.of_fractions(rational)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
-from math import prod
+from math import ceil, floor, prod
 from typing import Any
 
 import attrs
@@ -22,6 +22,8 @@ from tallystick.rules.allocation import UNGROUPED, Collect
 MOST_SAMPLES = 1_000_000
 """So many samples of a miner a sum is proved for."""
 _Ratio = tuple[int, int]
+_PLAIN = frozenset({"sum", "mean", "last"})
+"""What one value alone is itself."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -78,8 +80,7 @@ class CollectStep(Step):
     def _column(self, held: Mapping[str, Sequence[Sample]], given: Given) -> Column:
         miners = given.population.miners
         if self.within is not None:
-            for hotkey, samples in held.items():
-                _check_range(samples, self.within, f"{self.name} of {escaped(hotkey)}")
+            self._check_range(held, self.within)
         empty = self.rules.empty
         nothing = None if empty is None else empty.as_integer_ratio()
         ratios: list[_Ratio | None] = [
@@ -89,9 +90,31 @@ class CollectStep(Step):
         ratios += [None] * (len(given.keys) - len(miners))
         return column_of_ratios(ratios)
 
+    def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:
+        low, high = within
+        least, most = ceil(low * NANO), floor(high * NANO)
+        for hotkey, samples in held.items():
+            for sample in samples:
+                value = sample.value
+                if isinstance(value, int):
+                    if least <= value <= most:
+                        continue
+                    value = Fraction(value, NANO)
+                if value is not None and not low <= value <= high:
+                    raise AllocationError(
+                        f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
+                        f"{fraction(low)} to {fraction(high)}",
+                        code="out-of-range",
+                    )
+
     def ratio(self, samples: Sequence[Sample]) -> _Ratio | None:
         """The value of one miner as a ratio; None without a sample that counts."""
         rules = self.rules
+        if len(samples) == 1 and rules.statistic in _PLAIN:
+            # most tables have one value a miner
+            (only,) = samples
+            if isinstance(only.value, int) and not only.missed:
+                return only.value, NANO
         counted = [each for each in samples if _counts(each, rules.missed == "zero")]
         if rules.statistic == "weighted_mean":
             return _weighted_mean(counted, rules.times, rules.over)
@@ -113,18 +136,6 @@ class CollectStep(Step):
                 code="out-of-range",
             )
         return found
-
-
-def _check_range(samples: Iterable[Sample], within: Range, whose: str) -> None:
-    low, high = within
-    for sample in samples:
-        value, divisor = _value(sample)
-        if not low * divisor <= value <= high * divisor:
-            found = fraction(Fraction(value, divisor))
-            raise AllocationError(
-                f"{whose}: found {found}, expected {fraction(low)} to {fraction(high)}",
-                code="out-of-range",
-            )
 
 
 def _counts(sample: Sample, missed_count: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,22 @@ import attrs
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import BEYOND_RATIOS, Node, bind
+from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 from tallystick.population.attributes import miner_number
-from tallystick.population.column import Column, Number, Values, absent, column_of
+from tallystick.population.column import (
+    Column,
+    Number,
+    RationalColumn,
+    Values,
+    absent,
+    column_of,
+)
 from tallystick.population.step import Given, Range, Step, Stop, hull
 from tallystick.rules.allocation import MINER, FormulaStep
 
+_Input = Column | Number
 _MANY = 32
 """So many rows are worth loading what computes columns."""
 
@@ -76,48 +85,69 @@ class FormulaColumnStep(Step):
             return _of_group(given.values[other], group) if other else absent(len(given.keys))
         names = self.formula.published
         inputs = {name: self._input(name, group, given) for name in names}
-        present = [
-            place
-            for place in range(len(given.keys))
-            if all(cells[place] is not None for cells in inputs.values())
-        ]
-        found: list[Exact | None] = [None] * len(given.keys)
-        if rules.absent is not None:
-            found[: given.miners] = [Fraction(rules.absent)] * given.miners
-        for place, value in zip(present, self._values(inputs, present), strict=True):
-            found[place] = value
+        present = [place for place in range(len(given.keys)) if _is_present(inputs, place)]
+        if rules.publish and len(present) >= _MANY and self._is_beyond_ratios:
+            return self._published(inputs, present, given)
+        found = self._empty(given)
+        for place in present:
+            found[place] = evaluate(self.tree, {}, _row(inputs, place))
         return column_of(found)
 
-    def _values(
-        self, inputs: Mapping[str, Sequence[Exact | None]], places: Sequence[int]
-    ) -> Iterable[Exact]:
-        """The values at some places; what is rounded is computed by doubles with a bound."""
-        rows = [_row(inputs, place) for place in places]
-        if not self.rules.publish or len(rows) < _MANY or not self._is_beyond_ratios:
-            return [evaluate(self.tree, {}, row) for row in rows]
+    def _published(
+        self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
+    ) -> RationalColumn:
+        """What is rounded, by doubles with a bound and the reference where they do not decide."""
         from tallystick.population.balls import published_rows  # noqa: PLC0415  # loads NumPy
 
-        return [Fraction(nano, NANO) for nano in published_rows(self.tree, rows)]
+        found = [None if each is None else real.publish(each) for each in self._empty(given)]
+        nanos = published_rows(self.tree, inputs, places, lambda place: _row(inputs, place))
+        for place, nano in zip(places, nanos, strict=True):
+            found[place] = nano
+        return RationalColumn(tuple(found), NANO)
+
+    def _empty(self, given: Given) -> list[Exact | None]:
+        """The values of who lacks an input."""
+        found: list[Exact | None] = [None] * len(given.keys)
+        if self.rules.absent is not None:
+            found[: given.miners] = [Fraction(self.rules.absent)] * given.miners
+        return found
 
     @property
     def _is_beyond_ratios(self) -> bool:
         return any(operator in self.tree.by_operator for operator in BEYOND_RATIOS)
 
-    def _input(self, name: str, group: str, given: Given) -> Sequence[Exact | None]:
-        """The value of an input at each place."""
+    def _input(self, name: str, group: str, given: Given) -> _Input:
+        """The value of an input at each place; a number is that of every place."""
         if name.startswith(MINER):
             # who has no such flag has it not; who is no miner has no attributes
-            held = [miner_number(given, place, name) or Fraction() for place in range(given.miners)]
-            return [*held, *[None] * (len(given.keys) - given.miners)]
+            miners = range(given.miners)
+            held = [miner_number(given, place, name) or Fraction() for place in miners]
+            return column_of([*held, *[None] * (len(given.keys) - given.miners)])
         values = given.values[name]
-        if isinstance(values, Number):
-            return [values.value] * len(given.keys)
-        return list(_of_group(values, group).cells)
+        return values if isinstance(values, Number) else _of_group(values, group)
 
 
-def _row(inputs: Mapping[str, Sequence[Exact | None]], place: int) -> dict[str, Exact]:
-    cells = ((name, values[place]) for name, values in inputs.items())
-    return {name: value for name, value in cells if value is not None}
+def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
+    return all(
+        (each.value if isinstance(each, Number) else _raw(each, place)) is not None
+        for each in inputs.values()
+    )
+
+
+def _raw(column: Column, place: int) -> object:
+    if isinstance(column, RationalColumn):
+        return column.numerators[place]
+    return column.values[place]
+
+
+def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
+    """The exact value of each input at a place, where all have one."""
+    found = {}
+    for name, each in inputs.items():
+        value = each.value if isinstance(each, Number) else each.exact(place)
+        if value is not None:
+            found[name] = value
+    return found
 
 
 def _of_group(held: Values, group: str) -> Column:
