@@ -190,7 +190,7 @@ def test_a_reserved_share_comes_off_the_top() -> None:
     found = column(steps, {"a": 1, "b": 3}, held=held)
     assert found == {"a": "0.125", "b": "0.375", "treasury": "0.5"}
     own = {"format": 1, "round": {"key": "b", "part": "0.5"}}
-    assert column(steps, {"a": 1, "b": 3}, round=own) == {"a": "0.125", "b": "0.875"}
+    assert column(steps, {"a": 1, "b": 3}, held=own) == {"a": "0.125", "b": "0.875"}
     for part in ("1", "-0.1", "2"):
         with pytest.raises(AllocationError, match="at least 0 and less than 1"):
             column(steps, {"a": 1}, held={"format": 1, "round": {"key": "b", "part": part}})
