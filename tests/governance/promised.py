@@ -99,6 +99,19 @@ PROMISES = (
     _workflow("E49", "lint", "free-points", quality="0.100000000"),
     _workflow("E49", "prove", "workflow/idle-earns-nothing", value="0.100000000"),
     _workflow("E51", "lint", "cap-infeasible", False, share="0.150000000", miners="7"),
+    _skills("E62", "lint", "consensus-self-vote", others="1"),
+    _skills("E63", "lint", "consensus-buckets", size="5"),
+    _skills("E66", "lint", "consensus-order", tie="first_member"),
+    _skills(
+        *("E70", "lint", "consensus-recall-unbound"),
+        recall="1.000000000",
+        precision="0.001000000",
+    ),
+    _skills("E73", "lint", "consensus-denial-permits", denials="network/deny"),
+    _skills("E74", "lint", "consensus-inexpressible", kinds="net_ip, net_port, proc, secret"),
+    _skills("E77", "lint", "consensus-breakdown-of-one", members="3"),
+    _skills("E80", "lint", "consensus-missing-side", alignment="1.000000000"),
+    _skills("E85", "lint", "consensus-cliff", False, position="0.150000000", height="0.500000000"),
 )
 """In the order of docs/errata.md."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tallystick.governance.lint import (
     claims,
     cliffs,
+    consensus,
     emission,
     formulas,
     gates,
@@ -33,6 +34,7 @@ _MODULES = (
     reputation_dynamics,
     reputation_events,
     groups,
+    consensus,
     claims,
     suppressions,
 )

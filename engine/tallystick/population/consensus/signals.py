@@ -26,8 +26,13 @@ def is_diverging(components: Mapping[str, int], rules: Diverging) -> bool:
 
 def is_breakdown(diverging: int, valid: int, rules: Breakdown) -> bool:
     """Whether so many diverging members are a breakdown of a group of so many valid ones."""
+    return diverging >= breakdown_at(valid, rules)
+
+
+def breakdown_at(valid: int, rules: Breakdown) -> int:
+    """How many diverging members are a breakdown of a group of so many valid ones."""
     least = whole_share(valid, from_decimal(rules.share), up=rules.round == "up")
-    return diverging >= max(rules.minimum, least)
+    return max(rules.minimum, least)
 
 
 def whole_share(count: int, share: int, *, up: bool) -> int:
