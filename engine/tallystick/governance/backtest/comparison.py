@@ -26,10 +26,12 @@ from tallystick.governance.backtest.comparison_model import (
     Miner,
     Outcome,
     StateOutcome,
+    Total,
     TypeOutcome,
 )
 from tallystick.governance.backtest.distribution import (
     EMISSION,
+    NOTHING,
     QUALITY,
     Distribution,
     distribution,
@@ -121,6 +123,34 @@ class DistanceTally:
 
 
 @attrs.frozen
+class MeasureComparison:
+    """What a candidate changes of one measure of a type.
+
+    Attributes:
+        before: of how many records the baseline has it, and their sum in nano.
+        after: the same under the candidate.
+    """
+
+    before: Total
+    after: Total
+
+    @property
+    def mean_before(self) -> int | None:
+        """The mean under the baseline in nano, published; None without a record."""
+        return _mean(self.before)
+
+    @property
+    def mean_after(self) -> int | None:
+        """The same under the candidate."""
+        return _mean(self.after)
+
+
+def _mean(total: Total) -> int | None:
+    records, found = total
+    return round_half_even(found, records) if records else None
+
+
+@attrs.frozen
 class TypeComparison:
     """What a candidate changes for one skill type.
 
@@ -133,6 +163,7 @@ class TypeComparison:
         rejected: how many records only the candidate refuses, by code.
         tiers: the records that both score, by tier; None when one of them lacks the type.
         distances: of the flips to their cliffs.
+        measures: by measure that either rule set has of the type.
     """
 
     skill_type: str
@@ -142,6 +173,7 @@ class TypeComparison:
     rejected: Mapping[str, int]
     tiers: Comparison | None
     distances: FlipDistances
+    measures: Mapping[str, MeasureComparison]
 
 
 @attrs.frozen
@@ -276,17 +308,30 @@ def _compare_type(
         new.rejected if new else {},
         new.comparison if old and new else None,
         distances,
+        _measures(old, new),
     )
 
 
 def _measure(*types: TypeOutcome | None) -> str:
-    """Emission, where every rule set that has the type has one for it."""
-    return EMISSION if all(each.emission is not None for each in types if each) else QUALITY
+    """Emission, where every rule set that has the type has one for it; else quality likewise."""
+    found = [each for each in types if each]
+    if all(each.emission is not None for each in found):
+        return EMISSION
+    return QUALITY if all(each.quality is not None for each in found) else NOTHING
 
 
 def _amounts(outcome: TypeOutcome | None, measure: str, many: int) -> Counts:
-    found = outcome and (outcome.emission if measure == EMISSION else outcome.quality)
-    return found or (0,) * many
+    by_measure = {EMISSION: outcome and outcome.emission, QUALITY: outcome and outcome.quality}
+    return by_measure.get(measure) or (0,) * many
+
+
+def _measures(old: TypeOutcome | None, new: TypeOutcome | None) -> dict[str, MeasureComparison]:
+    """Each measure that either rule set has of a type."""
+    before, after = (each.measures if each else {} for each in (old, new))
+    return {
+        name: MeasureComparison(before.get(name, (0, 0)), after.get(name, (0, 0)))
+        for name in sorted({*before, *after})
+    }
 
 
 def _overall(
@@ -295,6 +340,8 @@ def _overall(
     """Types without an emission take part only when no type has one."""
     every = [*before.types.values(), *after.types.values()]
     measure = EMISSION if any(each.emission is not None for each in every) else QUALITY
+    if measure == QUALITY and all(each.quality is None for each in every):
+        measure = NOTHING
     many = len(miners)
     old = [_amounts(each, measure, many) for each in before.types.values()]
     new = [_amounts(each, measure, many) for each in after.types.values()]
@@ -350,6 +397,8 @@ def _replayed_overall(
 ) -> Distribution:
     """Types without an emission take part only when no type has one."""
     measure = EMISSION if old.emission or new.emission else QUALITY
+    if not (old.emission or new.emission or old.quality or new.quality):
+        measure = NOTHING
     before, after = (
         summed(_replayed_amounts(each, measure).values(), len(miners)) for each in (old, new)
     )

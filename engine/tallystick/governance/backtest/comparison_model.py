@@ -24,6 +24,8 @@ Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
 ROUND_BITS = 31
 """Of the number of an epoch, and of a round."""
+Total = tuple[int, int]
+"""Of how many records there is a value, and the sum of it in nano."""
 Matrix = tuple[tuple[int, ...], ...]
 """Counts by baseline tier (rows) and candidate tier (columns), lowest tier first."""
 
@@ -113,22 +115,24 @@ class TypeOutcome:
     Attributes:
         skill_type: the type.
         records: by miner, how many records the candidate scores.
-        quality: by miner, Σ quality over those records, in nano, exact.
+        quality: by miner, Σ quality over those records, in nano, exact; None of a type without.
         emission: by miner, Σ emission over those records, in nano, exact; None where the rule set
             has no emission for the type (such as a workflow, whose ``quality`` counts instead).
         missed: how many records have no submission; nothing is added for them.
         rejected: how many records only this rule set refuses, by a requirement of its own, by the
             code of the first requirement that is not met.
         comparison: with the baseline; None when the baseline does not have the type.
+        measures: by measure, of how many records it applies to, and their sum in nano, exact.
     """
 
     skill_type: str
     records: Counts
-    quality: Counts
+    quality: Counts | None
     emission: Counts | None
     missed: int
     rejected: Mapping[str, int]
     comparison: Comparison
+    measures: Mapping[str, Total] = attrs.field(factory=dict)
 
     @property
     def scored(self) -> int:

@@ -144,15 +144,20 @@ class ComparisonSet:
         groups: the candidates by which records they accept; the baseline is in the first.
         flip_rules: by the position of the candidate, against the baseline.
         most: by the position of the candidate, the largest emission, either way; None without one.
+        has_quality: by the position of the candidate, whether its records have a quality.
     """
 
     groups: tuple[AcceptanceGroup, ...]
     flip_rules: Mapping[int, FlipRules]
     most: Mapping[int, int | None]
+    has_quality: Mapping[int, bool]
 
     def tallies(self) -> dict[int, Tally]:
         """A tally for each candidate, with nothing counted."""
-        return {place: Tally(self.most[place], r.tiers) for place, r in self.flip_rules.items()}
+        return {
+            place: Tally(self.most[place], rules.tiers, self.has_quality[place])
+            for place, rules in self.flip_rules.items()
+        }
 
     def accepted(
         self, group: AcceptanceGroup, rows: FactRows, tallies: Mapping[int, Tally]
@@ -184,7 +189,8 @@ def all_tallies(sets: Sequence[ComparisonSet]) -> dict[int, Tally]:
                     "expected the same in all: compare the rule sets without an adoption"
                 )
             if tally.most is not None:
-                found[place] = Tally(max(known.most or 0, tally.most), known.tiers)
+                most, has_quality = max(known.most or 0, tally.most), known.has_quality
+                found[place] = Tally(most, known.tiers, has_quality or tally.has_quality)
     return found
 
 
@@ -212,6 +218,7 @@ def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:
         groups,
         {place: FlipRules(cliffs[0], each) for place, each in cliffs.items()},
         {place: _most(bound) for place, bound in bounds.items()},
+        {place: bound.has_quality for place, bound in bounds.items()},
     )
 
 
@@ -228,7 +235,7 @@ def _target(
     read = gates | {gate.axis for gate in bound.quality.gates}
     axes = [axis for axis in bound.axes if axis.name in read]
     scores = [each for each in (bound.quality, bound.tier, bound.emission) if each is not None]
-    return Target(place, bound, thresholds, (*axes, *scores), gate=True)
+    return Target(place, bound, thresholds, (*axes, *bound.measures, *scores), gate=True)
 
 
 def _cliffs(bound: BoundType, thresholds: Thresholds) -> Cliffs:

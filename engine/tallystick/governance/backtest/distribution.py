@@ -25,6 +25,8 @@ EMISSION = "emission"
 """The measure of what is distributed."""
 QUALITY = "quality"
 """The measure where there is no emission."""
+NOTHING = "none"
+"""The measure where there is neither: of types that have measures of their rule set alone."""
 
 
 @attrs.frozen
@@ -92,7 +94,7 @@ class Distribution:
     """One amount over some miners, under the baseline and under a candidate.
 
     Attributes:
-        measure: `EMISSION` or `QUALITY`.
+        measure: `EMISSION`, `QUALITY` or `NOTHING`.
         miners: who takes part, sorted by hotkey.
         before: the amount of each under the baseline, in nano.
         after: the amount of each under the candidate, in nano.

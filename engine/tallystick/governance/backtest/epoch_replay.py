@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any
@@ -22,7 +23,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.formula.columns import Column, Truths
+from tallystick.formula.columns import Truths
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import (
     Counts,
@@ -39,6 +40,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
+from tallystick.scoring.planner import ScoreColumns
 from tallystick.scoring.result import CONSENSUS
 from tallystick.state.adoption import adopt
 from tallystick.state.epoch import close_epoch
@@ -55,9 +57,9 @@ from tallystick.state.rules import StateRules, state_rules_of
 
 _Who = tuple[Any, ...]
 """Validator, hotkey, task, role, events, round, epoch, and whether the deadline was missed."""
-_Values = tuple[int | None, int | None, int | None]
-"""Quality, emission and consensus in nano, as far as there are any."""
-_NOTHING: _Values = (None, None, None)
+_Values = tuple[int | None, int | None, int | None, Mapping[str, int | Fraction]]
+"""Quality, emission and consensus in nano, as far as there are any, and measures."""
+_NOTHING: _Values = (None, None, None, {})
 
 
 @attrs.frozen(eq=False)
@@ -273,7 +275,10 @@ class _Replay:
         emission: list[int | None] = [None] * len(answered)
         if scores.emission is not None:
             emission = scores.emission.tolist()
-        scored = zip(scores.quality.tolist(), emission, agreed, strict=True)
+        quality: list[int | None] = [None] * len(answered)
+        if bound.has_quality:
+            quality = scores.quality.tolist()
+        scored = zip(quality, emission, agreed, _measures(scores, len(answered)), strict=True)
         return [
             self._event(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
             for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True)
@@ -281,7 +286,7 @@ class _Replay:
 
     def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
         validator, hotkey, task_id, role, events, number, epoch, missed = who
-        quality, emission, agreed = scored
+        quality, emission, agreed, measures = scored
         arisen = None if agreed is None else self.arisen(agreed)
         return StateEvent(
             validator=validator,
@@ -295,11 +300,24 @@ class _Replay:
             missed=missed,
             quality=quality,
             emission=emission,
+            measures=measures,
         )
 
 
-def _given(values: Column, given: Truths | None) -> list[int | None]:
-    found: list[int | None] = values.tolist()
+def _measures(scores: ScoreColumns, rows: int) -> list[dict[str, int | Fraction]]:
+    """The measures of each row that apply, as a state takes them."""
+    found: list[dict[str, int | Fraction]] = []
+    found += ({} for _ in range(rows))
+    for value in scores.bound.measures:
+        column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
+        for measures, each in zip(found, _given(column, scores.given.get(value)), strict=True):
+            if each is not None:
+                measures[value.name] = each
+    return found
+
+
+def _given(values: Any, given: Truths | None) -> list[Any]:  # noqa: ANN401  # nano or ratios
+    found: list[Any] = values.tolist()
     if given is None:
         return found
     return [value if there else None for value, there in zip(found, given.tolist(), strict=True)]

@@ -18,7 +18,7 @@ from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import FlipRows, Miner
-from tallystick.governance.backtest.distribution import EMISSION
+from tallystick.governance.backtest.distribution import EMISSION, NOTHING
 from tallystick.governance.backtest.rounds import RoundStretches
 from tallystick.governance.backtest.tally import Sums, Tally
 from tallystick.io.sources import Source
@@ -101,6 +101,6 @@ class RoundCount:
 
 def _sums(tally: Tally | None, measure: str) -> Sums | None:
     """The sums of a measure of one type; None without any."""
-    if tally is None or (measure == EMISSION and tally.most is None):
+    if tally is None or (measure == EMISSION and tally.most is None) or measure == NOTHING:
         return None
     return tally.emission if measure == EMISSION else tally.quality

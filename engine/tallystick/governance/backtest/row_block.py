@@ -117,6 +117,7 @@ class RowBlock:
         tally, columns = self.tallies[candidate], scored.columns
         tally.records.count(groups)
         tally.quality.add(columns.quality, groups)
+        tally.measure(columns)
         if columns.emission is not None:
             tally.emission.add(columns.emission, groups)
         if candidate == 0:

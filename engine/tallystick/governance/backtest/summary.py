@@ -16,6 +16,7 @@ from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     Distances,
+    MeasureComparison,
     StateComparison,
     TypeComparison,
 )
@@ -227,8 +228,10 @@ def _miners(
 
 def _type(found: TypeComparison) -> Json:
     tiers = found.tiers
+    measures = {name: _measure(each) for name, each in found.measures.items()}
     return {
         **_distribution(found.distribution),
+        **({"measures": measures} if measures else {}),
         "baseline_scored": found.scored_before,
         "candidate_scored": found.scored_after,
         "rejected": dict(found.rejected),
@@ -238,6 +241,15 @@ def _type(found: TypeComparison) -> Json:
         "tier_distances": _distances(found.distances.tier),
         "gate_distances": _distances(found.distances.gate),
         "migration": _migration(tiers) if tiers else None,
+    }
+
+
+def _measure(found: MeasureComparison) -> Json:
+    return {
+        "baseline_records": found.before[0],
+        "candidate_records": found.after[0],
+        "baseline_mean": _text(found.mean_before),
+        "candidate_mean": _text(found.mean_after),
     }
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest.comparison_model import Comparison, Counts, TypeOutcome
+from tallystick.governance.backtest.comparison_model import Comparison, Counts, Total, TypeOutcome
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.planner import Small
+from tallystick.scoring.planner import ScoreColumns, Small
 
 _HALF = 32
 _MASK = (1 << _HALF) - 1
@@ -119,9 +119,11 @@ class Tally:
     Attributes:
         most: the largest emission, either way, in nano; None without an emission.
         tiers: the tiers of the baseline and of the candidate; None where either has none.
+        has_quality: whether records have a quality.
         records: by miner, how many records are scored.
         quality: by miner, in nano.
         emission: by miner, in nano.
+        measures: by measure, of how many records it applies to, and their sum in nano.
         missed: records without a submission.
         rejected: by code.
         compared: records that the baseline scores, too.
@@ -133,9 +135,11 @@ class Tally:
 
     most: int | None
     tiers: tuple[tuple[str, ...], tuple[str, ...]] | None
+    has_quality: bool = True
     records: Sums = attrs.field(factory=Sums)
     quality: Sums = attrs.field(factory=lambda: Sums(NANO))
     emission: Sums = attrs.field(init=False)
+    measures: dict[str, Total] = attrs.field(factory=dict)
     missed: int = 0
     rejected: Counter[str] = attrs.field(factory=Counter)
     compared: int = 0
@@ -160,7 +164,20 @@ class Tally:
 
     def empty(self) -> Tally:
         """One of the same kind with nothing counted."""
-        return Tally(self.most, self.tiers)
+        return Tally(self.most, self.tiers, self.has_quality)
+
+    def measure(self, scores: ScoreColumns) -> None:
+        """Add the measures of some rows."""
+        for value in scores.bound.measures:
+            column, given = scores.columns[value], scores.given.get(value)
+            found = column if given is None else column[given]
+            # a sum of 64-bit numbers may need more bits; of halves of them it does not
+            total = (int((found >> _HALF).sum()) << _HALF) + int((found & _MASK).sum())
+            self._add(value.name, (len(found), total))
+
+    def _add(self, name: str, more: Total) -> None:
+        records, total = self.measures.get(name, (0, 0))
+        self.measures[name] = records + more[0], total + more[1]
 
     def stay(self, tiers: Column) -> None:
         """Count compared records that keep their tier, so many of each."""
@@ -182,6 +199,8 @@ class Tally:
         self.emission.merge(other.emission, places)
         self.rejected.update(other.rejected)
         self.migration += other.migration
+        for name, more in other.measures.items():
+            self._add(name, more)
         for name in ("missed", "compared", "tier_flips", "gate_flips", "flips"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -192,10 +211,11 @@ class Tally:
         return TypeOutcome(
             skill_type=skill_type,
             records=self.records.totals(order),
-            quality=self.quality.totals(order),
+            quality=self.quality.totals(order) if self.has_quality else None,
             emission=self.emission.totals(order) if self.most is not None else None,
             missed=self.missed,
             rejected=dict(sorted(self.rejected.items())),
+            measures=dict(sorted(self.measures.items())),
             comparison=Comparison(
                 compared=self.compared,
                 tiers=before,

@@ -17,6 +17,7 @@ from tallystick.governance.backtest.comparison import (
 from tallystick.governance.backtest.comparison_model import Outcome, Period
 from tallystick.governance.backtest.distribution import (
     EMISSION,
+    NOTHING,
     Concentration,
     Distribution,
     MinerChange,
@@ -80,6 +81,8 @@ def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterato
 
 def total(found: Distribution) -> str:
     """What is paid in all."""
+    if found.measure == NOTHING:
+        return "No type has an emission or a quality: see their measures."
     what = "emission" if found.measure == EMISSION else "quality (no type has an emission)"
     before, after = found.total_before, found.total_after
     change = after - before
