@@ -26,8 +26,8 @@ from tallystick.records.decoding import MissedDeadline
 from tallystick.state.chain import GENESIS_HASH, chained
 from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent, events_digest
-from tallystick.state.groups import auditor_pool, select_group
 from tallystick.state.event_decoder import EventDecoder, record_digest
+from tallystick.state.groups import auditor_pool, select_group
 from tallystick.state.line_weights import weights_of
 from tallystick.state.model import Miner, Snapshot, State, structure, unstructure
 from tallystick.state.reputation import consensus_event
