@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
@@ -24,7 +25,7 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
     TypeOutcome,
 )
-from tallystick.governance.backtest.incentive import Network, incentives
+from tallystick.governance.backtest.incentive import Incentives, Network, incentives
 from tallystick.governance.backtest.proposal import Proposal
 from tallystick.governance.diff.change import Change as RuleChange
 from tallystick.governance.diff.change import FormulaChange
@@ -192,9 +193,16 @@ def network(*stakes: int) -> Network:
     return Network(validators, 0, YumaParameters(yuma3=True))
 
 
+def effects(found: Iterable[CandidateComparison]) -> dict[int, Incentives]:
+    """What four validators make of some candidates."""
+    four = network(34, 33, 20, 13)
+    paid = ((each.position, each.overall) for each in found)
+    return {n: incentives(each.miners, each.before, each.after, four) for n, each in paid}
+
+
 def adopted(found: CandidateComparison) -> CandidateComparison:
     """A comparison with what four validators make of it."""
-    return attrs.evolve(found, incentives=incentives(found.overall, network(34, 33, 20, 13)))
+    return attrs.evolve(found, incentives=effects([found])[found.position])
 
 
 def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:

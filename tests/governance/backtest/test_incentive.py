@@ -13,11 +13,17 @@ from governance.backtest.made_up import adopted, network, outcome
 from governance.backtest.test_report import compared, page_of
 from oracle.yuma import epoch
 
+import tallystick
 from tallystick.errors import InputError, YumaError
 from tallystick.governance.backtest import render
 from tallystick.governance.backtest.comparison_model import Miner
-from tallystick.governance.backtest.distribution import Distribution, distribution
-from tallystick.governance.backtest.incentive import EPOCHS, Incentives, Network, incentives
+from tallystick.governance.backtest.incentive import (
+    EPOCHS,
+    Incentives,
+    Network,
+    incentives,
+    weights_under,
+)
 from tallystick.numbers.nano import NANO, round_half_even
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
@@ -26,13 +32,15 @@ STAKES = (34, 33, 20, 13)
 ONE = 1 << 32
 
 
-def pay(before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER) -> Distribution:
+def effect_of(
+    given: Network, before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER
+) -> Incentives:
     miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(before))]
-    return distribution("emission", miners, before, after)
+    return incentives(miners, before, after, given)
 
 
 def found(*stakes: int) -> Incentives:
-    return incentives(pay(), network(*(stakes or STAKES)))
+    return effect_of(network(*(stakes or STAKES)))
 
 
 def nano(raw: list[int]) -> tuple[int, ...]:
@@ -103,7 +111,7 @@ def test_a_minority_never_flips_it_and_a_higher_kappa_needs_more() -> None:
     tall = network(*STAKES)
     strict = Network(tall.validators, 0, type(tall.parameters)(yuma3=True, kappa=52428))
     # with kappa 0.8 a weight counts that 0.8 of the stake give at least: 0.67 raise none
-    effect = incentives(pay(), strict)
+    effect = effect_of(strict)
     assert [effect.flipped(each) for each in effect.scenarios] == [0, 1, 1, 1, 2]
 
 
@@ -116,14 +124,14 @@ def test_the_curve_goes_from_nobody_to_all() -> None:
 
 
 def test_a_candidate_that_changes_nothing_flips_nothing() -> None:
-    effect = incentives(pay(BEFORE, BEFORE), network(*STAKES))
+    effect = effect_of(network(*STAKES), BEFORE, BEFORE)
     assert (effect.changing, effect.flips, effect.most_changed(5)) == ((), (), ())
     assert {effect.moved(each) for each in effect.scenarios} == {0}
     assert {each.trust for each in effect.scenarios} == {effect.nobody.trust}
 
 
 def test_nobody_who_earns_is_no_failure() -> None:
-    effect = incentives(pay((0, 0, 0), (0, 0, 0)), network(*STAKES))
+    effect = effect_of(network(*STAKES), (0, 0, 0), (0, 0, 0))
     assert set(effect.nobody.incentive) == {0}
 
 
@@ -132,7 +140,25 @@ def test_more_than_a_subnet_has_is_refused(miners: int, validators: int) -> None
     told = f"found {miners} miners and {validators} validators, expected at most 32767 in all"
     many = (1,) * miners
     with pytest.raises(InputError, match=told):
-        incentives(pay(many, many), network(*(1,) * validators))
+        effect_of(network(*(1,) * validators), many, many)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        # the scores are 8, 4, 2, 2, 1, 1, 1, 1 of 20, and one of nothing
+        ("skills@1.1.0", (40, 20, 10, 10, 5, 5, 5, 5, 0)),
+        # no weight is above 0.15: what is, goes to the others in proportion
+        ("workflow@1.1.0", (15, 15, 15, 15, 10, 10, 10, 10, 0)),
+    ],
+)
+def test_weights_are_shared_and_capped_as_the_rules_say(
+    reference: str, expected: tuple[int, ...]
+) -> None:
+    amounts = (8000, 4000, 2000, 2000, 1000, 1000, 1000, 1000, 0)
+    miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(amounts))]
+    weights = weights_under(tallystick.load(reference), miners, amounts)
+    assert weights == tuple(part * NANO // 100 for part in expected)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, flips, network, outcome
+from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, effects, flips, outcome
 
 from tallystick.errors import OutputError
 from tallystick.governance.backtest.comparison_model import Outcome
@@ -29,7 +29,7 @@ def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
             if each.state is not None:
                 out.epoch(each.state.final)
         replayed = found.baseline.state is not None
-        return out.finish(found, COMMAND, network=network(34, 33, 20, 13) if replayed else None)
+        return out.finish(found, COMMAND, adopted=effects if replayed else None)
 
 
 @pytest.fixture(scope="module")

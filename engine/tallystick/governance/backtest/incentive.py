@@ -18,7 +18,6 @@ import numpy as np
 
 from tallystick.errors import InputError
 from tallystick.governance.backtest.comparison_model import Counts, Miner
-from tallystick.governance.backtest.distribution import Distribution
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.population.yuma.cases import parameters_of
 from tallystick.population.yuma.cells import Cells
@@ -28,6 +27,9 @@ from tallystick.population.yuma.fixed import ONE, U16_MAX, Column
 from tallystick.population.yuma.inputs import YumaInput, YumaParameters
 from tallystick.population.yuma.metagraph import Validator, validators_of
 from tallystick.population.yuma.vectors import read
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.state.line_weights import base_of, weights_of
+from tallystick.state.rules import state_rules_of
 
 EPOCHS = 50
 """After so many epochs bonds have settled: with a moving average of 0.9, to half a per cent."""
@@ -197,31 +199,57 @@ class Incentives:
         return tuple(place for place in ordered[:many] if changes[place])
 
 
-def incentives(found: Distribution, network: Network) -> Incentives:
+def weights_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Counts:
+    """What the rules that hold in the end make of what each miner has: they share and cap it.
+
+    The amounts, of which the largest counts as 1, take the place of the last scores that all
+    weights come of. Where an allocation has no such step, weights are in proportion to them.
+
+    Args:
+        rules: the rule set, bound.
+        miners: who.
+        amounts: of each, such as its emission.
+    """
+    chosen = state_rules_of(rules.latest)
+    if chosen.allocation is None or base_of(chosen.allocation) is None:
+        return amounts
+    largest = max(amounts, default=0) or 1
+    scores = {
+        miner.hotkey: round_half_even(amount * NANO, largest)
+        for miner, amount in zip(miners, amounts, strict=True)
+    }
+    found = weights_of(chosen, scores)
+    return tuple(found.get(miner.hotkey, 0) for miner in miners)
+
+
+def incentives(
+    miners: Sequence[Miner], before: Counts, after: Counts, network: Network
+) -> Incentives:
     """What a candidate does to a network.
 
     Args:
-        found: what each miner has under the baseline and under the candidate; weights are in
-            proportion to it.
+        miners: who is weighed.
+        before: the weights of each under the baseline, in any unit.
+        after: the same under the candidate.
         network: who sets them.
 
     Raises:
         InputError: there are more miners and validators than a subnet has uids, or more weights
             than fit in memory.
     """
-    many, validators = len(found.miners), len(network.validators)
+    many, validators = len(miners), len(network.validators)
     if many + validators > MOST_UIDS or many * validators > MOST_WEIGHTS:
         raise InputError(
             f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
             f"and {MOST_WEIGHTS} weights of them: leave --validators out"
         )
-    subnet = _Subnet(network, (_row(found.before), _row(found.after)))
+    subnet = _Subnet(network, (_row(before), _row(after)))
     counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
     # several scenarios may be of the same validators
     outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
     return Incentives(
         network,
-        found.miners,
+        tuple(miners),
         tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
         tuple(subnet.point(adopting) for adopting in range(validators + 1)),
     )

@@ -31,7 +31,7 @@ from tallystick.governance.backtest import tables
 from tallystick.governance.backtest.bootstrap import Uncertainty
 from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
 from tallystick.governance.backtest.comparison_model import EpochState, FlipRows, Outcome
-from tallystick.governance.backtest.incentive import Incentives, Network, incentives
+from tallystick.governance.backtest.incentive import Incentives
 from tallystick.governance.backtest.render import report
 from tallystick.governance.backtest.selection import Selection
 from tallystick.governance.backtest.summary import summary
@@ -41,6 +41,8 @@ from tallystick.io.text import json_text
 
 Uncertain = Callable[[Sequence[CandidateComparison]], Mapping[int, Uncertainty | None]]
 """Gives the uncertainty of some candidates, by their positions."""
+Adopted = Callable[[Sequence[CandidateComparison]], Mapping[int, Incentives]]
+"""Gives what some candidates do to a network, by their positions."""
 SUMMARY = "summary.json"
 REPORT = "report.html"
 ALWAYS = {
@@ -105,7 +107,7 @@ class Building:
         *,
         best_by: str = "share-moved",
         uncertain: Uncertain | None = None,
-        network: Network | None = None,
+        adopted: Adopted | None = None,
     ) -> Written:
         """Write everything else.
 
@@ -114,7 +116,7 @@ class Building:
             command: how to do it again, for the reader of the report.
             best_by: of ``BEST_BY``, by what candidates are better or worse.
             uncertain: gives the uncertainties of candidates, of those that the report has in full.
-            network: the validators who may adopt these.
+            adopted: gives what happens while only some validators adopt these.
         """
         found = tuple(
             compare(outcome, position, self._tally)
@@ -122,10 +124,10 @@ class Building:
         )
         shown = Selection.of(found, best_by)
         known = uncertain(shown.full) if uncertain is not None else {}
-        adopted = _adopted(shown.full, network)
+        effects = adopted(shown.full) if adopted is not None else {}
         found = tuple(
             attrs.evolve(
-                each, uncertainty=known.get(each.position), incentives=adopted.get(each.position)
+                each, uncertainty=known.get(each.position), incentives=effects.get(each.position)
             )
             for each in found
         )
@@ -178,18 +180,6 @@ class Building:
             with output_errors(self._final), path.open("rb") as file:
                 digests[path.name] = digest_of_file(file)
         return digests
-
-
-def _adopted(
-    chosen: Sequence[CandidateComparison], network: Network | None
-) -> Mapping[int, Incentives]:
-    """What candidates do to a network, by their positions; with thresholds that follow, if any."""
-    if network is None:
-        return {}
-    return {
-        each.position: incentives(each.state.overall if each.state else each.overall, network)
-        for each in chosen
-    }
 
 
 @contextmanager

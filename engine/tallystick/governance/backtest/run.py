@@ -22,7 +22,12 @@ from tallystick.governance.backtest.comparison_model import (
     Outcome,
 )
 from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
-from tallystick.governance.backtest.incentive import Network
+from tallystick.governance.backtest.incentive import (
+    Incentives,
+    Network,
+    incentives,
+    weights_under,
+)
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
@@ -93,7 +98,9 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             uncertain=lambda chosen: _uncertainties(
                 reader, outcome, candidates, chosen, bootstrap, executor
             ),
-            network=network,
+            adopted=None
+            if network is None
+            else lambda chosen: _incentives(candidates, chosen, network),
         )
 
 
@@ -118,6 +125,19 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         each.position: count.uncertainty(place, each, bootstrap)
         for place, each in enumerate(chosen, 1)
     }
+
+
+def _incentives(
+    candidates: Sequence[Candidate], chosen: Sequence[CandidateComparison], network: Network
+) -> Mapping[int, Incentives]:
+    """What some candidates do to a network; with thresholds that follow, if these were replayed."""
+    found = dict[int, Incentives]()
+    for each in chosen:
+        paid = each.state.overall if each.state else each.overall
+        before = weights_under(candidates[0].rules, paid.miners, paid.before)
+        after = weights_under(candidates[each.position].rules, paid.miners, paid.after)
+        found[each.position] = incentives(paid.miners, before, after, network)
+    return found
 
 
 def outcome_of(  # noqa: PLR0913  # as above
