@@ -22,8 +22,10 @@ from tallystick.plugins.author import (
     SkillType,
     cases,
     clip,
+    exp,
     hookimpl,
     integer,
+    log,
     measure,
     power,
     published,
@@ -69,6 +71,24 @@ def points(_: Parameters) -> Node:
     return integer("submission.points")
 
 
+@measure("subnets/power-of-x@1", within=(0, 1_000_000))
+def power_of_x(_: Parameters) -> Node:
+    """A root of what can be negative."""
+    return root(published("x"), 2)
+
+
+@measure("subnets/log-of-x@1", within=(-1_000_000, 1_000_000))
+def log_of_x(_: Parameters) -> Node:
+    """A logarithm of what can be 0."""
+    return log(published("x"))
+
+
+@measure("subnets/exp-of-x@1", within=(0, 1_000_000))
+def exp_of_x(_: Parameters) -> Node:
+    """e to what can be a million."""
+    return exp(published("x"))
+
+
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """A type whose records say their track."""
@@ -78,7 +98,7 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The formulas of steps."""
-    return [phylax_score, chutes_unique, points]
+    return [phylax_score, chutes_unique, points, power_of_x, log_of_x, exp_of_x]
 
 
 def rules_of(name: str) -> Scorer:

@@ -38,6 +38,7 @@ _RESULT = "miner_hotkey"
 _MOST_ROWS = 16 * MOST_MINERS
 _LONGEST_NAME = 64
 _MOST_DIGITS = 400
+_LARGEST = 10**30
 _HIGHEST_UID = (1 << 16) - 1
 Row = Mapping[str, Any]
 _Found = tuple[int, Row]
@@ -242,6 +243,8 @@ def number_of(value: Any) -> Fraction:  # noqa: ANN401  # any cell
     ):
         raise ValueError(value)
     number = _finite(Decimal(value)) if isinstance(value, Decimal) else _exact(value)
+    if abs(number) >= _LARGEST:
+        raise NumberError("found a number of more than 30 digits, expected a smaller one")
     if not isinstance(value, Fraction) and "/" not in str(value) and NANO % number.denominator:
         raise NumberError(f"found {number}, expected at most nine decimal places")
     return number

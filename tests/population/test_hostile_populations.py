@@ -1,0 +1,158 @@
+"""Populations that nobody should send: each a clear error, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import run
+from population.subnets import rules_from, rules_of
+from population.tables import rules_with
+from work import calls
+
+import tallystick
+from tallystick.errors import AllocationError, InputError, RuleSetError
+from tallystick.population.allocate import allocate
+from tallystick.population.allocation import bound_allocation
+from tallystick.population.population import Miner, Population, Sample
+
+Row = Mapping[str, Any]
+FLAT = rules_from(rules_with('{ name = "y", do = "share", of = "x", zero = "zero" }'))
+
+TABLES: list[tuple[str, str, str]] = [
+    ("hotkey,quality\na,0.5\nb,0.1\na,0.2\n", "t.csv:4: hotkey: found the miner a", "in row 2 too"),
+    ("hotkey,quality\na,NaN\n", "t.csv:2: quality: found NaN", "a finite number"),
+    ("hotkey,quality\na,1e400\n", "t.csv:2: quality: found 1e400", "a finite number"),
+    ("hotkey,quality\na,inf\n", "t.csv:2: quality: found inf", "a finite number"),
+    ("hotkey,quality\na,0.1234567891\n", "t.csv:2: quality: found 0.1234567891", "at most nine places"),
+    ("hotkey,quality\na,1/0\n", "t.csv:2: quality: found 1/0", "a finite number"),
+    ("hotkey,quality\na,1.5\n", "mean of a: found 1.5", "expected 0 to 1"),
+    ("hotkey,quality\n,0.5\n", "t.csv:2: hotkey: found nothing", "a text of 1 to 64"),
+    ("hotkey,qualty\na,0.5\n", "found the column qualty", "did you mean 'quality'?"),
+    ("hotkey,uid,quality\na,-1,0.5\n", "t.csv:2: uid: found -1", "from 0 to 65535"),
+    ("hotkey,quality\na\n", "t.csv:2: expected 2 cells", ""),
+    ("hotkey,quality\na,0.5,7\n", "t.csv:2: expected 2 cells", ""),
+]  # fmt: skip
+LINES = [
+    (b'{"hotkey": "a", "quality": NaN}', "not-finite"),
+    (b'{"hotkey": "a", "quality": {}}', "expected a finite number"),
+    (b'{"hotkey": "a", "quality": true}', "expected a finite number"),
+    (b'{"hotkey": 7, "quality": 0.5}', "a text of 1 to 64 characters"),
+    (b"[]", "an object, a row of the table"),
+    (b"\xff", "invalid-utf8"),
+]
+
+
+def refused(path: Path) -> str:
+    """What is said of a table, of which nothing is written; what stood there stays."""
+    output = path.with_name("weights.json")
+    output.write_text("before")
+    found = run("allocate", str(path), "--rules", "workflow@1.1.0", "-o", str(output))
+    assert found.status in (1, 2)
+    assert not found.out
+    assert output.read_text() == "before"
+    return found.err
+
+
+@pytest.mark.parametrize(("text", "found", "expected"), TABLES)
+def test_a_table_that_is_wrong_is_refused_whole(
+    text: str, found: str, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    said = refused(path)
+    assert found in said
+    assert expected in said
+
+
+@pytest.mark.parametrize(("line", "expected"), LINES)
+def test_a_line_that_is_wrong_is_refused(line: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"hotkey": "first", "quality": [0.5, "0.25"]}\n' + line + b"\n")
+    said = refused(path)
+    assert expected in said
+    assert "t.jsonl:2" in said
+
+
+def test_a_population_has_a_hotkey_once() -> None:
+    with pytest.raises(AllocationError, match="the miner b 2 times") as caught:
+        Population((Miner("b"), Miner("a"), Miner("b")))
+    assert caught.value.code == "duplicate-miner"
+
+
+@pytest.mark.parametrize("rows", [[], [{"hotkey": "a", "x": 3}]])
+def test_nobody_and_one_miner(rows: Sequence[Row]) -> None:
+    found = tallystick.allocate(FLAT, rows)
+    assert found.weights == {str(row["hotkey"]): 10**9 for row in rows}
+
+
+def test_a_file_without_a_miner_gives_nobody_a_weight(tmp_path: Path) -> None:
+    for name, text in (("t.jsonl", ""), ("t.csv", "hotkey,quality\n"), ("u.csv", "")):
+        path, output = tmp_path / name, tmp_path / f"{name}.json"
+        path.write_text(text)
+        found = run("allocate", str(path), "--rules", "workflow@1.1.0", "-o", str(output))
+        assert (found.status, found.err) == (0, "")
+        assert "no weights: nobody has one above 0" in found.out
+        assert '"weights": {}' in output.read_text()
+
+
+def population(miners: int) -> Population:
+    held = {f"hk-{n}": [Sample(n % 977)] for n in range(miners)}
+    return Population(tuple(map(Miner, held)), {"x": {"": held}})
+
+
+def test_a_hundred_thousand_miners_are_no_matter() -> None:
+    found = allocate(bound_allocation(FLAT), population(100_000))
+    assert len(found.weights) == 100_000
+    assert abs(sum(found.weights.values()) - 10**9) <= 50_000
+
+
+def test_the_work_grows_with_the_miners_and_no_faster() -> None:
+    bound = bound_allocation(FLAT)
+    small, large = (calls(lambda n=n: allocate(bound, population(n))) for n in (500, 2000))
+    assert large < 4.5 * small
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("power(-1 + x)", "which can be below 0"),
+        ("log(x)", "which can be 0"),
+        ("exp(x)", "outside -1000000 to 40"),
+    ],
+)
+def test_a_formula_of_a_step_that_is_not_safe_does_not_load(text: str, expected: str) -> None:
+    name = text.partition("(")[0]
+    rules = rules_from(
+        rules_with(f'{{ name = "y", do = "formula", formula = "subnets/{name}-of-x@1" }}')
+    )
+    with pytest.raises(RuleSetError) as caught:
+        bound_allocation(rules)
+    problem = caught.value.problems[0]
+    assert problem.path == "allocation.steps[1]"
+    assert problem.line > 0
+    assert expected in problem.evidence["expected"]
+
+
+def test_what_other_rules_carried_is_refused() -> None:
+    with pytest.raises(InputError, match="carry-of-other-rules"):
+        tallystick.allocate(rules_of("cswon"), [], carry={"allocation": "sha256:0", "carry": {}})
+
+
+def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:
+    for text, expected in (
+        ('{"format": 2}', "format: found 2, expected 1"),
+        ('{"format": 1, "round": {"slat": "x"}}', "did you mean 'salt'?"),
+        ('{"format": 1, "round": {"salt": 5}}', "round.salt: found 5, expected a text"),
+        ('{"format": 1, "round": {"share": NaN}}', "the number nan"),
+        ('{"format": 1, "miners": {"a": {"contributor": 1}}}', "expected a flag"),
+        ("[" * 100_000, "nested too deep"),
+        ("", "no document that can be read"),
+    ):
+        path = tmp_path / "round.json"
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            tallystick.allocate(rules_of("phylax"), [], round=path)
+        assert expected in str(caught.value)
