@@ -1,7 +1,9 @@
 """The vector files keep their format, and lose no case."""
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +74,27 @@ def test_every_operation_on_a_record_has_a_builder() -> None:
     scored = {case.op for case in CASES if case.area != "state"} - given
     assert scored == set(RECORDS) - {"sigma"}
     assert set(AXES) <= set(RECORDS)
+
+
+def test_the_cases_of_real_subnets_keep_their_form() -> None:
+    document = json.loads((Path(__file__).parent / "subnets.json").read_bytes())
+    assert document["format"] == "tallystick-subnet-cases/1"
+    cases = document["cases"]
+    assert len({case["id"] for case in cases}) == len(cases) == 52
+    assert Counter((case["subnet"], case["kind"]) for case in cases) == {
+        ("phylax", "behavioural"): 8,
+        ("phylax", "vote"): 4,
+        ("phylax", "repositories"): 2,
+        ("phylax", "allocation"): 6,
+        ("phylax", "round"): 2,
+        ("chutes", "features"): 4,
+        ("chutes", "weights"): 10,
+        ("gittensor", "base"): 6,
+        ("gittensor", "decay"): 4,
+        ("cswon", "weights"): 6,
+    }
+    page = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+    for case in cases:
+        assert f"| {case['subnet']}, `{case['kind']}` |" in page
+        assert {"id", "input", "exact_nano", "upstream"} <= case.keys()
+        assert all(f"`{key}`" in page for key in case)

@@ -152,7 +152,10 @@ class _Reading:
         hotkey = self._hotkey(line, _RESULT, row[_RESULT])
         group = self._group(line, row)
         self._known(line, hotkey, row.get("miner_uid"), {})
-        held = {**(row.get("measures") or {}), **{n: row.get(n) for n in (QUALITY, EMISSION)}}
+        # in CSV each measure is a column of its own
+        flat = {name: row.get(f"measures.{name}") for name in self.values}
+        held = {**flat, **(row.get("measures") or {})}
+        held |= {name: row.get(name) for name in (QUALITY, EMISSION)}
         task = (0, str(row.get("task_id", "")), str(row.get("skill_type", "")))
         factors = {n: self._nano(line, n, row[n]) for n in self.factors if row.get(n) is not None}
         for name in self.values:

@@ -17,7 +17,10 @@ DECIMAL = pa.decimal128(19, 9)
 
 
 def schema_of(layout: ResultLayout) -> pa.Schema:
-    """The schema of results; a measure that is a ratio is text."""
+    """The schema of results; a measure that is a ratio is text.
+
+    Where no type has axes there is no column of them: Parquet has no struct without fields.
+    """
     measures = (
         (n, pa.string() if is_ratio else DECIMAL) for n, is_ratio in layout.measures.items()
     )
@@ -27,7 +30,11 @@ def schema_of(layout: ResultLayout) -> pa.Schema:
         "axes": pa.struct([(axis, DECIMAL) for axis in layout.axes]),
         MEASURES: pa.struct(list(measures)),
     }
-    return pa.schema([(name, types.get(name, pa.string())) for name in layout.fields])
+    return pa.schema([(name, types.get(name, pa.string())) for name in _fields(layout)])
+
+
+def _fields(layout: ResultLayout) -> list[str]:
+    return [name for name in layout.fields if name != "axes" or layout.axes]
 
 
 def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
@@ -39,7 +46,6 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
         **{("", name): column for name, column in batch.decimals.items()},
     }
     arrays = dict(zip(decimals, _decimals([*decimals.values()]), strict=True))
-    axes = [arrays["axes", name] for name in batch.axes]
     columns = {
         "record": pa.array(batch.record),
         "skill_type": _decoded(batch.skill_type),
@@ -48,25 +54,24 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
         "miner_hotkey": _decoded(batch.miner_hotkey),
         "role": _decoded(batch.role),
         "tier": _tiers(batch),
-        "axes": _struct(axes, schema, "axes", len(batch)),
     }
+    if layout.axes:
+        axes = [arrays["axes", name] for name in batch.axes]
+        columns["axes"] = _struct(axes, schema, "axes")
     columns |= {name: arrays["", name] for name in batch.decimals}
     if layout.measures:
         measures = [
             _texts(column) if isinstance(column, RatioColumn) else arrays[MEASURES, name]
             for name, column in batch.measures.items()
         ]
-        columns[MEASURES] = _struct(measures, schema, MEASURES, len(batch))
+        columns[MEASURES] = _struct(measures, schema, MEASURES)
     if batch.group is not None:
         columns[GROUP] = batch.group
-    return pa.record_batch([columns[name] for name in layout.fields], schema=schema)
+    return pa.record_batch([columns[name] for name in _fields(layout)], schema=schema)
 
 
-def _struct(columns: Sequence[pa.Array], schema: pa.Schema, name: str, rows: int) -> pa.Array:
-    fields = list(schema.field(name).type)
-    if not fields:
-        return pa.array([{}] * rows, schema.field(name).type)
-    return pa.StructArray.from_arrays(columns, fields=fields)
+def _struct(columns: Sequence[pa.Array], schema: pa.Schema, name: str) -> pa.Array:
+    return pa.StructArray.from_arrays(columns, fields=list(schema.field(name).type))
 
 
 def _texts(column: RatioColumn) -> pa.Array:

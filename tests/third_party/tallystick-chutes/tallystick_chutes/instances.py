@@ -33,7 +33,7 @@ def _billed(p: Parameters) -> Node:
     begin = now - p.days * _DAY * MICROSECONDS
     end = minimum(minimum(stopped, deleted), now)
     time = maximum(0, end - maximum(activated, begin)) / MICROSECONDS
-    return label("seconds", cases((is_billed & (stopped >= begin), time), otherwise=0))
+    return label("billed", cases((is_billed & (stopped >= begin), time), otherwise=0))
 
 
 @measure("chutes/seconds@1", within=_SECONDS, days=(1, _MOST_DAYS))
