@@ -26,7 +26,7 @@ TABLES: list[tuple[str, str, str]] = [
     ("hotkey,quality\na,NaN\n", "t.csv:2: quality: found NaN", "a finite number"),
     ("hotkey,quality\na,1e400\n", "t.csv:2: quality: found 1e400", "a finite number"),
     ("hotkey,quality\na,inf\n", "t.csv:2: quality: found inf", "a finite number"),
-    ("hotkey,quality\na,0.1234567891\n", "t.csv:2: quality: found 0.1234567891", "at most nine places"),
+    ("hotkey,quality\na,0.1234567891\n", "quality: found 0.1234567891", "at most nine places"),
     ("hotkey,quality\na,1/0\n", "t.csv:2: quality: found 1/0", "a finite number"),
     ("hotkey,quality\na,1.5\n", "mean of a: found 1.5", "expected 0 to 1"),
     ("hotkey,quality\n,0.5\n", "t.csv:2: hotkey: found nothing", "a text of 1 to 64"),

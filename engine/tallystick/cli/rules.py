@@ -90,7 +90,7 @@ def show_command(reference: str, as_json: bool) -> None:
     requirements, from which any language can score.
     """
     from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
-    from tallystick.cli.rule_text import lines_of  # noqa: PLC0415  # heavy
+    from tallystick.cli.rule_text import allocation_view, lines_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
     from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
@@ -99,7 +99,8 @@ def show_command(reference: str, as_json: bool) -> None:
     if as_json:
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         trees = trees_of(scorer)
-        print_json({"digest": scorer.digest, "canonical": form, **trees})
+        steps = allocation_view(scorer)
+        print_json({"digest": scorer.digest, "canonical": form, **trees, **steps})
     else:
         echo(*lines_of(scorer))
 
@@ -118,6 +119,7 @@ def check_command(reference: str, as_json: bool) -> None:
     The exit status is 2 when there is no such file, or it cannot be read.
     """
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
+    from tallystick.population.proofs import proved_allocation  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
@@ -125,6 +127,7 @@ def check_command(reference: str, as_json: bool) -> None:
     try:
         with working("proving the formulas"):
             scorer = load(reference)
+            proved_allocation(scorer)
     except RuleSetError as error:
         if not resolved.is_readable:
             raise
