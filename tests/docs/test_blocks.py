@@ -10,6 +10,7 @@ from manual.reader import SLOW, Reader, forget, prepare
 
 _WITH_BLOCKS = {
     "docs/adoption.md",
+    "docs/allocation.md",
     "docs/canonical.md",
     "docs/conformance.md",
     "docs/errata.md",
