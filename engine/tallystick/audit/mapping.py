@@ -19,9 +19,9 @@ from tallystick.resources import schema_path
 from tallystick.scoring.batch import IDENTITY
 from tallystick.scoring.result import DECIMALS
 
-AXES = "axes."
-"""How the name of an axis begins as a column."""
-TEXTS = ("skill_type", "task_id", "miner_hotkey", "role", "tier")
+AXES, MEASURES = "axes.", "measures."
+"""How the name of an axis and that of a measure begin as a column."""
+TEXTS = ("skill_type", "task_id", "miner_hotkey", "role", "group", "tier")
 """The fields of a result that are text."""
 WHOLE = ("record", "miner_uid")
 """Those that are whole numbers."""
@@ -77,15 +77,15 @@ def read(path: Path) -> ColumnMapping:
 
 
 def is_decimal(field: str) -> bool:
-    """Whether a field of a result is a decimal."""
-    return field in DECIMALS or (field.startswith(AXES) and len(field) > len(AXES))
+    """Whether a field of a result is a decimal, or the ratio of an exact measure."""
+    return field in DECIMALS or (field.startswith((AXES, MEASURES)) and field[-1] != ".")
 
 
 def _check_fields(found: ColumnMapping, path: Path) -> None:
     """That every name on our side is that of a field."""
     for field in (*(found.columns or ()), *found.values):
         if not (is_decimal(field) or field in TEXTS or field in WHOLE or field in found.by):
-            known = ", ".join((*WHOLE, *TEXTS, *DECIMALS, f"{AXES}NAME"))
+            known = ", ".join((*WHOLE, *TEXTS, *DECIMALS, f"{AXES}NAME", f"{MEASURES}NAME"))
             raise InputError(f"{path}: found the field {field!r}, expected some of {known}")
     for field in found.by:
         if field not in (*IDENTITY, *OF_RECORDS):

@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -25,15 +25,24 @@ from typing import Any
 import attrs
 
 from tallystick.audit.index import RowIndex
-from tallystick.audit.mapping import AXES, OF_RECORDS, TEXTS, WHOLE, ColumnMapping, is_decimal
+from tallystick.audit.mapping import (
+    AXES,
+    MEASURES,
+    OF_RECORDS,
+    TEXTS,
+    WHOLE,
+    ColumnMapping,
+    is_decimal,
+)
 from tallystick.audit.published import PublishedRow, Value, rows_of
 from tallystick.canonical import digest_of_file
-from tallystick.errors import InputError
+from tallystick.errors import InputError, NumberError
 from tallystick.io.chunks import Chunk
 from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import Source
+from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts.results import Scoring
@@ -157,6 +166,8 @@ class _Derived:
             return None
         if field.startswith(AXES):
             return self.result.axes.get(field[len(AXES) :])
+        if field.startswith(MEASURES):
+            return (self.result.measures or {}).get(field[len(MEASURES) :])
         return getattr(self.result, field)
 
 
@@ -326,8 +337,10 @@ class _Audit:
                 "results, or a mapping"
             )
         if columns is None and row.data is not None:
-            # a line has the axes of its own type alone
-            fields += [AXES + name for name in self.scorer.axis_names]
+            # a line has the axes and the measures of its own type alone
+            layout = self.scorer.layout
+            fields += [AXES + name for name in layout.axes]
+            fields += [MEASURES + name for name in layout.measures]
         return tuple(dict.fromkeys(fields))
 
     def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
@@ -368,10 +381,11 @@ class _Audit:
         """The fields of a row that are others than the derived ones."""
         fields = self.fields
         if self.mapping.columns is None:
-            fields += tuple(n for n in row.values if n.startswith(AXES) and n not in fields)
+            own = (name for name in row.values if name.startswith((AXES, MEASURES)))
+            fields += tuple(name for name in own if name not in fields)
         for field in fields:
             derived, theirs = each.value(field), self._value(field, row)
-            told = f"{derived:f}" if isinstance(derived, Decimal) else derived
+            told = _told(derived)
             # most are written as here; other spellings of numbers, and nano, are compared below
             is_plain = not self.mapping.in_nano or field in TEXTS or theirs is None
             if is_plain and (theirs is told or (type(theirs) is str and theirs == str(told))):
@@ -386,7 +400,8 @@ class _Audit:
 
     def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
         """How far apart two numbers are; None where one of them is none."""
-        in_nano = self.mapping.in_nano and is_decimal(field)
+        is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
+        in_nano = self.mapping.in_nano and is_decimal(field) and not is_text
         if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
             return Fraction(0)
         here, there = _exact(derived), _exact(theirs)
@@ -434,8 +449,19 @@ def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
     return row.data is not None and row.data == each.line
 
 
-def _exact(value: Value) -> Fraction | None:
+def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
+    """A derived value as a row has it."""
+    if isinstance(derived, Decimal):
+        return f"{derived:f}"
+    return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
+
+
+def _exact(value: Value | Fraction) -> Fraction | None:
     """A number as it is written; None of what is no number that a result can have."""
+    if isinstance(value, str) and ratio.is_ratio(value):
+        with suppress(NumberError):
+            return ratio.from_text(value)
+        return None
     if isinstance(value, str):
         return _exact(Decimal(value)) if _NUMBER.fullmatch(value) else None
     if value is None or isinstance(value, bool):
