@@ -4,7 +4,7 @@
 // they say enough. Only what Node brings is used: BigInt, JSON and SHA-256.
 
 const { createHash } = require("node:crypto");
-
+const real = require("./real.js");
 const NANO = 1_000_000_000n;
 
 // ------------------------------------------------------------------ canonical form and digests
@@ -42,7 +42,7 @@ function halfEven(n, d) {
   return twice > d || (twice === d && quotient % 2n !== 0n) ? quotient + 1n : quotient;
 }
 
-const publish = ({ n, d }) => halfEven(n * NANO, d);
+const publish = (x) => (real.isReal(x) ? real.nearest(x, NANO) : halfEven(x.n * NANO, x.d));
 
 // Decimal text of a rule set, exact.
 function decimal(text) {
@@ -51,7 +51,6 @@ function decimal(text) {
 }
 
 const nanoOfDecimal = (text) => publish(decimal(text));
-
 // A JSON number is a double: multiplied as doubles are, then rounded half-even.
 function nanoOfDouble(x) {
   const floor = Math.floor(x * 1e9);
@@ -176,7 +175,8 @@ const BINARY = {
 function evaluate([op, data, args], record, published, parameters) {
   const value = (arg) => evaluate(arg, record, published, parameters);
   const holds = (arg) => value(arg).n !== 0n;
-  if (op in BINARY) return BINARY[op](value(args[0]), value(args[1]));
+  if (op in BINARY) return real.binary(op, value(args[0]), value(args[1]), BINARY);
+  if (real.takes(op)) return real.of(op, data, ...args.map(value));
   switch (op) {
     case "const":
       return fraction(BigInt(data[0]), BigInt(data[1]));
@@ -190,7 +190,7 @@ function evaluate([op, data, args], record, published, parameters) {
     case "rank":
       return value(args[0]);
     case "abs":
-      return fraction(abs(value(args[0]).n), value(args[0]).d);
+      return real.positive(value(args[0])) ?? fraction(abs(value(args[0]).n), value(args[0]).d);
     case "and":
       return fraction(truth(holds(args[0]) && holds(args[1])));
     case "or":
