@@ -5,6 +5,7 @@ Numbers of the field are text of nine places. The order of keys is part of a vie
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -396,15 +397,34 @@ def group(found: Group, reason: str = "") -> View:
     return explained(attrs.asdict(found), "primaries", reason)
 
 
-def weights(lines: Mapping[str, Weights]) -> View:
-    """The weights that a validator sets, of the only line or of each."""
-    found = {line: _weights(each) for line, each in lines.items()}
+def weights(
+    lines: Mapping[str, Weights],
+    shared: Weights | None = None,
+    explanations: Mapping[str, View] | None = None,
+) -> View:
+    """The weights that a validator sets, of the only line or of each.
+
+    Args:
+        lines: by line.
+        shared: those of all lines together, where pools share them.
+        explanations: by line, every column of one miner.
+    """
+    told = {line: {"explanation": each} for line, each in (explanations or {}).items()}
+    found = {line: {**_weights(each), **told.get(line, {})} for line, each in lines.items()}
+    if shared is not None:
+        return {**_weights(shared), "lines": found}
     return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
 def _weights(found: Weights) -> View:
     shares = [to_text(nano) for nano in found.weights]
-    view = {"uids": list(found.uids), "weights": shares, "uint16": list(found.uint16)}
+    without = Counter(found.without.values())
+    view = {
+        "uids": list(found.uids),
+        "weights": shares,
+        "uint16": list(found.uint16),
+        **({"without": dict(sorted(without.items()))} if without else {}),
+    }
     return explained(view, "uids", found.reason)
 
 

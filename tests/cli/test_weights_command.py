@@ -7,6 +7,7 @@ from cli.stores import PYTHON, Subnet
 from state.subnet import event, missed, record
 
 NO_ROUND = "no round is closed yet: close one with tallystick round close"
+NOBODY = {"no record in the round": 1}
 EMPTY = {"uids": [], "weights": [], "uint16": []}
 
 
@@ -14,11 +15,17 @@ def test_without_a_closed_round_there_are_none(subnet: Subnet) -> None:
     fresh = subnet.folder / "fresh.db"
     run("state", "init", "--rules", "skills@1.0.0", "--state", fresh)
     run("miner", "register", "hk-1", "--uid", "1", "--types", PYTHON, "--state", fresh)
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {"reason": NO_ROUND}
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {
+        "reason": NO_ROUND,
+        "without": NOBODY,
+    }
     # records alone close no round
     lines = subnet.lines(record("t1"))
     assert run("events", "import", lines, "--state", fresh).status == 0
-    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {"reason": NO_ROUND}
+    assert run("weights", "--state", fresh, "--json").json() == EMPTY | {
+        "reason": NO_ROUND,
+        "without": NOBODY,
+    }
     assert run("round", "close", lines, "--state", fresh).status == 0
     assert run("weights", "--state", fresh, "--json").json() == {
         "uids": [1],
@@ -66,7 +73,50 @@ def test_a_missed_deadline_earns_nothing(subnet: Subnet) -> None:
     assert subnet.do("weights", "--json").json()["uids"] == [2]
     subnet.do("round", "close", subnet.lines(missed("t5", round=2)))
     why = "no miner with a slot has a score above 0 in round 2, the last closed one"
-    assert subnet.do("weights", "--json").json() == EMPTY | {"reason": why}
+    without = NOBODY | {"score: no record with emission above 0": 1}
+    found = subnet.do("weights", "--json").json()
+    assert found == EMPTY | {"reason": why, "without": without}
+
+
+def test_who_has_no_weight_is_counted_and_one_miner_is_explained(subnet: Subnet) -> None:
+    state = ("--state", subnet.folder / "memory.db")
+    run("state", "init", "--rules", "skills@1.2.0", *state)
+    for uid in range(3):
+        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", PYTHON, *state)
+    run("round", "close", subnet.lines(record("t1", "hk-1"), record("t2", "hk-2")), *state)
+    lines = run("weights", *state, "--explain", "hk-1").out.splitlines()
+    assert lines[:3] == [
+        "3 miners with a slot, 2 with a weight",
+        "    1 without: average: the average of score is 0",
+        "  uid  weight       uint16",
+    ]
+    average = next(each for each in lines if each.startswith("  average = average"))
+    assert average == "  average = average of score: 0.23, rounded"
+    assert lines[-1] == "  weight = cap of part: 0.5, rounded"
+    found = run("weights", *state, "--explain", "hk-0", "--json").json()
+    assert found["without"] == {"average: the average of score is 0": 1}
+    assert found["explanation"]["without"] == "average: the average of score is 0"
+    assert run("weights", *state, "--explain", "nobody").status == 2
+    said = subnet.folder / "round.json"
+    said.write_text('{"format": 1, "round": {"salt": "x"}}')
+    refused = run("weights", *state, "--round", said)
+    assert refused.status != 0
+    assert "salt" in refused.err
+
+
+def test_pools_give_one_vector_before_those_of_the_lines(subnet: Subnet) -> None:
+    state = ("--state", subnet.folder / "pools.db")
+    lines = ("--rules", "skills@1.2.0", "--rules", "workflow@1.1.0")
+    run("state", "init", *lines, "--pool", "skills=0.7", "--pool", "workflow=0.3", *state)
+    for uid in range(2):
+        types = f"{PYTHON},workflow"
+        run("miner", "register", f"hk-{uid}", "--uid", str(uid), "--types", types, *state)
+    run("round", "close", subnet.lines(record("t1", "hk-1")), *state)
+    found = run("weights", *state, "--json").json()
+    assert (found["uids"], found["weights"]) == ([1], ["1.000000000"])
+    assert found["lines"]["workflow"]["uids"] == []
+    assert run("weights", *state).out.splitlines()[0] == "all lines:"
+    assert "lines" not in run("weights", *state, "--line", "skills", "--json").json()
 
 
 def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None:

@@ -93,7 +93,7 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_json({**document, **shown})
     else:
         lines = _summary(found, document, as_uint16=as_uint16)
-        lines += [] if explanation is None else ["", *_explained(explanation)]
+        lines += [] if explanation is None else ["", *explanation_lines(explanation)]
         echo(*lines, err=is_stream(output))
 
 
@@ -111,7 +111,8 @@ def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) ->
     return [*told, *(f"{to_text(nano)}  {hotkey}" for hotkey, nano in ordered if nano)]
 
 
-def _explained(explanation: AllocationExplanation) -> list[str]:
+def explanation_lines(explanation: AllocationExplanation) -> list[str]:
+    """Every column of one miner, a line each."""
     lines = [f"{explanation.hotkey}:"]
     for step in explanation.steps:
         lines += _lines(step)

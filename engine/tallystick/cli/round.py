@@ -87,9 +87,9 @@ def show_command(number: int, where: str, as_json: bool) -> None:
         print_json(views.round_info(found, scores, reruns))
     else:
         rows = _rows(scores)
-        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]))
         told = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
-        echo(*(f"  to be run again: {each}" for each in told))
+        again = (f"  to be run again: {each}" for each in told)
+        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
 
 
 def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:

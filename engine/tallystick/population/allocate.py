@@ -83,7 +83,8 @@ class Allocation:
             return f"{self.stopped}: all values are 0"
         step = self.bound.weight
         while step.name in has:
-            sources = [each for each in step.inputs if each.shape != "number"]
+            # what was given in the place of a step came from nowhere
+            sources = [e for e in step.inputs if e.shape != "number" and e.name in has]
             if not sources or any(place in has.get(each.name, ()) for each in sources):
                 break
             step = sources[0]

@@ -14,7 +14,8 @@ from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO
 from tallystick.population.allocate import Allocation, allocate, roster
 from tallystick.population.column import Number, RationalColumn, Values, nano
-from tallystick.population.population import Attribute, Miner, Population
+from tallystick.population.files import RoundFile
+from tallystick.population.population import Miner, Population
 from tallystick.population.step import BoundAllocation, Step
 from tallystick.rules.allocation import (
     AllocationRules,
@@ -34,8 +35,6 @@ from tallystick.state.samples import Records, samples_of
 
 IMMUNE = "immune"
 """The flag of a miner that the chain still protects."""
-Attributes = Mapping[str, Mapping[str, Attribute]]
-"""By hotkey, what is known of a miner beside its records."""
 
 
 @attrs.frozen
@@ -67,8 +66,7 @@ class Weighing:
         of_round: the events of the round that steps collect of which read one alone.
         carry: the columns that are carried, after all that counts.
         immune: the hotkeys of miners that the chain still protects.
-        attributes: of miners, beside that.
-        round: the attributes of the round.
+        said: the attributes of miners, beside that, and of the round.
     """
 
     rules: StateRules
@@ -77,8 +75,7 @@ class Weighing:
     of_round: Iterable[StateEvent]
     carry: Columns = attrs.field(factory=dict)
     immune: Collection[str] = ()
-    attributes: Attributes = attrs.field(factory=dict)
-    round: Mapping[str, Attribute] = attrs.field(factory=dict)
+    said: RoundFile = attrs.field(factory=RoundFile)
 
     def population(self, rules: AllocationRules) -> Population:
         """The miners, and what is known of them."""
@@ -90,12 +87,12 @@ class Weighing:
             tuple(map(self._miner, hotkeys)),
             found.of_all,
             of_round=found.of_round,
-            round=self.round,
+            round=self.said.round,
             carry=self.carry,
         )
 
     def _miner(self, hotkey: str) -> Miner:
-        attributes = {IMMUNE: hotkey in self.immune, **self.attributes.get(hotkey, {})}
+        attributes = {IMMUNE: hotkey in self.immune, **self.said.miners.get(hotkey, {})}
         return Miner(hotkey, attributes=attributes)
 
 

@@ -16,6 +16,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
+from tallystick.population.files import RoundFile
 from tallystick.records.messages import shown
 from tallystick.state.chain_weights import Weights, by_slot, chain_weights, pooled
 from tallystick.state.claims import DROPPED, Claim
@@ -182,7 +183,7 @@ class StateQueries:
         Raises:
             StateError: the state has no such line, or several where none is named.
         """
-        name = self._line(line)
+        name = self.named_line(line)
         return self._round_scores(name, self._transaction.events_of_round(number))
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, int]]:
@@ -245,6 +246,14 @@ class StateQueries:
             ),
         )
 
+    def miner(self, hotkey: str) -> Miner:
+        """A miner.
+
+        Raises:
+            StateError: there is none with the hotkey.
+        """
+        return miner_of(self.state, hotkey)
+
     def board(self, skill_type: str) -> list[Standing]:
         """The leaderboard of a skill type.
 
@@ -253,7 +262,12 @@ class StateQueries:
         """
         return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
 
-    def weights(self, immune: Collection[str] = (), line: str | None = None) -> Weights:
+    def weights(
+        self,
+        immune: Collection[str] = (),
+        line: str | None = None,
+        found: LineWeights | None = None,
+    ) -> Weights:
         """The weights of the miners that have a slot.
 
         They are what the allocation of the rules makes of the records; what reads the records of
@@ -263,19 +277,26 @@ class StateQueries:
         Args:
             immune: hotkeys of miners that the chain still protects, which warm up.
             line: whose rules give them; by default those of the only line.
+            found: what `line_weights` gave of the line, where it was asked already.
 
         Raises:
             StateError: one of them is no miner; or the state has no such line, or several where
                 none is named.
         """
-        name, slots = self._line(line), self._slots
-        found = self.line_weights(name, immune)
-        reason = no_weights(self.state, self._weighing(name), self._last_round(name))
+        name, slots = self.named_line(line), self._slots
+        found = self.line_weights(name, immune) if found is None else found
+        reason = no_weights(self.state, self.weighing(name), self._last_round(name))
         weights = by_slot(found.weights, slots)
         return chain_weights(weights, self._without(found), len(slots), found.refused or reason)
 
-    def shared_weights(self, immune: Collection[str] = ()) -> Weights | None:
+    def shared_weights(
+        self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
+    ) -> Weights | None:
         """The weights that all lines come to by the pools of the open epoch; None without pools.
+
+        Args:
+            immune: as for `weights`.
+            found: what `line_weights` gave of every line, where it was asked already.
 
         Raises:
             StateError: as `weights`.
@@ -283,25 +304,29 @@ class StateQueries:
         pools = self.in_force.pools.at(self.state.epoch)
         if pools is None:
             return None
-        lines = {line: self.line_weights(line, immune).weights for line in self.in_force.lines}
+        of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
+        lines = {line: each.weights for line, each in of_lines.items()}
         weights = by_slot(pooled(pools, lines, self._slots), self._slots)
         lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
         without = dict.fromkeys(lacking, NO_LINE)
         return chain_weights(weights, without, len(self._slots), "no line has a weight")
 
-    def line_weights(self, line: str, immune: Collection[str] = ()) -> LineWeights:
+    def line_weights(
+        self, line: str, immune: Collection[str] = (), said: RoundFile | None = None
+    ) -> LineWeights:
         """The weights of a line with every column that they come of.
 
         Args:
             line: whose rules give them.
             immune: as for `weights`.
+            said: what the rules ask of miners and of the round beside the records.
 
         Raises:
             StateError: one of them is no miner.
         """
         for hotkey in immune:
             miner_of(self.state, hotkey)
-        rules, records = self._weighing(line), self._records(line)
+        rules, records = self.weighing(line), self._records(line)
         return weigh(
             Weighing(
                 rules=rules,
@@ -310,6 +335,7 @@ class StateQueries:
                 of_round=records.of_round(self._last_round(line)),
                 carry=records.columns(rules, self.state.epoch, self._slots),
                 immune=immune,
+                said=said or RoundFile(),
             )
         )
 
@@ -431,8 +457,12 @@ class StateQueries:
             return None
         return rank_of(self.state, hotkey, skill_type, rules)
 
-    def _line(self, line: str | None) -> str:
-        """The name of a line, or of the only one."""
+    def named_line(self, line: str | None) -> str:
+        """The name of a line, or of the only one.
+
+        Raises:
+            StateError: the state has no such line, or several where none is named.
+        """
         name = self.rules.only().line if line is None else line
         if name not in self.in_force.lines:
             lines = ", ".join(self.in_force.lines)
@@ -468,8 +498,8 @@ class StateQueries:
         epoch = round_epoch(self._own(line, events) or events)
         return self.state.epoch if epoch is None else epoch
 
-    def _weighing(self, line: str) -> StateRules:
-        """The rules that give the weights of a line."""
+    def weighing(self, line: str) -> StateRules:
+        """The rules that give the weights of a line: of the epoch of its last closed round."""
         return self.in_force.lines[line].at(self._weights_epoch(line))
 
     def _records(self, line: str) -> LineRecords:
