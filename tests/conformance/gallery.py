@@ -121,6 +121,13 @@ def _measure(value: str, within: str) -> Mapping[str, str]:
     }
 
 
+def _steps(*steps: str) -> Mapping[str, str]:
+    """The pieces of a plugin whose rule set makes weights of the mean quality ``x``."""
+    first = '{ name = "x", do = "collect", value = "quality", as = "mean", empty = 0 }'
+    listed = ",\n".join([first, *steps])
+    return {"rules": f"{RULES}\n[allocation]\nsteps = [\n{listed}\n]\n"}
+
+
 def _type(extra: str) -> Mapping[str, str]:
     """The pieces of a plugin whose skill type has one more attribute."""
     known = "requirements=formulas.REQUIRED)"
@@ -242,6 +249,57 @@ GALLERY = (
                 _DIVIDED, "clip(root(grams - most, 2))"
             )
         },
+    ),
+    Exhibit(
+        "nobody-paid",
+        ("allocation-pays-nobody",),
+        _steps(
+            '{ name = "kept", do = "filter", of = "x", above = 1 }',
+            '{ name = "weight", do = "share", of = "kept", publish = true }',
+        ),
+    ),
+    Exhibit(
+        "worst-first",
+        ("allocation-inverts",),
+        _steps('{ name = "weight", do = "by_rank", of = "x", parts = [0.1, 0.9], publish = true }'),
+    ),
+    Exhibit(
+        "tight-cap",
+        ("allocation-fails",),
+        _steps(
+            '{ name = "part", do = "share", of = "x", zero = "zero" }',
+            '{ name = "weight", do = "cap", of = "part", share = 0.1, excess = "water_filling", '
+            "publish = true }",
+        ),
+    ),
+    Exhibit(
+        "flat-score",
+        ("allocation-fails",),
+        # all alike have the z-score 0, and nobody a share of nothing
+        _steps(
+            '{ name = "z", do = "z_score", of = "x", deviation = "population" }',
+            '{ name = "lifted", do = "lift", of = "z", lowest = 0 }',
+            '{ name = "weight", do = "share", of = "lifted", publish = true }',
+        ),
+    ),
+    Exhibit(
+        "lost-part",
+        ("allocation-sum",),
+        _steps(
+            '{ name = "half", do = "share", of = "x", zero = "zero" }',
+            '{ name = "best", do = "filter", of = "x", above = 1 }',
+            '{ name = "rest", do = "equal", of = "best" }',
+            '{ name = "weight", do = "mix", of = { half = 0.5, rest = 0.5 }, publish = true }',
+        ),
+    ),
+    Exhibit(
+        "later-step",
+        ("rule-set-invalid",),
+        _steps(
+            '{ name = "kept", do = "filter", of = "part", above = 0 }',
+            '{ name = "part", do = "share", of = "x" }',
+            '{ name = "weight", do = "share", of = "kept", publish = true }',
+        ),
     ),
     Exhibit("zero-division", ("division-by-zero",), _formula(_DIVIDED, "clip(grams / most)")),
     Exhibit(

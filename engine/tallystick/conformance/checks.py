@@ -21,6 +21,7 @@ import attrs
 
 from tallystick.canonical import digest as digest_of
 from tallystick.conformance import (
+    allocations,
     backend_equivalence,
     batches,
     formulas,
@@ -47,6 +48,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     (OPAQUE, opaque.check),
     ("rule-sets", rule_sets.check_rule_sets),
     ("proofs", rule_sets.check_proofs),
+    ("allocation", allocations.check),
     ("parameters", formulas.check_parameters),
     ("text", formulas.check_text),
     ("releases", releases.check_releases),

@@ -247,6 +247,31 @@ _RULE_SETS = (
     ),
 )
 
+_ALLOCATIONS = (
+    Code(
+        "allocation-fails",
+        "the steps of a rule set refuse a population that their ranges allow",
+        "say what a step does with nobody, one miner, equals and zeros, as its table in "
+        "docs/allocation.md says",
+    ),
+    Code(
+        "allocation-pays-nobody",
+        "the steps of a rule set give nobody a weight, whoever there is",
+        "look which step drops everybody: tallystick allocate … --explain HOTKEY",
+    ),
+    Code(
+        "allocation-sum",
+        "the weights of a rule set do not sum to 1",
+        'end with a share, and let no part get lost: empty = "fold" or "burn" in a mix',
+    ),
+    Code(
+        "allocation-inverts",
+        "a miner with a higher score gets a lower weight",
+        "order the parts from the first place on, and take care that what is above a cap does not "
+        "go to those below",
+    ),
+)
+
 _RELEASES = (
     Code(
         "text-unreadable",
@@ -389,6 +414,7 @@ CODES: Mapping[str, Code] = {
         _SCHEMAS,
         _RECORDS,
         _RULE_SETS,
+        _ALLOCATIONS,
         _RELEASES,
         _SCORES,
         _OPAQUE,
