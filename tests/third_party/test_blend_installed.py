@@ -1,19 +1,14 @@
 """The plugin as its users have it: installed by pip into an environment of its own."""
 
 import json
-import os
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 from third_party.blend_releases import PACKAGE, PROJECT, copy_of, release_1_1
+from third_party.environment import Environment
 
 from tallystick.scoring.scorer import Scorer
 
-ROOT = Path(__file__).resolve().parents[2]
-PIP = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
 BROKEN = """
 [build-system]
 requires = ["hatchling>=1.27"]
@@ -28,41 +23,6 @@ broken = "tallystick_broken"
 """
 
 pytestmark = pytest.mark.slow
-
-
-class Environment:
-    """A virtual environment with this engine; its dependencies are those of the tests."""
-
-    def __init__(self, folder: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        self.folder, self.python = folder, folder / "bin" / "python"
-        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        packages = Path(self.run("-c", where).strip())
-        dependencies = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-        (packages / "zz_dependencies.pth").write_text("\n".join(dependencies))
-        self.install(ROOT)
-
-    def install(self, project: Path) -> None:
-        self.run(*PIP, "--no-build-isolation", "--force-reinstall", str(project))
-
-    def run(self, *arguments: str, status: int = 0) -> str:
-        """What Python prints, started in the folder of the environment with every plugin."""
-        kept = {
-            k: v for k, v in os.environ.items() if k not in ("TALLYSTICK_PLUGINS", "PYTHONPATH")
-        }
-        done = subprocess.run(
-            [self.python, *arguments],
-            cwd=self.folder,
-            env=kept,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
-        return done.stdout
-
-    def tallystick(self, *arguments: str, status: int = 0) -> str:
-        return self.run("-m", "tallystick", *arguments, status=status)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 from cli.command import run
-from third_party.real_projects import cases_of, module, project, rules
+from third_party.environment import Environment
+from third_party.real_projects import VECTORS, cases_of, module, project, rules
 
 import tallystick
 from tallystick.plugins.registry import Registry, with_modules
@@ -150,6 +152,26 @@ def test_a_number_and_no_number_are_shown_too() -> None:
 
 
 # --------------------------------------------------------------------------------------- slow
+
+
+@pytest.mark.slow
+def test_both_work_as_they_are_installed(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv")
+    for name in SUBNETS:
+        environment.install(copytree(project(name), tmp_path / name))
+    for name in SUBNETS:
+        where = environment.run("-c", f"import tallystick_{name} as p; print(p.__file__)")
+        assert Path(where).is_relative_to(environment.folder)
+        found = environment.run("-m", f"tallystick_{name}", str(VECTORS)).splitlines()
+        answers = {each["id"]: each["exact_nano"] for each in map(json.loads, found)}
+        assert answers == {key: case["exact_nano"] for key, case in cases_of(name).items()}
+    environment.run(
+        "-c",
+        "from tallystick_chutes import made_up as m; from pathlib import Path; "
+        "Path('hour').mkdir(); m.write(Path('hour'), 1)",
+    )
+    audited = ("audit", "hour", "--rules", "chutes@1.0.0", "--export", "chutes/hour")
+    assert "this does not show" in environment.tallystick(*audited, status=1)
 
 
 @pytest.mark.slow
