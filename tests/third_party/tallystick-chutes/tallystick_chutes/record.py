@@ -5,6 +5,7 @@ from tallystick.plugins.author import (
     flag,
     given,
     integer,
+    label,
     matches,
     number,
     require,
@@ -39,8 +40,8 @@ nc, steps, masps, it, ot, maspt = (
 )
 has_masps, has_maspt = (given(f"submission.metrics.{name}") for name in ("masps", "maspt"))
 
-is_public = ~flag("submission.metrics.p") | matches("task.chute_id", EXEMPT)
-is_paid = is_completed & ~flag("submission.has_error") & is_public
+is_public = label("public", ~flag("submission.metrics.p") | matches("task.chute_id", EXEMPT))
+is_paid = label("paid", is_completed & ~flag("submission.has_error") & is_public)
 
 tokens = it + ot
 elapsed = (completed - started) / MICROSECONDS

@@ -21,7 +21,7 @@ from tallystick_phylax.record import (
     warned,
 )
 
-_FLAGGED = 2 * allowed < completed
+_FLAGGED = label("flagged", 2 * allowed < completed)
 """Whether the verdict is WARN or BLOCK: fewer than half of the runs say ALLOW."""
 
 

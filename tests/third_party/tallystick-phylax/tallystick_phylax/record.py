@@ -8,6 +8,7 @@ from tallystick.plugins.author import (
     flag,
     given,
     integer,
+    label,
     require,
 )
 
@@ -23,7 +24,7 @@ track = choice("track", *TRACKS)
 is_labelled, is_malicious = given("task.malicious"), flag("task.malicious")
 
 allowed, warned, blocked = (count(f"submission.repetitions[verdict={name}]") for name in VERDICTS)
-completed = allowed + warned + blocked
+completed = label("completed", allowed + warned + blocked)
 
 
 def findings(path: str) -> tuple[Node, Node, Node]:

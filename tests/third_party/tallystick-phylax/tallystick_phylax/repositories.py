@@ -75,7 +75,10 @@ def _audit(p: Parameters, path: str) -> Node:
 )
 def repositories(p: Parameters) -> Node:
     """The mean over the completed repetitions; 0 without any."""
-    runs = [(_is_completed(f"checks.{run}"), _run(p, f"checks.{run}")) for run in REPETITIONS]
+    runs = [
+        (_is_completed(f"checks.{run}"), label(run, _run(p, f"checks.{run}")))
+        for run in REPETITIONS
+    ]
     times = label("completed", summed(1 * is_completed for is_completed, _ in runs))
     total = summed(cases((is_completed, value), otherwise=0) for is_completed, value in runs)
     # neither bound ever binds: they spare the proofs that there is a run, and none is above 1
