@@ -16,12 +16,14 @@ import z3
 
 from tallystick.errors import TallystickError
 from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick.governance.prove.consensus import GROUP_PROPERTIES, prove_consensus
 from tallystick.governance.prove.encode import Encoding, encode
 from tallystick.governance.prove.property import QUALITY, Answer, Question, Status
 from tallystick.governance.prove.refutation import Refutation, confirm
 from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
 from tallystick.numbers.nano import to_text
+from tallystick.population.consensus.run import bound_consensus
 from tallystick.scoring.scorer import Scorer
 
 Progress = Callable[[int, int], None]
@@ -69,6 +71,9 @@ def prove(
         TallystickError: there is no property of that name, or a promise reads what records of its
             type do not have.
     """
+    if only is not None and only in GROUP_PROPERTIES:
+        bound = bound_consensus(scorer)
+        return () if bound is None else tuple(prove_consensus(bound, only))
     asked = _asked(scorer, only)
     left, proved, found = budget, set[str](), list[Answer]()
     for number, (subject, question) in enumerate(asked, 1):
@@ -87,7 +92,7 @@ def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question
     every = [(subject, question) for subject in subjects for question in questions(subject)]
     if only is None:
         return every
-    names = {question.name for _, question in every} | set(BUILT_IN)
+    names = {question.name for _, question in every} | {*BUILT_IN, *GROUP_PROPERTIES}
     if only not in names:
         raise TallystickError(
             f"found no property {only!r}, expected one of {', '.join(sorted(names))}"

@@ -1,0 +1,74 @@
+"""P3 and P4 on counts, for groups of three to seven; the published rules break both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tallystick
+from tallystick.governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
+from tallystick.governance.prove.property import Answer
+from tallystick.governance.prove.proving import prove
+from tallystick.resources import folder
+from tallystick.rules.consensus import COMPONENTS
+
+
+def answers(reference: str, name: str) -> tuple[Answer, ...]:
+    return prove(tallystick.load(reference), only=name)
+
+
+@pytest.mark.parametrize("reference", ["skills@1.1.0", "skills@1.2.0"])
+@pytest.mark.parametrize("name", GROUP_PROPERTIES)
+def test_the_corrected_rules_keep_the_law_for_every_size(reference: str, name: str) -> None:
+    found = answers(reference, name)
+    components = 7 if name == UNANIMOUS else 4
+    assert Counter(each.skill_type for each in found) == {
+        f"groups of {size}": components for size in SIZES
+    }
+    assert {each.status for each in found} == {"proved"}
+
+
+def test_as_printed_only_the_policy_of_the_unanimous_is_not_one() -> None:
+    found = answers("skills@1.0.0", UNANIMOUS)
+    refuted = {each.axis for each in found if each.status == "counterexample"}
+    assert refuted == {"policy_agreement"}
+    proved = {each.axis for each in found if each.status == "proved"}
+    assert proved == {*COMPONENTS} - {"policy_agreement"}
+
+
+def test_as_printed_flooding_pays_in_the_smallest_group() -> None:
+    found = answers("skills@1.0.0", FLOODING)
+    (refuted,) = (each for each in found if each.status == "counterexample")
+    assert (refuted.skill_type, refuted.axis) == ("groups of 3", "findings_recall")
+    assert (refuted.value, refuted.about) == ("1.000000000", "the honest have 0.500000000")
+    assert not any(each.status == "proved" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "component"),
+    [
+        # a deduction that twenty outliers do not use up
+        ("outlier = 0.05 } # E69", "outlier = 0.02 } # E69", FLOODING, "findings_precision"),
+        ('set-f@1", outlier = 0.05', 'set-mean@1"', FLOODING, "dependencies_agreement"),
+        ('kinds = "expressible"', 'kinds = "all"', UNANIMOUS, "policy_agreement"),
+    ],
+)
+def test_a_rule_set_that_breaks_a_law_is_not_proved(
+    tmp_path: Path, old: str, new: str, name: str, component: str
+) -> None:
+    text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "rules.toml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    found = prove(tallystick.load(str(path)), only=name)
+    before = answers("skills@1.1.0", name)
+    worse = {
+        each.axis for each, was in zip(found, before, strict=True) if each.status != was.status
+    }
+    assert component in worse
+
+
+def test_rules_without_a_consensus_have_nothing_to_prove() -> None:
+    assert answers("workflow@1.1.0", UNANIMOUS) == ()
