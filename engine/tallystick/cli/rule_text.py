@@ -45,8 +45,8 @@ def _allocation(scorer: Scorer) -> list[str]:
 
 
 def allocation_view(scorer: Scorer) -> dict[str, Any]:
-    """The steps as JSON, with the schema of what they ask of a round; nothing without any."""
-    bound = proved_allocation(scorer)
+    """The steps as JSON, with the schema of what they ask of a round; of ``[allocation]`` alone."""
+    bound = None if scorer.rule_set.allocation is None else proved_allocation(scorer)
     if bound is None:
         return {}
     steps = [step_table(step.rules) for step in bound.steps]
