@@ -151,6 +151,27 @@ def test_a_line_with_a_measure_that_is_no_number_is_damaged(text: object) -> Non
         StateEvent.from_line(json.dumps(line))
 
 
+def test_weights_follow_from_the_measures_by_group(
+    where: str, rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    """Each miner has its part of what its track carried, and each track its part of all weight."""
+    lines = [
+        parcel(n, hotkey=f"hk-{n % 3}", lost=0, weight=n, track=("slow", "fast")[n % 2])
+        for n in range(1, 13)
+    ]
+    wanted: dict[str, Fraction] = dict.fromkeys(("hk-0", "hk-1", "hk-2"), Fraction(0))
+    for track, share in (("slow", Fraction(1, 4)), ("fast", Fraction(3, 4))):
+        carried = {n: line for n, line in enumerate(lines, 1) if line["track"] == track}
+        for n, line in carried.items():
+            wanted[line["miner"]["hotkey"]] += share * n / sum(carried)
+    with begun(where, rules) as ledger:
+        ledger.import_events(written(tmp_path / "lines.jsonl", lines))
+        with ledger.queries() as queries:
+            found = queries.weights()
+    assert found.weights == tuple(round(each * 10**9) for each in wanted.values())
+    assert set(found.without) == {"hk-3"}
+
+
 def test_nothing_of_a_state_shows_a_quality(rules: tuple[Path, Scorer], tmp_path: Path) -> None:
     with begun(str(tmp_path / "state.db"), rules) as ledger:
         ledger.import_events(written(tmp_path / "lines.jsonl", records()))
