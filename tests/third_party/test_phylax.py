@@ -413,6 +413,18 @@ def test_a_first_round_is_not_smoothed_and_who_leaves_is_gone() -> None:
     assert third["smoothed"]["b"] < first["smoothed"]["b"]
 
 
+def test_what_is_smoothed_to_a_billionth_or_less_is_dropped() -> None:
+    # 0.3 of each, of a newcomer
+    new = {"a": "0.5", "on": "0.000000003", "above": "0.000000004"}
+    rows = [{"hotkey": hotkey, "track": "skills"} for hotkey in new]
+    said = {"salt": "", "reserved": "", "share": "0"}
+    found = tallystick.allocate(
+        rules(SUBNET), rows, round={"format": 1, "round": said}, given={"new": new}
+    )
+    assert found.nano("smooth") == {"a": 999_999_992, "above": 8} == found.weights
+    assert found.carry == {"smooth": found.weights}
+
+
 def test_nobody_kept_sets_nothing_and_smoothing_begins_anew() -> None:
     good, none = {"skills": {"a": "0.9", "b": "0.8"}}, {"skills": {"a": "0.1"}}
     first, second, third = weights(*map(given_round, (good, none, good)))

@@ -186,9 +186,9 @@ class _Reader:
         hours = range(last - _HOURS * _HOUR, last + 1, _HOUR)
         active = defaultdict[str, set[tuple[int, str]]](set)
         for life in lives:
-            active[life["miner_hotkey"]] |= {
-                (hour, life["chute_id"]) for hour in hours if _is_active(life, hour)
-            }
+            for hour in hours:
+                if _is_active(life, hour):
+                    active[life["miner_hotkey"]].add((hour, life["chute_id"]))
         for hotkey, found in sorted(active.items()):
             checks = {
                 "gpus": sum(gpus.get(chute, 1) for _, chute in found),
