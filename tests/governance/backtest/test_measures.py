@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import attrs
+import pytest
 from scoring import parcels
-from scoring.parcels import TEXT, expected
+from scoring.parcels import GROUPS, TEXT, expected
 from scoring.test_measures import random_parcels
 
+from tallystick.errors import InputError
+from tallystick.governance.backtest import epoch_replay
 from tallystick.governance.backtest.candidates import candidates_of
 from tallystick.governance.backtest.run import backtest
+from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+from tallystick.state.epoch import close_epoch
+from tallystick.state.event import StateEvent
+from tallystick.state.event_decoder import events_of
+from tallystick.state.model import State
 
 
 def published(values: list[Fraction]) -> str:
@@ -47,3 +60,52 @@ def test_a_back_test_tells_the_mean_of_each_measure(tmp_path: Path) -> None:
     assert "No type has an emission or a quality" in report
     assert "parcel, units" in report
     assert "total quality" not in report
+
+
+EPOCHS = """
+[epochs]
+blocks = 100
+nominal_minutes = 20
+snapshot = "round_start"
+snapshot_pin = "epoch_id"
+takes_effect = "next_round"
+steps = ["persist"]
+"""
+
+
+def replayed(rules: Path, history: Path, scorer: Scorer, folder: Path) -> list[StateEvent]:
+    """The events that a back-test with states closes epochs with, those of the baseline first."""
+    other = folder / "other.toml"
+    other.write_text(rules.read_text().replace("rate = 0.5", "rate = 0.75"))
+    found: list[StateEvent] = []
+
+    def noting(state: State, events: Sequence[StateEvent], *rest: Any) -> State:  # noqa: ANN401  # as it is called
+        found.extend(events)
+        return close_epoch(state, events, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(epoch_replay, "close_epoch", noting)
+        candidates = candidates_of([rules, other], (), scorer.registry)
+        backtest(history, candidates, folder / "out", with_state=True)
+    return found
+
+
+def test_a_replay_has_the_measures_and_groups_of_a_state(tmp_path: Path) -> None:
+    scorer = parcels.load(tmp_path, TEXT + GROUPS + EPOCHS)
+    source = tmp_path / "records.jsonl"
+    source.write_text("".join(json.dumps(each) + "\n" for each in random_parcels(13, 60)))
+    (batch,) = events_of(source_of(source), scorer)
+    wanted = [attrs.evolve(event, record=None) for _, event in batch.events]
+    found = replayed(tmp_path / "parcels.toml", source, scorer, tmp_path)
+    assert (found[: len(wanted)], len(found)) == (wanted, 2 * len(wanted))
+    assert {event.group for event in wanted} == {"slow", "fast"}
+    assert any(isinstance(each, Fraction) for event in wanted for each in event.measures.values())
+
+
+def test_facts_alone_have_no_groups_to_replay(tmp_path: Path) -> None:
+    scorer = parcels.load(tmp_path, TEXT + GROUPS + EPOCHS)
+    source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
+    source.write_text("".join(json.dumps(each) + "\n" for each in random_parcels(14, 20)))
+    extract_file(source, facts, scorer.registry)
+    with pytest.raises(InputError, match="groups by the field track, which no facts file keeps"):
+        replayed(tmp_path / "parcels.toml", facts, scorer, tmp_path)

@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from tallystick.errors import InputError
 from tallystick.formula.columns import Truths
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import (
@@ -56,7 +57,7 @@ from tallystick.state.round_scores import round_scores
 from tallystick.state.rules import StateRules, state_rules_of
 
 _Who = tuple[Any, ...]
-"""Validator, hotkey, task, role, events, round, epoch, and whether the deadline was missed."""
+"""Validator, hotkey, task, role, events, group, round, epoch, whether the deadline was missed."""
 _Values = tuple[int | None, int | None, int | None, Mapping[str, int | Fraction]]
 """Quality, emission and consensus in nano, as far as there are any, and measures."""
 _NOTHING: _Values = (None, None, None, {})
@@ -264,6 +265,13 @@ class _Replay:
     def _scored(self, rows: FactRows) -> list[StateEvent]:
         """The events of accepted records of one type."""
         bound = self.scorer.types[rows.skill_type]
+        if bound.group is not None and rows.group is None:
+            raise InputError(
+                "found facts alone, expected records: with states the miners of the rule set have "
+                f"groups by the field {bound.group}, which no facts file keeps"
+            )
+        if bound.group is None:
+            rows = attrs.evolve(rows, group=None)  # another candidate asked for it
         answered = rows.select(rows.answered)
         given = self.state.thresholds.get(bound.name, {})
         thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
@@ -285,7 +293,7 @@ class _Replay:
         ]
 
     def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
-        validator, hotkey, task_id, role, events, number, epoch, missed = who
+        validator, hotkey, task_id, role, events, group, number, epoch, missed = who
         quality, emission, agreed, measures = scored
         arisen = None if agreed is None else self.arisen(agreed)
         return StateEvent(
@@ -301,6 +309,7 @@ class _Replay:
             quality=quality,
             emission=emission,
             measures=measures,
+            group=group,
         )
 
 
@@ -325,7 +334,8 @@ def _given(values: Any, given: Truths | None) -> list[Any]:  # noqa: ANN401  # n
 
 def _who(rows: FactRows) -> Iterator[_Who]:
     """Who the records are, one after the other."""
-    texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events)
+    groups = pa.nulls(len(rows)) if rows.group is None else rows.group
+    texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events, groups)
     return zip(
         *(pa.array(each).to_pylist() for each in texts),
         rows.round.tolist(),

@@ -39,11 +39,13 @@ class FactsWanted:
         catalogs: what is installed.
         wanted: by skill type, the digests of the facts.
         fields: of ``IDENTITY``, what is needed of who a record is.
+        groups: by skill type, the field that says the group of a miner, where a candidate asks.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]]
     fields: Collection[str] = tuple(IDENTITY)
+    groups: Mapping[str, str] = attrs.field(factory=dict)
 
     def batch(self, chunk: Chunk) -> FactBatch:
         """The facts of one chunk.
@@ -62,7 +64,8 @@ class FactsWanted:
     @cached_property
     def _extractor(self) -> Extractor:
         selections = (
-            each.selection(self.wanted.get(name, ())) for name, each in self.catalogs.items()
+            attrs.evolve(each.selection(self.wanted.get(name, ())), group=self.groups.get(name))
+            for name, each in self.catalogs.items()
         )
         return Extractor(selections, (*self.fields, *_ALWAYS))
 
@@ -70,12 +73,30 @@ class FactsWanted:
 def wanted_by(
     candidates: Sequence[Candidate], fields: Collection[str] = tuple(IDENTITY)
 ) -> FactsWanted:
-    """The facts that some candidates read, and some fields."""
+    """The facts that some candidates read, and some fields.
+
+    Raises:
+        InputError: two candidates make groups by other fields of the records of one type.
+    """
     wanted: dict[str, set[str]] = {}
     for candidate in candidates:
         for name, facts in wanted_by_rules(candidate.rules).items():
             wanted.setdefault(name, set()).update(facts)
-    return FactsWanted(catalog_of(candidates[0].rules.registry), wanted, fields)
+    catalogs = catalog_of(candidates[0].rules.registry)
+    return FactsWanted(catalogs, wanted, fields, _groups(candidates))
+
+
+def _groups(candidates: Sequence[Candidate]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for candidate in candidates:
+        for _, rules in candidate.rules.spans():
+            for name, bound in rules.types.items():
+                if bound.group is not None and found.setdefault(name, bound.group) != bound.group:
+                    raise InputError(
+                        f"found groups of {name} by {found[name]} and by {bound.group}, expected "
+                        "candidates that make them by one field: compare them one by one"
+                    )
+    return found
 
 
 @attrs.frozen(eq=False)
