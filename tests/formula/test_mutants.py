@@ -11,17 +11,34 @@ import numpy as np
 import pytest
 from formula.agreement import check_many, check_rows, lowered
 from formula.constructed import LIMITS, SIZES, TIES, A, Sample
-from formula.random_trees import LISTED, MINE, SHARED, Case, guarded_case, product_case
+from formula.random_trees import (
+    LISTED,
+    MINE,
+    SHARED,
+    Case,
+    guarded_case,
+    irrational_case,
+    product_case,
+)
 
 from tallystick.errors import FormulaError
-from tallystick.formula import columns, evaluate, integers, lowering, program
+from tallystick.formula import (
+    balls,
+    columns,
+    evaluate,
+    function_ranges,
+    integers,
+    lowering,
+    program,
+)
 from tallystick.formula.branch_ranges import BranchRanges
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.condition import Both, Condition, Either
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import relations
 from tallystick.formula.program import Arm, Program
-from tallystick.formula.tree import Node, arms_of, cases
+from tallystick.formula.tree import Node, arms_of, cases, floor, root
+from tallystick.numbers.nano import NANO
 
 Patch = pytest.MonkeyPatch
 
@@ -42,6 +59,21 @@ def guarded() -> None:
 
 def products() -> None:
     check_many(product_case, 8, 150)
+
+
+def functions() -> None:
+    check_many(irrational_case, 1, 60)
+
+
+def ties_of_functions() -> None:
+    """Values in the middle of two nano, whole numbers and equal ones that doubles miss."""
+    once = A * Fraction(1, 49) * 49
+    for tree in (
+        root(A, 2) / (2 * NANO),
+        floor(once),
+        cases((once < A, 0), (once > A, 0), otherwise=root(A, 3)),
+    ):
+        check_rows(Case(tree, ((A, Domain(0, 10**6)),)), [(n * n,) for n in range(999)])
 
 
 def proofs() -> None:
@@ -230,6 +262,43 @@ def takes_the_larger_of_what_wraps(patch: Patch) -> None:
     patch.setattr(columns, "_larger", larger)
 
 
+def forgets_the_roundings_of_balls(patch: Patch) -> None:
+    patch.setattr(balls, "_U", 0.0)
+
+
+def trusts_functions_to_the_last_place(patch: Patch) -> None:
+    patch.setattr(balls, "_TRUSTED", 0.0)
+
+
+def accepts_what_touches_a_half(patch: Patch) -> None:
+    patch.setattr(balls, "_HALF", 0.5000001)
+
+
+def compares_balls_by_their_middles(patch: Patch) -> None:
+    def compared(op: str, x: balls.Balls, y: balls.Balls) -> tuple[Truths, Truths]:
+        holds = {"lt": np.less, "le": np.less_equal, "eq": np.equal}[op](x.middle, y.middle)
+        return holds, np.ones(len(holds), np.bool_)
+
+    patch.setattr(balls, "_compared", compared)
+
+
+def takes_the_floor_of_the_middle(patch: Patch) -> None:
+    whole = balls._floor
+    patch.setitem(balls._FUNCTIONS, "floor", lambda x: whole(balls.Balls(x.middle, 0 * x.radius)))
+
+
+def bounds_functions_by_one_end(patch: Patch) -> None:
+    def wrong(node: Node, argument: function_ranges.Argument) -> tuple[Fraction, Fraction]:
+        low, _ = function_ranges.range_of_function(node, argument)
+        return low, low
+
+    patch.setattr(lowering, "range_of_function", wrong)
+
+
+def takes_real_atoms_for_whole_numbers(patch: Patch) -> None:
+    patch.setattr(BranchRanges, "is_whole", lambda *_: True)
+
+
 @attrs.frozen
 class Mutant:
     plant: Callable[[Patch], None]
@@ -270,6 +339,13 @@ MUTANTS = [
     Mutant(claims_too_coarse_a_unit, units),
     Mutant(reads_both_sides_of_and, guarded),
     Mutant(reads_every_case, guarded),
+    Mutant(forgets_the_roundings_of_balls, functions),
+    Mutant(trusts_functions_to_the_last_place, functions),
+    Mutant(accepts_what_touches_a_half, ties_of_functions),
+    Mutant(compares_balls_by_their_middles, ties_of_functions),
+    Mutant(takes_the_floor_of_the_middle, ties_of_functions),
+    Mutant(bounds_functions_by_one_end, functions),
+    Mutant(takes_real_atoms_for_whole_numbers, functions),
 ]
 
 
@@ -280,6 +356,9 @@ def test_a_planted_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
         mutant.check()
 
 
-@pytest.mark.parametrize("check", [guarded, products, proofs, units, sizes, ties, limits])
+@pytest.mark.parametrize(
+    "check",
+    [guarded, products, functions, ties_of_functions, proofs, units, sizes, ties, limits],
+)
 def test_without_a_mutant_the_check_passes(check: Callable[[], None]) -> None:
     check()

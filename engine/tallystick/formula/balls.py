@@ -58,6 +58,7 @@ _TRUSTED = 2.0**-47
 _WHOLE = 2.0**53
 _LARGEST = 2.0**51
 _NARROW = 2.0**-12
+_HALF = 1 / 2
 _SAMPLE = 509
 """Odd, so that vector code meets its remainder too."""
 _BITS = 400
@@ -105,7 +106,7 @@ class Balls:
         nearest = np.rint(scaled)
         off = (np.abs(scaled - nearest) + self.radius * NANO) * _WIDER
         off += np.abs(scaled) * 2 * _U
-        certain = (off < 0.5) & (np.abs(scaled) < _LARGEST)
+        certain = (off < _HALF) & (np.abs(scaled) < _LARGEST)
         return np.where(certain, nearest, 0).astype(np.int64), certain
 
 
@@ -333,7 +334,7 @@ def _power(x: Balls, exponent: Fraction) -> Balls:
 def _exp(x: Balls) -> Balls:
     middle = np.exp(x.middle)
     radius = 2 * x.radius * middle + middle * _TRUSTED + _TINY
-    return Balls(middle, np.where(x.radius < 0.5, radius, np.inf))
+    return Balls(middle, np.where(x.radius < _HALF, radius, np.inf))
 
 
 def _log(x: Balls) -> Balls:
@@ -355,7 +356,7 @@ def _rounded(x: Balls, places: int) -> Balls:
     off = (np.abs(scaled - nearest) + x.radius * 10.0**places) * _WIDER + np.abs(scaled) * 2 * _U
     middle = nearest / 10.0**places
     radius = np.abs(middle) * 2 * _U if places else 0.0
-    return Balls(middle, np.where((off < 0.5) & (np.abs(scaled) < _LARGEST), radius, np.inf))
+    return Balls(middle, np.where((off < _HALF) & (np.abs(scaled) < _LARGEST), radius, np.inf))
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Balls]] = {
