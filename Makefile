@@ -119,6 +119,7 @@ bench: $(TEST) ## Measure the speed of the kernels, of scoring and of a state.
 	$(BIN)/python tests/benchmarks/dispute.py
 	$(BIN)/python tests/benchmarks/rules_in_force.py
 	$(BIN)/python tests/benchmarks/yuma.py
+	$(BIN)/python tests/benchmarks/consensus.py
 
 # TALLYSTICK_ATTACK_CASES is the number of lines, TALLYSTICK_ATTACK_SEED makes others of them.
 attack: $(TEST) ## Attack with a million lines, ten thousand files and 1 200 kills. Takes an hour.

@@ -13,6 +13,7 @@ _WITH_BLOCKS = {
     "docs/allocation.md",
     "docs/canonical.md",
     "docs/conformance.md",
+    "docs/consensus.md",
     "docs/errata.md",
     "docs/evidence.md",
     "docs/formulas.md",

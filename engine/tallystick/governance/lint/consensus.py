@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.governance.lint.check import check
 from tallystick.numbers.nano import NANO, to_text
+from tallystick.numbers.text import numbered
 from tallystick.population.consensus.binding import BoundConsensus
 from tallystick.population.consensus.facts import FACTS
 from tallystick.population.consensus.run import bound_consensus
@@ -72,7 +73,7 @@ def _self_vote(scorer: Scorer) -> Iterator[Finding]:
             others = voting.quorum - 1
             yield Finding(
                 _path("voters"),
-                f"in a group of {members}, {others} other members make what one says agreed",
+                f"in a group of {members} what one says is agreed with {numbered(others, 'other')}",
                 {"members": members, "others": others},
             )
 

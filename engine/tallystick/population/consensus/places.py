@@ -56,9 +56,14 @@ def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, li
     """
     fitting, place, others = 0, 0, list[int]()
     for line in lines:
-        while place < len(spans) and _is_below(spans[place], line, distance):
-            place += 1
-        if place < len(spans) and _fits(spans[place], line, distance):
+        fits = False
+        while place < len(spans):
+            first, last = spans[place]
+            fits = -distance <= line - first <= distance or -distance <= line - last <= distance
+            if fits or line < first:
+                break
+            place += 1  # the line lies too high for it
+        if fits:
             fitting += 1
             place += 1
         else:
@@ -73,12 +78,3 @@ def supporters(line: int, lists: Iterable[Lines], distance: int) -> int:
         place = bisect_left(lines, line - distance)
         count += place < len(lines) and lines[place] <= line + distance
     return count
-
-
-def _fits(span: Span, line: int, distance: int) -> bool:
-    return abs(line - span[0]) <= distance or abs(line - span[1]) <= distance
-
-
-def _is_below(span: Span, line: int, distance: int) -> bool:
-    """Whether a line lies too high for a place."""
-    return line >= span[0] and not _fits(span, line, distance)
