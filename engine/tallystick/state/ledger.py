@@ -24,7 +24,7 @@ from tallystick.state.miners import check_hotkey, miner_of
 from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced, synced
 from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.queries import StateQueries
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick.state.rules import StateRules, proved_rules_of
 from tallystick.state.rules_in_force import Adoption, RulesInForce
 from tallystick.state.rules_log import begun, continued, genesis_hearing, read
 from tallystick.state.store.store import Store
@@ -119,7 +119,7 @@ class Ledger:
         given: Any = reference
         is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
         references = [given] if is_one else [*given]
-        rules = [state_rules_of(load(each, registry=registry)) for each in references]
+        rules = [proved_rules_of(load(each, registry=registry)) for each in references]
         root = None if trust is None else read_root(trust)
         in_force = begun(rules, registry or installed_plugins())
         shared = None if pools is None else pools_of(pools, in_force.lines, idle, burn)
@@ -443,7 +443,7 @@ class Ledger:
         epoch = whole(at_epoch, "epoch")
         # proofs take a while: nobody has to wait for them
         rules = StateRules.of(load(reference, self._known.plugins))
-        self._bound(rules)
+        proved_rules_of(self._bound(rules))
         with self._writing() as log:
             return log.adopt(rules, epoch, major=major, authority=authority)
 

@@ -168,3 +168,15 @@ class StateRules:
 def state_rules_of(rules: BoundRules) -> StateRules:
     """The rules of a state that follows the bound rule set."""
     return StateRules(rules.loaded, rules.registry)
+
+
+def proved_rules_of(rules: BoundRules) -> StateRules:
+    """The same of a rule set that a state begins with or adopts.
+
+    Raises:
+        RuleSetError: a formula of its allocation cannot be proved safe.
+    """
+    from tallystick.population.proofs import proved_allocation  # noqa: PLC0415  # a query needs none
+
+    proved_allocation(rules)
+    return state_rules_of(rules)
