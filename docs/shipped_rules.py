@@ -12,7 +12,7 @@ from typing import Any
 
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula
-from tallystick.formula.text import fact_text, lines, render
+from tallystick.formula.text import fact_text, leaf_text, lines, render
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Registry, installed
@@ -124,7 +124,7 @@ def _formula(formula: Formula) -> str:
 def _leaf(node: Node) -> str:
     """A fact as in the table, a parameter apart from facts of its name, or a published value."""
     if node.op != "fact":
-        return f"p.{node.data[0]}" if node.op == "param" else str(node.data[0])
+        return f"p.{node.data[0]}" if node.op == "param" else leaf_text(node)
     folded = reader_of(node).described(node).get("letters") == "ascii-case-ignored"
     text = fact_text(node)
     return f"{text.removesuffix(']')}, ASCII case ignored]" if folded else text

@@ -21,6 +21,7 @@ from scoring import parcels
 from scoring.parcels import AXES, GROUPS, HEAD, MEASURES, PAIR, TEXT, TYPE, expected, missed, parcel
 
 from tallystick.errors import FormulaError, NumberError, RuleSetError
+from tallystick.formula.text import render
 from tallystick.plugins.author import (
     UNIT,
     Formula,
@@ -361,6 +362,11 @@ def test_unrounded_is_for_axes_and_measures_and_no_condition() -> None:
         composite("parcels/odd@1")(lambda _p: unrounded("care"))
     with pytest.raises(FormulaError, match="expected a condition of facts"):
         require(unrounded("care") > 0, "odd", path="", expected="")
+
+
+def test_the_text_of_a_formula_tells_what_it_reads_unrounded() -> None:
+    told = [render(formula.tree) for formula in (parcels.recall, parcels.rounded)]
+    assert told == ["factor · unrounded(precision)", "factor · precision"]
 
 
 def test_an_axis_may_read_another_unrounded(tmp_path: Path) -> None:

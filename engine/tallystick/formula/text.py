@@ -80,7 +80,9 @@ def told_apart(facts: Iterable[Node]) -> dict[str, str]:
 
 
 def leaf_text(node: Node) -> str:
-    """A fact, a parameter or a published value by its name."""
+    """A fact, a parameter or a value by its name; one before it is published is told so."""
+    if node.op == "unrounded":
+        return f"unrounded({node.data[0]})"
     return fact_text(node) if node.op == "fact" else str(node.data[0])
 
 
