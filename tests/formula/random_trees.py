@@ -105,6 +105,27 @@ def irrational_case(rng: random.Random) -> Case:
     return Case(tree, facts, {"axis": Domain(0, NANO)})
 
 
+def unrounded_case(rng: random.Random) -> Case:
+    """A tree over values that are not rounded: real numbers, some of them very near to 0."""
+    ends = [(0, 2 * NANO), (0, NANO), (-NANO, NANO), (NANO // 2, 3 * NANO)]
+    domains = {name: Domain(*rng.choice(ends), whole=False) for name in "abc"}
+    grower = rng.choice([_Grower, _FunctionGrower, _LooseGrower])(rng, [], list(domains))
+    return Case(grower.tree(rng.randrange(2, 5)), (), domains)
+
+
+def unrounded_rows(case: Case, rng: random.Random, most: int) -> Iterator[dict[str, Fraction]]:
+    """Exact values of all sizes within the domains of a case; some are equal."""
+    for _ in range(most):
+        found: dict[str, Fraction] = {}
+        for name, domain in case.published.items():
+            low, high = Fraction(domain.low, NANO), Fraction(domain.high, NANO)
+            tiny = Fraction(rng.choice([-1, 1]), 10 ** rng.randrange(9, 40))
+            drawn = low + (high - low) * Fraction(rng.randrange(10**6), 10**6)
+            value = rng.choice([low, high, tiny, drawn, *found.values(), tiny + 1])
+            found[name] = min(max(value, low), high)
+        yield found
+
+
 def product_case(rng: random.Random) -> Case:
     """A product of published values, as an emission is; most come in coarse units."""
     names = ("quality", "weight", "tier", "early", "role", "consensus", "bonus")
@@ -321,6 +342,16 @@ class _FunctionGrower(_Grower):
                 lambda: cases((root(leaf, 3) < exp(-leaf), inner), otherwise=leaf),
             ]
         )()
+
+
+class _LooseGrower(_Grower):
+    """Guards its divisions by any comparison: few of them are enough."""
+
+    def divided(self, depth: int) -> Node:
+        rng, above = self.rng, self.tree(depth - 1)
+        x, y = rng.choice(self.numbers), rng.choice([*self.numbers, const(0)])
+        outside = rng.choice([x <= y, x < y, x == y, x >= y, self.compared()])
+        return cases((outside, 0), otherwise=clip(above / rng.choice([x - y, x, x * x, x + y])))
 
 
 def many(

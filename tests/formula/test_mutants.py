@@ -9,7 +9,7 @@ from math import gcd
 import attrs
 import numpy as np
 import pytest
-from formula.agreement import check_many, check_rows, lowered
+from formula.agreement import check_many, check_rows, check_unrounded, lowered
 from formula.constructed import LIMITS, SIZES, TIES, A, Sample
 from formula.random_trees import (
     LISTED,
@@ -63,6 +63,10 @@ def products() -> None:
 
 def functions() -> None:
     check_many(irrational_case, 1, 60)
+
+
+def unrounded() -> None:
+    check_unrounded(1, 120)
 
 
 def ties_of_functions() -> None:
@@ -299,6 +303,10 @@ def takes_real_atoms_for_whole_numbers(patch: Patch) -> None:
     patch.setattr(BranchRanges, "is_whole", lambda *_: True)
 
 
+def forgets_to_look_for_what_is_not_zero(patch: Patch) -> None:
+    patch.setattr(BranchRanges, "_is_not_zero", lambda *_: True)
+
+
 @attrs.frozen
 class Mutant:
     plant: Callable[[Patch], None]
@@ -345,7 +353,8 @@ MUTANTS = [
     Mutant(compares_balls_by_their_middles, ties_of_functions),
     Mutant(takes_the_floor_of_the_middle, ties_of_functions),
     Mutant(bounds_functions_by_one_end, functions),
-    Mutant(takes_real_atoms_for_whole_numbers, functions),
+    Mutant(takes_real_atoms_for_whole_numbers, unrounded),
+    Mutant(forgets_to_look_for_what_is_not_zero, unrounded),
 ]
 
 
@@ -358,7 +367,18 @@ def test_a_planted_mutant_is_caught(mutant: Mutant, monkeypatch: Patch) -> None:
 
 @pytest.mark.parametrize(
     "check",
-    [guarded, products, functions, ties_of_functions, proofs, units, sizes, ties, limits],
+    [
+        guarded,
+        products,
+        functions,
+        unrounded,
+        ties_of_functions,
+        proofs,
+        units,
+        sizes,
+        ties,
+        limits,
+    ],
 )
 def test_without_a_mutant_the_check_passes(check: Callable[[], None]) -> None:
     check()

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from formula.agreement import check_many
+from formula.agreement import check_many, check_unrounded
 from formula.random_trees import (
     Case,
     guarded_case,
@@ -47,6 +47,11 @@ def test_every_evaluator_gives_the_exact_value_of_roots_powers_exp_and_log() -> 
     taken = check_many(irrational_case, 1, 120)
     assert taken["checked"] >= 90
     assert taken["open"] >= 3
+
+
+@pytest.mark.parametrize("number", [250, pytest.param(4_000, marks=pytest.mark.slow)])
+def test_what_is_proved_of_values_that_are_not_rounded_holds(number: int) -> None:
+    assert check_unrounded(number, number) >= number // 4
 
 
 @pytest.mark.slow
