@@ -89,6 +89,14 @@ def exp_of_x(_: Parameters) -> Node:
     return exp(published("x"))
 
 
+@measure("subnets/undecided@1", within=UNIT)
+def undecided(_: Parameters) -> Node:
+    """Whether x is above 3, asked so that no precision tells where it is 3."""
+    x = published("x")
+    cube = log(x) * log(x * x * x)
+    return cases((x <= 1, 0), (x > 40, 1), (cube > 3 * log(3) * log(3), 1), otherwise=0)
+
+
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """A type whose records say their track."""
@@ -98,7 +106,7 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The formulas of steps."""
-    return [phylax_score, chutes_unique, points, power_of_x, log_of_x, exp_of_x]
+    return [phylax_score, chutes_unique, points, power_of_x, log_of_x, exp_of_x, undecided]
 
 
 def rules_of(name: str) -> Scorer:

@@ -157,6 +157,14 @@ def test_what_a_step_refuses_sets_no_weights(steps: str, cells: Cells, code: str
     assert caught.value.code == code
 
 
+def test_what_no_precision_decides_sets_no_weights() -> None:
+    text = '{ name = "y", do = "formula", formula = "subnets/undecided@1" }'
+    assert column(text, {"a": 2, "b": 4}) == {"a": "0", "b": "1"}
+    with pytest.raises(AllocationError, match="8192 bits") as caught:
+        applied(text, {"a": 2, "b": 3})
+    assert caught.value.code == "undecided"
+
+
 def test_a_digest_of_a_salt_breaks_ties_otherwise_than_hotkeys() -> None:
     keys = 'k = 1, ties = "digest", salt = "round.salt"'
     first = {
