@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallystick.governance.lint import (
+    allocation,
     claims,
     cliffs,
     consensus,
@@ -35,6 +36,7 @@ _MODULES = (
     reputation_events,
     groups,
     consensus,
+    allocation,
     claims,
     suppressions,
 )

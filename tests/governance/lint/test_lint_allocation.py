@@ -1,0 +1,141 @@
+"""What the linter says of allocations."""
+
+from pathlib import Path
+
+import pytest
+
+import tallystick
+from tallystick.governance.lint.linting import lint, report_of
+
+HEAD = """
+[rule_set]
+name = "mine"
+version = "1.0.0"
+format = 1
+
+[axes.success]
+formula = "workflow/success@1"
+
+[axes.reliability]
+formula = "workflow/reliability@1"
+unplanned_retry = 0.1
+timeout = 0.2
+hard_failure = 0.5
+
+[skill_types.workflow]
+composite = "arithmetic"
+weights = { success = 0.9, reliability = 0.1 }
+
+[allocation]
+steps = [
+"""
+MEAN = 'name = "mean", do = "collect", value = "quality", as = "mean", empty = 0'
+PART = 'name = "part", do = "share", of = "mean", zero = "zero"'
+WEIGHT = 'name = "weight", do = "share", of = "mean", zero = "zero", publish = true'
+
+
+def rules(folder: Path, *steps: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(HEAD + "".join(f"  {{ {step} }},\n" for step in steps) + "]\n")
+    return str(path)
+
+
+def found(folder: Path, *steps: str) -> dict[str, str]:
+    """The messages by code, of what the linter says of an allocation."""
+    told = lint(rules(folder, *steps))
+    return {e.code: e.message for e in told if e.path.startswith("allocation")}
+
+
+CAP = (
+    'name = "weight", do = "cap", of = "part", share = 0.3, excess = "water_filling", '
+    "publish = true"
+)
+CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "nothing is wrong": ((MEAN, WEIGHT), {}),
+    "unread": (
+        (MEAN, 'name = "spare", do = "filter", of = "mean", above = 0', WEIGHT),
+        {"allocation-unread": "no step reads spare"},
+    ),
+    "refused": (
+        (MEAN, 'name = "weight", do = "share", of = "mean", publish = true'),
+        {"share-undefined": "where all of mean is 0, weight has no shares, and nobody a weight"},
+    ),
+    "the cap of few": (
+        (
+            *(MEAN, PART),
+            CAP,
+        ),
+        {"cap-cannot-hold": "fewer than 4 miners have no weights: the cap is 0.3"},
+    ),
+    "C-SWON": (
+        (
+            MEAN,
+            'name = "kept", do = "filter", of = "mean", above = 0.05, others = "zero"',
+            'name = "z", do = "z_score", of = "kept", deviation = "population", zero = "stop"',
+            'name = "lifted", do = "lift", of = "z", lowest = 0.00001',
+            'name = "part", do = "share", of = "lifted"',
+            'name = "capped", do = "cap", of = "part", share = 0.15, excess = "once"',
+            'name = "weight", do = "share", of = "capped", publish = true',
+        ),
+        {
+            "cap-cannot-hold": "fewer than 7 miners exceed it: the cap is 0.15",
+            "z-score-flat": "equal values of kept all become 0",
+            "allocation-inverts": (
+                "of 2 miners, who has 1.000000000 of mean gets 0.150000000, and who has "
+                "0.500000000 gets 0.850000000"
+            ),
+        },
+    ),
+    "ranks from the last": (
+        (
+            MEAN,
+            'name = "rank", do = "by_rank", of = "mean", parts = [0.2, 0.3, 0.5]',
+            'name = "weight", do = "share", of = "rank", zero = "zero", publish = true',
+        ),
+        {
+            "allocation-inverts": (
+                "of 2 miners, who has 1.000000000 of mean gets 0.400000000, and who has "
+                "0.500000000 gets 0.600000000"
+            ),
+        },
+    ),
+    "nobody": (
+        (
+            MEAN,
+            'name = "kept", do = "filter", of = "mean", above = 1, others = "zero"',
+            'name = "weight", do = "share", of = "kept", zero = "zero", publish = true',
+        ),
+        {"allocation-nobody": "whatever mean is, nobody has a weight"},
+    ),
+    "forgetful": (
+        (
+            MEAN.replace('as = "mean"', 'as = "mean", records = "round"'),
+            WEIGHT,
+        ),
+        {"weights-forget": "mean is of one round alone: weights are of who was drawn in it"},
+    ),
+    "remembering": (
+        (
+            MEAN.replace('as = "mean", empty = 0', 'as = "mean", records = "round"'),
+            'name = "average", do = "average", of = "mean", new = 0.5, leaver = "keep"',
+            'name = "weight", do = "share", of = "average", publish = true',
+        ),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_allocation_is_told_of(case: str, tmp_path: Path) -> None:
+    steps, expected = CASES[case]
+    assert found(tmp_path, *steps) == expected
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
+def test_the_rule_sets_of_before_forget(version: str) -> None:
+    silenced = report_of(tallystick.load(f"skills@{version}")).silenced
+    (forgets,) = (each.finding for each in silenced if each.finding.code == "weights-forget")
+    assert "at most 5 of a type each round" in forgets.message
+    remembers = report_of(tallystick.load("skills@1.2.0"))
+    assert not remembers.findings
+    assert "weights-forget" not in {each.finding.code for each in remembers.silenced}
