@@ -8,8 +8,8 @@ from state.signing import ALICE, BOB, NETWORK, envelope, genesis, root, written_
 
 from tallystick.state.ledger import Ledger
 
-OLD = "sha256:66da33ad6f6fed2558aa78a96fae2e2ffd61f9bf672e8b10f12368edad4ecfd7"
-NEW = "sha256:e53087b5442e547e0ed0b458be87fd2262a42362451b127e468f7e44c8c95222"
+OLD = "sha256:e17328f3b15dbdd7cf8f8e0067b5b260e5d3b2a0b3a302ebf979ccd05cd30d26"
+NEW = "sha256:3427445c7924658c0502199f302424152d447ecef7159b7d16545c676b5eec33"
 
 
 @pytest.fixture

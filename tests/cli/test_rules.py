@@ -89,7 +89,7 @@ def test_show_has_every_formula_and_skill_type(reference: str, digests: dict[str
 def test_anyone_can_compute_the_digest_from_the_canonical_form(reference: str) -> None:
     shown = run("rules", "show", reference, "--json").json()
     trees = {"formulas", "requirements", "facts", "skill_types"}
-    assert shown.keys() == {"digest", "canonical", *trees}
+    assert shown.keys() - {"allocation"} == {"digest", "canonical", *trees}
     assert canonical.digest(shown["canonical"]) == shown["digest"]
 
 

@@ -112,6 +112,7 @@ PROMISES = (
     _skills("E77", "lint", "consensus-breakdown-of-one", members="3"),
     _skills("E80", "lint", "consensus-missing-side", alignment="1.000000000"),
     _skills("E85", "lint", "consensus-cliff", False, position="0.150000000", height="0.500000000"),
+    _skills("E94", "lint", "weights-forget", False, step="score", drawn="5"),
 )
 """In the order of docs/errata.md."""
 

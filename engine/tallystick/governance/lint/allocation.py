@@ -126,7 +126,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     if not rounds or any(isinstance(each.rules, Average) for each in steps):
         return
     groups = scorer.rule_set.groups
-    drawn = {} if groups is None else {"drawn": groups.primaries + groups.auditors}
+    drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
     told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
     for step in rounds:
         yield Finding(
