@@ -133,9 +133,9 @@ def test_an_allocation_is_told_of(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
 def test_the_rule_sets_of_before_forget(version: str) -> None:
-    silenced = report_of(tallystick.load(f"skills@{version}")).silenced
-    (forgets,) = (each.finding for each in silenced if each.finding.code == "weights-forget")
+    every = report_of(tallystick.load(f"skills@{version}")).every
+    (forgets,) = (each for each in every if each.code == "weights-forget")
     assert "at most 5 of a type each round" in forgets.message
     remembers = report_of(tallystick.load("skills@1.2.0"))
     assert not remembers.findings
-    assert "weights-forget" not in {each.finding.code for each in remembers.silenced}
+    assert "weights-forget" not in {each.code for each in remembers.every}
