@@ -160,6 +160,11 @@ def published(column: Column) -> RationalColumn:
     return RationalColumn(tuple(rounded), NANO)
 
 
+def nano(column: Column) -> Iterator[int | None]:
+    """The values in nano, rounded half-even."""
+    return iter(published(column).numerators)
+
+
 def shown(column: Column, place: int, decimals: int = 25) -> str:
     """The value at a place for people; ``none`` where there is none."""
     value = column.exact(place)
