@@ -84,7 +84,7 @@ class Collusion:
         applies_to: which reputations the event changes.
         ejected_until: when an ejected miner returns.
         flag_window_resets: whether a flag starts the window of detection anew.
-        detection: when a flag is given; reference for whoever detects.
+        detection: when the engine gives a flag, where groups come with records.
         quorum: the flags that eject come from so many validators, or one is the engine's own.
     """
 

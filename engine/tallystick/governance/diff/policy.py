@@ -14,9 +14,6 @@ from tallystick.governance.diff.change import Change, FormulaChange
 from tallystick.rules.findings import dotted
 from tallystick.rules.schema import documentation
 
-_DETECTION = ("reputation", "collusion", "detection")
-"""What a rule set tells those who look for collusion: the engine does not."""
-
 
 class Level(IntEnum):
     """How much of a version a change raises."""
@@ -50,7 +47,7 @@ def level_of(
 
 def without_result() -> tuple[str, ...]:
     """The paths of what a rule set tells people and other programs: no result depends on it."""
-    return tuple(map(dotted, (*documentation(), _DETECTION)))
+    return tuple(map(dotted, documentation()))
 
 
 def _can_change_a_result(path: str) -> bool:
