@@ -50,7 +50,6 @@ EXEMPT = {
     ("state/claims.py", "3"): "a place in the order of ranks",
     ("state/", "evidence"): "the signals that the closing of an epoch rests on",
     ("governance/", "baseline"): _COMPARED,
-    ("governance/diff/policy.py", "detection"): "a key of the rule-set format",
     ("cli/backtest.py", "baseline"): _COMPARED,
     ("cli/groups.py", "consensus"): "a heading of the output for people",
     ("cli/yuma.py", "consensus"): _YUMA,
