@@ -1,0 +1,126 @@
+"""Steps that stand for [aggregation] give what the pages say, over random histories."""
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import attrs
+import pytest
+from oracle.decimals import count
+from oracle.emissions import BASE_WEIGHTS
+from oracle.weights import Task, round_score, weights, window_score
+from state.subnet import under
+from state.weighing import NANO, Made, tasks_of, weighed
+
+import tallystick
+from tallystick.rules.sections import Aggregation, RoundAggregation, WarmUp, ZeroAverage
+from tallystick.state.event import StateEvent
+from tallystick.state.rules import StateRules, state_rules_of
+
+HISTORIES = 500
+HOTKEYS = tuple(f"hk-{number}" for number in range(9))
+WORKFLOW = state_rules_of(tallystick.load("workflow@1.1.0"))
+SKILLS = state_rules_of(tallystick.load("skills@1.1.0"))
+
+
+def with_aggregation(rules: StateRules, **parts: object) -> StateRules:
+    before = rules.rule_set.aggregation
+    assert before is not None
+    found: Aggregation = attrs.evolve(before, **parts)  # type: ignore[arg-type]  # parts of it
+    return under(rules, attrs.evolve(rules.rule_set, aggregation=found))
+
+
+def with_options(low: bool, warm: bool) -> StateRules:
+    aggregation = WORKFLOW.rule_set.aggregation
+    assert aggregation is not None
+    assert aggregation.window is not None
+    options = attrs.evolve(
+        aggregation.options,  # type: ignore[type-var]  # it has them
+        zero_average=ZeroAverage(low, Decimal("0.3")),
+        warm_up=WarmUp(warm, 4),
+    )
+    window = attrs.evolve(aggregation.window, tasks=3)
+    return with_aggregation(WORKFLOW, options=options, window=window)
+
+
+OPTIONS = {(low, warm): with_options(low, warm) for low in (False, True) for warm in (False, True)}
+ROUNDS = {
+    (mode, missed): with_aggregation(SKILLS, round=RoundAggregation(mode, Decimal("0.1"), missed))  # type: ignore[arg-type]  # of its words
+    for mode in ("twice", "once")
+    for missed in ("zero", "excluded")
+}
+
+
+def nano(found: dict[str, Fraction]) -> dict[str, int]:
+    return {hotkey: count(each) for hotkey, each in found.items()}
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_windows_caps_and_options(half: int) -> None:
+    for seed in range(half, HISTORIES, 2):
+        chance = random.Random(seed)
+        low, warm = chance.random() < 0.5, chance.random() < 0.5
+        hotkeys = chance.sample(HOTKEYS, chance.randint(1, len(HOTKEYS)))
+        immune = [hotkey for hotkey in hotkeys if chance.random() < 0.5]
+        tasks = {
+            hotkey: [
+                [
+                    chance.choice((0, NANO, chance.randrange(NANO)))
+                    for _ in range(chance.choice((1, 1, 2)))
+                ]
+                for _ in range(chance.randint(0, 6))
+            ]
+            for hotkey in hotkeys
+        }
+        events = [each for hotkey in hotkeys for each in tasks_of(tasks[hotkey], hotkey)]
+        chance.shuffle(events)
+        found = weighed(Made(OPTIONS[low, warm], tuple(events)), hotkeys, immune=immune)
+        scores = {
+            hotkey: window_score(
+                [[Fraction(each, NANO) for each in task] for task in tasks[hotkey]],
+                3,
+                zero_up_to=Fraction("0.3") if low else None,
+                warm_up=4 if warm else None,
+                immune=hotkey in immune,
+            )
+            for hotkey in hotkeys
+        }
+        assert found.scores == nano(scores), seed
+        own = {hotkey: each for hotkey, each in found.weights.items() if each}
+        assert own == nano(weights(scores, Fraction("0.15"))), seed
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_rounds(half: int) -> None:
+    for seed in range(half, HISTORIES, 2):
+        chance = random.Random(seed)
+        mode, missed = chance.choice(("twice", "once")), chance.choice(("zero", "excluded"))
+        hotkeys = chance.sample(HOTKEYS, chance.randint(1, len(HOTKEYS)))
+        events, tasks, reputations = [], dict[str, list[Task]](), dict[str, int]()
+        for number in range(chance.randint(0, 25)):
+            hotkey, skill_type = chance.choice(hotkeys), chance.choice(sorted(BASE_WEIGHTS))
+            emission, late = chance.randrange(2 * NANO), chance.random() < 0.2
+            reputation = reputations[str(number)] = chance.choice((0, NANO, chance.randrange(NANO)))
+            about = "val", hotkey, skill_type, str(number), 4, 0
+            events.append(StateEvent(*about, emission=emission, missed=late))
+            task = Task(
+                Fraction(emission, NANO),
+                BASE_WEIGHTS[skill_type],
+                Fraction(reputation, NANO),
+                late,
+            )
+            tasks.setdefault(hotkey, []).append(task)
+        made = Made(
+            ROUNDS[mode, missed],
+            tuple(events),
+            lambda event: reputations[event.task_id],  # noqa: B023  # asked before the next
+        )
+        found = weighed(made, hotkeys, number=4)
+        how = {"twice": mode == "twice", "missed_is_zero": missed == "zero"}
+        scores = {
+            hotkey: round_score(each, **how, no_tasks=Fraction("0.1"))
+            for hotkey, each in tasks.items()
+        }
+        assert found.scores == nano(scores), seed
+        own = {hotkey: each for hotkey, each in found.weights.items() if each}
+        assert own == nano(weights(scores)), seed
