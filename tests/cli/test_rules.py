@@ -174,7 +174,7 @@ def test_a_rule_set_is_found_by_name_path_and_digest(
     assert found.status == 0
     said = found.json()
     assert (said["rule_set"], said["digest"]) == ("skills@1.0.0", digest)
-    assert said["code"] == attrs.asdict(Code.of(installed_plugins().of({"skills"})))
+    assert said["code"] == attrs.asdict(Code.of(installed_plugins().of({"consensus", "skills"})))
 
 
 @pytest.mark.parametrize("shift", ["comment", "spacing"])

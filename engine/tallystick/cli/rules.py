@@ -119,6 +119,7 @@ def check_command(reference: str, as_json: bool) -> None:
     The exit status is 2 when there is no such file, or it cannot be read.
     """
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
+    from tallystick.population.consensus.run import prove_components  # noqa: PLC0415  # heavy
     from tallystick.population.proofs import proved_allocation  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
@@ -128,6 +129,7 @@ def check_command(reference: str, as_json: bool) -> None:
         with working("proving the formulas"):
             scorer = load(reference)
             proved_allocation(scorer)
+            prove_components(scorer)
     except RuleSetError as error:
         if not resolved.is_readable:
             raise

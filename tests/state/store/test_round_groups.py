@@ -282,3 +282,19 @@ def test_the_commands_take_groups_and_list_what_is_to_be_run_again(tmp_path: Pat
     assert f"to be run again: t0 of {shown['reruns'][0]['hotkey']}" in told.out
     again = run("events", "import", str(files[0]), "--groups", str(files[1]), "--state", where)
     assert again.status == 0
+
+
+def test_the_seed_of_a_group_draws_whose_submission_is_run_again(tmp_path: Path) -> None:
+    drawn = set()
+    for seed in map(str, range(6)):
+        with begun(str(tmp_path / f"{seed}.db"), "skills@1.1.0") as ledger:
+            ledger.select_group(PYTHON, 0, seed)
+            records, group = of_round(0)
+            (expected,) = tallystick.consensus([group], ledger.scorer, seed=seed)
+            assert not isinstance(expected, tallystick.Reject)
+            ledger.close_round(records, groups=[group])
+            with ledger.queries() as queries:
+                found = tuple(each.hotkey for each in queries.reruns(0))
+            assert found == tuple(sorted(expected.rerun))
+            drawn.add(found)
+    assert len(drawn) > 1

@@ -16,6 +16,7 @@ import attrs
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.facts.fact import name_of, path_of
+from tallystick.formula.facts.families import is_of_group
 from tallystick.formula.facts.group import (
     MOST_ITEMS,
     READERS,
@@ -24,7 +25,7 @@ from tallystick.formula.facts.group import (
     outliers,
     shared,
 )
-from tallystick.formula.text import decimal_text
+from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
 from tallystick.population.consensus.facts import FACTS
@@ -173,6 +174,10 @@ class BoundConsensus:
     def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
         component = self.rules.components[name]
         formula = self.registry.formulas[component.formula]
+        foreign = next((f for f in leaves(formula.tree, "fact") if not is_of_group(f)), None)
+        if foreign is not None:
+            told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
+            raise self._refused(name, FormulaError(told))
         try:
             return of_set(bind(formula.tree, exact(component.parameters), before), set_of(name))
         except FormulaError as error:

@@ -131,6 +131,17 @@ def bound_consensus(rules: BoundRules) -> BoundConsensus | None:
     return bind_consensus(rules.loaded, rules.registry)
 
 
+def prove_components(rules: BoundRules) -> None:
+    """Prove the components of a rule set, which are else proved when the first group comes.
+
+    Raises:
+        RuleSetError: one is not safe for every group.
+    """
+    bound = bound_consensus(rules)
+    if bound is not None:
+        _ = bound.components
+
+
 def key_of(group: GroupRecord) -> Key:
     """What tells a group from others."""
     return group.validator, group.skill_type, group.task_id, group.round

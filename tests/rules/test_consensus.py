@@ -1,0 +1,148 @@
+"""What is wrong with ``[consensus]`` is told with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.command import run
+
+import tallystick
+from tallystick.errors import RuleSetError
+from tallystick.plugins.registry import installed
+from tallystick.population.consensus.run import bound_consensus
+from tallystick.resources import folder
+from tallystick.rules.reading import read_text
+
+TEXT = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
+
+MISTAKES: dict[str, tuple[str, str, str, str]] = {
+    "a mode without its number": (
+        'mode = "within", lines = 5',
+        'mode = "within"',
+        "consensus.finding_lines.lines",
+        "a number, which the mode",
+    ),
+    "the number of the other mode": (
+        'mode = "within", lines = 5',
+        'mode = "within", lines = 5, size = 5',
+        "consensus.finding_lines.size",
+        "no size in the mode",
+    ),
+    "a quorum of nobody": (
+        "quorum = { share = 0.6",
+        "quorum = { share = 0",
+        "consensus.quorum.share",
+        "more than 0",
+    ),
+    "shares that are no whole": (
+        "findings = 0.5 ",
+        "findings = 0.4 ",
+        "consensus.alignment",
+        "sum to exactly 1",
+    ),
+    "a kind that does not count": (
+        '"fs_read", "fs_write", "proc"',
+        '"fs_write", "proc"',
+        'consensus.permits."filesystem/read"',
+        "one of capability_kinds",
+    ),
+    "a denial that permits": (
+        'denies = { "network/deny"',
+        'denies = { "network/connect"',
+        'consensus.denies."network/connect"',
+        "no permission too",
+    ),
+    "a formula of another kind": (
+        "consensus/set-f@1",
+        "skills/early-bonus@1",
+        "consensus.components.capabilities_agreement.formula",
+        "of the kind axis",
+    ),
+    "a component without a weight": (
+        "policy_agreement = 0.05 ",
+        "# ",
+        "emission.factors.consensus.policy_agreement",
+        "",
+    ),
+    "another number of submissions": (
+        "minimum_submissions = 3",
+        "minimum_submissions = 4",
+        "groups.consensus.minimum_submissions",
+        "which [consensus] has as minimum_valid",
+    ),
+    "a component that is missing": (
+        "policy_agreement = { formula",
+        "# policy_agreement = { formula",
+        "consensus.components.policy_agreement",
+        "missing",
+    ),
+    "a component that nobody knows": (
+        "policy_agreement = { formula",
+        "tone_agreement = { formula",
+        "consensus.components.tone_agreement",
+        "a component of the consensus",
+    ),
+    "a word that nobody knows": (
+        'voters = "others"',
+        'voters = "nobody"',
+        "consensus.voters",
+        '"group" or "others"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, name: str) -> None:
+    old, new, path, expected = MISTAKES[name]
+    assert old in TEXT
+    with pytest.raises(RuleSetError) as caught:
+        read_text(TEXT.replace(old, new), tmp_path / "rules.toml", installed())
+    found = {problem.path: problem for problem in caught.value.problems}
+    assert path in found
+    assert expected in found[path].evidence["expected"]
+    assert found[path].line > 0
+
+
+def loaded(tmp_path: Path, old: str, new: str) -> tallystick.Scorer:
+    assert old in TEXT
+    path = tmp_path / "rules.toml"
+    path.write_text(TEXT.replace(old, new), encoding="utf-8")
+    return tallystick.load(str(path))
+
+
+def test_a_component_that_reads_a_record_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    loaded(tmp_path, "consensus/policy-f@1", "skills/policy@1")
+    checked = run("rules", "check", str(tmp_path / "rules.toml"))
+    assert checked.status == 1
+    assert "consensus.components.policy_agreement.formula" in checked.err
+    assert "a fact of a record, expected facts of a group" in checked.err
+
+
+def test_a_formula_of_any_set_is_of_no_verdict(tmp_path: Path) -> None:
+    old = 'formula = "consensus/verdict@1", one_step = 0.6, two_steps = 0'
+    scorer = loaded(tmp_path, old, 'formula = "consensus/recall@1"')
+    bound = bound_consensus(scorer)
+    assert bound is not None
+    with pytest.raises(RuleSetError, match="name the set in the formula"):
+        assert bound.components
+
+
+def test_an_axis_of_records_cannot_read_facts_of_a_group(tmp_path: Path) -> None:
+    old = 'formula = "skills/ml-agreement@1"'
+    with pytest.raises(RuleSetError, match="a fact of a group, expected facts of a record"):
+        loaded(tmp_path, old, 'formula = "consensus/recall@1"')
+
+
+@pytest.mark.parametrize(
+    ("word", "share", "size", "quorum"),
+    [("up", "0.6", 4, 2), ("down", "0.6", 4, 1), ("up", "1", 5, 4), ("down", "0.1", 5, 1)],
+)
+def test_a_quorum_is_a_share_of_the_others_and_of_one_at_least(
+    tmp_path: Path, word: str, share: str, size: int, quorum: int
+) -> None:
+    old = 'quorum = { share = 0.6, round = "up" }'
+    scorer = loaded(tmp_path, old, f'quorum = {{ share = {share}, round = "{word}" }}')
+    bound = bound_consensus(scorer)
+    assert bound is not None
+    assert bound.voting(size).quorum == quorum
