@@ -17,11 +17,14 @@ from state.subnet import Record, missed, record, written
 from state.test_workflow_state import task
 
 import tallystick
+from tallystick.governance.adoption_effect import effect_on
+from tallystick.governance.adoption_text import as_json, as_text
 from tallystick.numbers.nano import NANO
 from tallystick.state.carry import carried_names
 from tallystick.state.event import StateEvent
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import verify
+from tallystick.state.rules import state_rules_of
 from tallystick.state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -240,6 +243,9 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(tmp_path: Path
     rules = tallystick.load(RULES)
     assert carried_names(rules.rule_set) == ("average",)
     with begun(tmp_path / "state.db", BEFORE, miners=2) as ledger:
+        with ledger.queries() as queries:
+            effect = effect_on(queries, queries.rules.only().digest, state_rules_of(rules))
+        assert effect.begun == ("average",)
         ledger.adopt(RULES, 1)
         ledger.close_round([record(f"t{n}", name(n)) for n in range(2)])
         ledger.close_epoch()
@@ -256,6 +262,12 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(tmp_path: Path
         ledger.adopt(tmp_path / "other.toml", 3)
         ledger.close_epoch()
         assert carry_of(ledger) == held
+        with ledger.queries() as queries:
+            published = state_rules_of(tallystick.load(BEFORE))
+            effect = effect_on(queries, queries.rules.only().digest, published)
+        assert effect.dropped == (("average", 1),)
+        assert "carried column average: dropped, of 1 miner" in as_text(effect)
+        assert as_json(effect)["dropped"] == (("average", 1),)
         ledger.adopt(BEFORE, 4, major=True)
         ledger.close_round([record("t3", name(0), round=3, epoch=3)])
         before = weights_of(ledger)

@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick.state.adoption import adopt
+from tallystick.state.carry import carried_names
 from tallystick.state.event import StateEvent
 from tallystick.state.groups import is_ejected, is_selectable
 from tallystick.state.model import State
@@ -64,6 +65,8 @@ class AdoptionEffect:
         lifted: the hotkeys that they eject no more.
         thresholds: those that change.
         tiers: by skill type and hotkey.
+        dropped: the carried columns that go, each with how many miners have a value in it.
+        begun: the carried columns that begin empty.
     """
 
     epoch: int
@@ -73,6 +76,8 @@ class AdoptionEffect:
     lifted: tuple[str, ...]
     thresholds: tuple[ThresholdChange, ...]
     tiers: tuple[TierMove, ...]
+    dropped: tuple[tuple[str, int], ...] = ()
+    begun: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -87,6 +92,9 @@ class _Side:
         """By skill type with tiers, every threshold in nano."""
         tracked = self.state.thresholds
         return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
+
+    def carried(self) -> set[str]:
+        return {*carried_names(self.rules.rule_set)}
 
     def ejected(self) -> set[str]:
         if self.rules.rule_set.reputation is None:
@@ -159,6 +167,11 @@ def _effect(
         lifted=tuple(sorted(ejected - left)),
         thresholds=tuple(each for name in sorted(types) for each in _changed(before, after, name)),
         tiers=tuple(_moved(before, after, events)),
+        dropped=tuple(
+            (name, len(before.state.carry.get(before.rules.line, {}).get(name, {})))
+            for name in sorted(before.carried() - after.carried())
+        ),
+        begun=tuple(sorted(after.carried() - before.carried())),
     )
 
 

@@ -28,6 +28,10 @@ def as_json(found: AdoptionEffect) -> dict[str, Any]:
         }
         for each in found.thresholds
     ]
+    # most rules carry nothing
+    for name in ("dropped", "begun"):
+        if not said[name]:
+            del said[name]
     return said
 
 
@@ -59,6 +63,10 @@ def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
         yield "ejected no more", ", ".join(found.lifted)
     for each in found.thresholds:
         yield f"threshold {each.name} of {each.skill_type}", _ends(each)
+    for name, miners in found.dropped:
+        yield f"carried column {name}", f"dropped, of {numbered(miners, 'miner')}"
+    for name in found.begun:
+        yield f"carried column {name}", "begins empty"
     for move in found.tiers:
         records = f"{numbered(move.records, 'record')} of epoch {found.judged}"
         yield f"{move.hotkey}, {move.skill_type}", f"{move.before} → {move.after}, {records}"
