@@ -55,12 +55,16 @@ def random_record(rng: random.Random, task: int) -> StateEvent:
     about = (rng.choice("vwx"), rng.choice(HOTKEYS), rng.choice(TYPES), f"t{task}", 1)
     events = tuple(sorted(rng.choices(AT_ONCE, k=rng.choice([0, 1, 1, 1, 2, 3]))))
     scored = rng.random() < 0.9
+    epoch = rng.choice([EPOCH - 1, EPOCH])
+    role = rng.choice(["primary", "primary", "auditor"])
+    quality = rng.choice([0, rng.randint(0, NANO), rng.randint(0, NANO)]) if scored else None
     return StateEvent(
         *about,
-        epoch=rng.choice([EPOCH - 1, EPOCH]),
+        epoch=epoch,
         events=events,
-        role=rng.choice(["primary", "primary", "auditor"]),
-        quality=rng.choice([0, rng.randint(0, NANO), rng.randint(0, NANO)]) if scored else None,
+        role=role,
+        quality=quality,
+        emission=quality or 0,
         missed="missed_deadline" in events,
     )
 
@@ -72,7 +76,7 @@ def random_late(rng: random.Random, records: Events, number: int) -> StateEvent:
 
 
 def late(about: StateEvent, event: str, number: int) -> StateEvent:
-    nothing = {"role": None, "quality": None, "missed": False}
+    nothing = {"role": None, "quality": None, "emission": None, "missed": False}
     return attrs.evolve(about, id=f"e{number}", events=(event,), **nothing)
 
 
