@@ -16,7 +16,7 @@ import tallystick
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts import extraction
-from tallystick.state import ingest
+from tallystick.state import event_decoder
 
 RULES = "skills@1.0.0"
 BAD = 4
@@ -254,8 +254,8 @@ def test_a_state_refuses_the_line_and_says_that_it_is_a_defect(
             raise KeyError("planted")
         return good(found)
 
-    good = getattr(ingest, place)
-    monkeypatch.setattr(ingest, place, failing)
+    good = getattr(event_decoder, place)
+    monkeypatch.setattr(event_decoder, place, failing)
     marked = (
         record(planted.MARK) if place == "record_digest" else event("e", "probe_fail", planted.MARK)
     )
