@@ -201,6 +201,14 @@ def test_a_record_is_written_for_the_aggregates_of_any_record(
 
 
 @pytest.mark.parametrize("build", [build for build, _ in ENDS])
+@pytest.mark.parametrize("path", ["list", "items[kind=x].size"])
+def test_what_no_number_can_be_is_written_as_none(build: Callable[..., Node], path: str) -> None:
+    fact, base = build(path, empty=10), {"list": [1], "items": [{"kind": "x"}]}
+    draft = next(drafts([(fact, 10)], base, SCHEMA, made_up))
+    assert facts_of([fact], SCHEMA, **draft) == (10,)
+
+
+@pytest.mark.parametrize("build", [build for build, _ in ENDS])
 def test_what_an_end_of_nothing_is_belongs_to_the_fact(build: Callable[..., Node]) -> None:
     assert build("list").digest == build("list", empty=0).digest != build("list", empty=1).digest
     assert fact_of(build("list"), SCHEMA) == 0

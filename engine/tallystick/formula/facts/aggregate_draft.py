@@ -140,8 +140,11 @@ def _numbers_for(
     shape = Shape(low, high, among, max(totals, default=None))
     for size in sizes:
         values = _shaped(shape, size)
-        if values is not None and all(
-            _AGGREGATES[name_of(fact)].of(fact, values) == value for fact, value in asked
+        # what stands for none may be no number that an item can have
+        if (
+            values is not None
+            and all(numbers.low <= value <= numbers.high for value in values)
+            and all(_AGGREGATES[name_of(fact)].of(fact, values) == value for fact, value in asked)
         ):
             return values
     return None
