@@ -13,7 +13,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick.cli.signer_options import public_key, signer_options
+from tallystick.cli.signer_options import keys_option, signer_options
 from tallystick.cli.state_options import number_type, state_option
 
 if TYPE_CHECKING:
@@ -36,14 +36,7 @@ def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]
 
     @checkpoint_option
     @click.option("--trust", type=_FILE, metavar="FILE", help="Who may have signed it.")
-    @click.option(
-        "--key",
-        "keys",
-        multiple=True,
-        type=public_key,
-        metavar="TYPE:HEX",
-        help="A key that may have signed it; repeatable.",
-    )
+    @keys_option("A key that may have signed it; repeatable.")
     @wraps(command)
     def wrapper(
         *arguments: Any,  # noqa: ANN401  # of the command

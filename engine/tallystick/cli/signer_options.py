@@ -35,6 +35,13 @@ def public_key(text: str) -> PublicKey:
         raise click.BadParameter(str(error)) from None
 
 
+def keys_option(told: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that names public keys, as often as there are some."""
+    return click.option(
+        "--key", "keys", multiple=True, type=public_key, metavar="TYPE:HEX", help=told
+    )
+
+
 password_file_option = click.option(
     "--password-file",
     type=_FILE,

@@ -14,7 +14,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.signer_options import public_key
+from tallystick.cli.signer_options import keys_option
 from tallystick.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,14 +92,7 @@ KINDS: tuple[Kind, ...] = (
     metavar="FILE",
     help="A trust file: its groups, or its validators, must have signed.",
 )
-@click.option(
-    "--key",
-    "keys",
-    multiple=True,
-    type=public_key,
-    metavar="TYPE:HEX",
-    help="A key that must have signed; repeatable.",
-)
+@keys_option("A key that must have signed; repeatable.")
 @click.option(
     "--block",
     type=click.IntRange(0),

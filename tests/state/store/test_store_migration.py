@@ -122,7 +122,7 @@ def test_a_store_of_the_first_version_that_is_damaged_stays_as_it_is(where: str)
     as_the_first_version(now)
     with now.writing() as transaction:
         transaction.connection.execute("UPDATE tallystick_log SET body = '[]' WHERE seq = 2")
-    with pytest.raises(StoreError, match="an event in the store that cannot be read"):
+    with pytest.raises(StoreError, match="an event in the log that cannot be read"):
         Store.open(where)
     with now.reading() as transaction:
         assert migration.found_version(transaction.connection) == "0001"

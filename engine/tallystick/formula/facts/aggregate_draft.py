@@ -140,11 +140,8 @@ def _numbers_for(
     shape = Shape(low, high, among, max(totals, default=None))
     for size in sizes:
         values = _shaped(shape, size)
-        # what stands for none may be no number that an item can have
-        if (
-            values is not None
-            and all(numbers.low <= value <= numbers.high for value in values)
-            and all(_AGGREGATES[name_of(fact)].of(fact, values) == value for fact, value in asked)
+        if values is not None and all(
+            _AGGREGATES[name_of(fact)].of(fact, values) == value for fact, value in asked
         ):
             return values
     return None
@@ -155,7 +152,8 @@ def _shaped(shape: Shape, size: int) -> list[int] | None:
     low, high, spare = shape.low or 0, shape.high or 0, size - len(shape.among)
     if not size:
         return []
-    if spare < 0 or low > high:
+    # what stands for none may be among them, and no number that there can be
+    if spare < 0 or low > high or not all(low <= value <= high for value in shape.among):
         return None
     if shape.total is None:
         return [*shape.among, *[min(max(0, low), high)] * spare]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import sqlalchemy as sa
 from alembic import op
 
-from tallystick.errors import DamagedError
+from tallystick.state.event import StateEvent
 
 revision = "0002"
 down_revision = "0001"
@@ -42,16 +40,10 @@ def upgrade() -> None:
 def _fill_epochs() -> None:
     bind = op.get_bind()
     read = "SELECT seq, body FROM tallystick_signals JOIN tallystick_log USING (seq)"
-    try:
-        rows = [
-            {"seq": seq, "epoch": int(json.loads(body)["epoch"])}
-            for seq, body in bind.execute(sa.text(read))
-        ]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedError(
-            f"found an event in the store that cannot be read ({error}), expected what tallystick "
-            "wrote: the store is damaged, so take it back from a copy"
-        ) from error
+    rows = [
+        {"seq": seq, "epoch": StateEvent.from_line(body).epoch}
+        for seq, body in bind.execute(sa.text(read))
+    ]
     if rows:
         write = "UPDATE tallystick_signals SET epoch = :epoch WHERE seq = :seq"
         bind.execute(sa.text(write), rows)
