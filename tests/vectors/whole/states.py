@@ -15,6 +15,8 @@ from oracle.tiers import BASELINES, thresholds
 from vectors.whole.case import Json, case
 
 _TYPES = ("executable_python", "mcp_server")
+_AVERAGING = ("skills@1.2.0",)
+"""Rule sets that read the emissions of an epoch as it is closed: they carry an average of them."""
 _EVENTS = (*TIMES, *ADDS, "consensus_weak", "missed_deadline", *TIMES_CORRECTED, "nobody_listed_it")
 
 
@@ -79,7 +81,10 @@ def _closing(
     given = {
         "state": _state(epoch, pinned[epoch], old),
         "pinned": {str(each): _state(each, known, old) for each, known in pinned.items()},
-        "events": [_event(report, f"{mark}-{place}") for place, report in enumerate(reports)],
+        "events": [
+            _event(report, f"{mark}-{place}", with_emission=rule_set in _AVERAGING)
+            for place, report in enumerate(reports)
+        ],
     }
     after = reputations(pinned[epoch], reports, pinned, rules)
     moved = _state(epoch + 1, after, levels(old, reports, rules))
@@ -148,8 +153,8 @@ def _reports(rng: random.Random, owners: Sequence[tuple[str, str]]) -> Iterator[
             yield Report(*about, (rng.choice(_EVENTS),))
 
 
-def _event(report: Report, mark: str) -> Json:
-    """The state event of a report, as a canonical line has it."""
+def _event(report: Report, mark: str, *, with_emission: bool) -> Json:
+    """The state event of a report, as a canonical line has it; its emission is its quality."""
     found: Json = {
         "validator": report.validator,
         "hotkey": report.hotkey,
@@ -163,6 +168,8 @@ def _event(report: Report, mark: str) -> Json:
     if report.role is None:
         return found | {"id": mark}
     scored = {} if report.quality is None else {"quality": text(report.quality)}
+    if with_emission and not found["missed"]:
+        scored["emission"] = text(report.quality or Fraction(0))
     return found | {"role": report.role, "record": "sha256:" + 64 * "0"} | scored
 
 
