@@ -30,11 +30,13 @@ VECTORS = "tests/vectors/rows.json"
 FOLDERS = ("engine", "plugins", "rules", "schemas")
 FILES = ("LICENSE", "README.md", "pyproject.toml")
 SOURCES = (*FOLDERS, *FILES, VECTORS)
+PLUGINS = ("consensus", "skills", "workflow")
+PACKAGES = {"tallystick", *(f"tallystick_{name}" for name in PLUGINS)}
 OF_THE_SDIST = (*FOLDERS, *FILES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
 
 WHERE = """
 import json
-import tallystick, tallystick_skills, tallystick_workflow
+import tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow
 from tallystick.plugins.code import engine_digest, plugin_digest
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
@@ -43,6 +45,7 @@ from tallystick.rules.loading import shipped
 registry = installed()
 print(json.dumps({
     "tallystick": tallystick.__file__,
+    "tallystick_consensus": tallystick_consensus.__file__,
     "tallystick_skills": tallystick_skills.__file__,
     "tallystick_workflow": tallystick_workflow.__file__,
     "rules": str(folder("rules")),
@@ -160,8 +163,7 @@ def test_the_wheel_carries_the_licence(names: set[str]) -> None:
 
 def test_the_wheel_carries_nothing_else(names: set[str]) -> None:
     tops = {name.partition("/")[0] for name in names}
-    packages = {"tallystick", "tallystick_skills", "tallystick_workflow"}
-    assert {top for top in tops if not top.endswith(".dist-info")} == packages
+    assert {top for top in tops if not top.endswith(".dist-info")} == PACKAGES
     assert {Path(name).suffix for name in names if "_data/" in name} == {".json", ".toml"}
 
 
@@ -188,13 +190,13 @@ def test_an_installed_wheel_finds_everything_inside_itself(installed: Environmen
     where = json.loads(installed.run("-c", WHERE))
     assert where["refused"] == {}
     assert where["shipped"] == shipped_in(ROOT / "rules")
-    for name in ("tallystick", "tallystick_skills", "tallystick_workflow", "examples"):
+    for name in (*PACKAGES, "examples"):
         assert Path(where[name]).is_relative_to(installed.packages)
     for name in ("rules", "schemas"):
         assert Path(where[name]) == installed.packages / "tallystick" / "_data" / name
     # the same code as in the checkout, whose rules and schemas are elsewhere
     assert where["engine"] == engine_digest()
-    own = {name: plugin_digest(f"tallystick_{name}.plugin") for name in ("skills", "workflow")}
+    own = {name: plugin_digest(f"tallystick_{name}.plugin") for name in PLUGINS}
     assert where["code"] == own
 
 
