@@ -27,5 +27,13 @@ def test_every_module_exists() -> None:
 
 def test_a_path_has_at_most_a_dozen_modules() -> None:
     lengths = {name: len(modules) for name, modules in paths().items()}
-    assert list(lengths) == ["A record", "A rule set", "A round", "A candidate"]
+    assert list(lengths) == [
+        "A record",
+        "A rule set",
+        "A round",
+        "A candidate",
+        "A population",
+        "A group",
+        "An epoch of the chain",
+    ]
     assert all(1 < length <= MOST for length in lengths.values()), lengths
