@@ -132,7 +132,9 @@ def together(site: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Regis
             del sys.modules[name]
 
 
-def test_rule_sets_of_what_is_refused_unproved_or_unreadable_fail_and_say_why(together: Registry) -> None:
+def test_rule_sets_of_what_is_refused_unproved_or_unreadable_fail_and_say_why(
+    together: Registry,
+) -> None:
     for each in GALLERY:
         reference = f"{each.name}@1.0.0"
         if each.refused:

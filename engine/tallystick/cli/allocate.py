@@ -26,8 +26,7 @@ if TYPE_CHECKING:
         "tallystick allocate miners.csv --rules my.toml -o weights.json",
         "tallystick allocate results.jsonl --rules my.toml --round round.json \\\n"
         "    --carry last.json -o weights.json --uint16",
-        "tallystick allocate miners.parquet --rules my.toml -o weights.json \\\n"
-        "    --explain 5F3s",
+        "tallystick allocate miners.parquet --rules my.toml -o weights.json \\\n    --explain 5F3s",
     ),
 )
 @click.argument("population", type=click.Path(path_type=Path))
