@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         "    --at-epoch 20 --state subnet.db",
     ),
 )
-@click.argument("reference", metavar="RULES", required=False)
+@click.argument("reference", metavar="[RULES]", required=False)
 @at_epoch_option
 @major_option
 @pools_options

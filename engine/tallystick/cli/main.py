@@ -81,7 +81,7 @@ class LazyGroup(CommandGroup):
         "score": ("tallystick.cli.score:score", "Score a file of records."),
         "sign": (
             "tallystick.cli.sign:sign",
-            "Sign rule sets, adoptions, events, receipts, trust files, checkpoints.",
+            "Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.",
         ),
         "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
