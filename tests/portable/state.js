@@ -268,14 +268,22 @@ function selectGroup(rules, candidates, type, round, seed) {
 
 // -------------------------------------------------------------------- round scores and weights
 
+// The step that collects of a round alone; [aggregation.round] is one.
+function roundStep({ allocation, aggregation }) {
+  if (allocation) return allocation.steps.find(({ records }) => records === "round");
+  const { base_weight: mode, missed_deadline: missed, no_tasks: empty } = aggregation.round;
+  const twice = ["reputation", "base_weight"];
+  return mode === "twice" ? { times: twice, over: twice, missed, empty } : { times: ["reputation"], over: ["base_weight"], missed, empty };
+}
+
 // Tasks are {emission, base_weight, reputation, missed}, all but the last in nano.
 function roundScore(rules, tasks) {
-  const { base_weight: mode, missed_deadline: missing, no_tasks: none } = rules.document.aggregation.round;
+  const { times: above, over: below, missed: missing, empty = "0" } = roundStep(rules.document);
   const counted = tasks.filter(({ missed }) => !missed || missing === "zero");
-  const twice = mode === "twice";
-  const divisor = sum(counted.map((task) => task.base_weight * (twice ? task.reputation : 1n)));
-  if (divisor === 0n) return nano(none);
-  const paid = (task) => (task.missed ? 0n : task.emission) * task.reputation * (twice ? task.base_weight : 1n);
+  const product = (task, factors) => factors.reduce((found, factor) => found * task[factor], 1n);
+  const divisor = sum(counted.map((task) => product(task, below)));
+  if (divisor === 0n) return nano(empty);
+  const paid = (task) => (task.missed ? 0n : task.emission) * product(task, above);
   return halfEven(sum(counted.map(paid)), divisor);
 }
 

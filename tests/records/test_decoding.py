@@ -322,7 +322,7 @@ def test_a_missed_deadline_has_the_same_values_from_a_line_as_from_an_object(
         del record["submission"], record["checks"]
     judged = [DECODER.convert(record, 1).record for record in missed]
     # no line needs the judge
-    monkeypatch.setattr(decoding, "_parsed", None)
+    monkeypatch.setattr(decoding, "parse", None)
     found = [DECODER.decode(json.dumps(record).encode(), 1).record for record in missed]
     assert [msgspec.json.encode(x) for x in found] == [msgspec.json.encode(x) for x in judged]
     assert all(x.submission is None and x.checks is None for x in [*found, *judged])

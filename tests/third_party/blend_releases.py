@@ -60,7 +60,8 @@ def loaded(project: Path, *others: EntryPoint) -> Registry:
 
     The modules of the project are forgotten afterwards, so that another release can be loaded.
     """
-    shipped = [each for each in entry_points(group=GROUP) if each.name in ("skills", "workflow")]
+    own = ("consensus", "skills", "workflow")
+    shipped = [each for each in entry_points(group=GROUP) if each.name in own]
     with _importable(project):
         return registry([*shipped, ENTRY, *others])
 
