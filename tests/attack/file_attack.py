@@ -9,7 +9,8 @@ A file is read or refused with an error of the engine, never with another one. B
 - an export or a store that is accepted is the one that was written;
 - whatever an envelope says that somebody has signed is what was signed; every group of a trust file
   is reached by all of its keys and by nobody's; a wallet signs by the key of its address;
-- what `proof_attack` says of notes, proofs, evidence, disputes, mappings and locks.
+- what `proof_attack` says of notes, proofs, evidence, disputes, mappings and locks, and
+  `population_attack` of populations, groups, cases of Yuma and metagraphs.
 """
 
 import json
@@ -21,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
-from attack import hostile_files, proof_attack
+from attack import hostile_files, population_attack, proof_attack
 from attack.hostile_lines import MINERS, mixed
 from attrs import field, frozen
 from cli.command import ROOT
@@ -303,4 +304,5 @@ KINDS: dict[str, Callable[[Path, Random], str]] = {
     "trust file": _trust_file,
     "wallet": _wallet,
     **proof_attack.KINDS,
+    **population_attack.KINDS,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from manual.page import Page, pages
 
 import tallystick
+from tallystick.plugins.registry import installed
 
 _ENGINE = Path(tallystick.__file__).parent
 _DOTTED = re.compile(r"[a-z_]+(\.[a-z_]+)+")
@@ -45,6 +46,17 @@ def test_every_module_that_the_architecture_names_is_there() -> None:
     for name in named:
         path = _ENGINE.joinpath(*name.split("."))
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+def test_every_short_name_of_the_architecture_is_that_of_a_module() -> None:
+    """Those after a dotted one, such as ``thresholds`` after ``state.epoch``, wherever it is."""
+    modules = {path.stem for path in _ENGINE.rglob("*.py")}
+    modules |= {path.parent.name for path in _ENGINE.rglob("__init__.py")}
+    plugins = {f"tallystick_{name}" for name in installed().plugins}
+    spans = Page.of("docs/architecture.md").spans()
+    short = {span for span in spans if re.fullmatch(r"[a-z_]+", span)}
+    assert len(short) > 50
+    assert short - modules - plugins == {"json_text"}
 
 
 def test_no_page_names_a_module_of_a_package_that_is_gone() -> None:

@@ -22,7 +22,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.inputs import start_of
 from tallystick.io.text import escaped
-from tallystick.numbers.nano import from_text, to_text
+from tallystick.numbers.nano import from_decimal, from_text, to_text
 from tallystick.population.allocate import Allocation
 from tallystick.population.population import Attribute
 from tallystick.population.share import UID
@@ -233,7 +233,7 @@ def _check_keys(
 
 def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
     try:
-        return from_text(f"{value:f}" if isinstance(value, Decimal) else str(value))
+        return from_decimal(value) if isinstance(value, Decimal) else from_text(str(value))
     except NumberError:
         raise _wrong(where, path, value, "a decimal of at most nine places") from None
 
