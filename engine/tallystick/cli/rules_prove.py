@@ -55,9 +55,10 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Prove properties of RULES for every valid record, or find records that break them.
 
     What is asked: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing
-    is gained by repeating items, nobody is treated differently, and what the plugins promise. Each
-    is proved, refuted by records that `tallystick score` confirms, or undecided. The exit status is
-    1 when one is refuted. The solver's steps are counted, not its time: a busy machine gives the
+    is gained by repeating items, nobody is treated differently, and what the plugins promise; of an
+    [allocation], that weights sum to 1, are not negative and prefer no hotkey. Each is proved,
+    refuted by records or miners that the engine confirms, or undecided. The exit status is 1 when
+    one is refuted. The solver's steps are counted, not its time: a busy machine gives the
     same answers. It needs the extra `prove`.
     """
     from tallystick.governance.prove import proving, render  # noqa: PLC0415  # heavy
@@ -74,7 +75,8 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         progress = stack.enter_context(progress_bar("proving"))
         found = proving.prove(scorer, only=only, budget=most, progress=progress)
         for file in files:
-            lines = (line for answer in found for line in render.records(answer))
+            scored = (answer for answer in found if answer.skill_type in scorer.types)
+            lines = (line for answer in scored for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
     if as_json:

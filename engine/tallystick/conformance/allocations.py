@@ -91,14 +91,14 @@ def _of_raised(bound: BoundAllocation) -> Iterator[Diagnostic]:
     base = _profiles(_RAISED)["each another"]
     population = _population(bound, base)
     keys = roster(bound, population)
-    ranges = _ranges(bound)
     for step in bound.steps:
-        if not _is_score(step, bound) or step.name not in ranges:
+        if not _is_score(step, bound):
             continue
-        before = _weights(bound, population, step, base, ranges[step.name], keys)
+        within = bound.ranges[step.name]
+        before = _weights(bound, population, step, base, within, keys)
         for hotkey in base:
             raised = {**base, hotkey: Fraction(1)}
-            after = _weights(bound, population, step, raised, ranges[step.name], keys)
+            after = _weights(bound, population, step, raised, within, keys)
             if before is None or after is None:
                 break
             low, high = after.get(hotkey, 0), before.get(hotkey, 0)
@@ -134,13 +134,6 @@ def _is_score(step: Step, bound: BoundAllocation) -> bool:
     readers = [each for each in bound.steps if step in each.inputs]
     made = isinstance(step, CollectStep | FormulaColumnStep) and step.shape != "number"
     return made and bool(readers) and not any(isinstance(r, FormulaColumnStep) for r in readers)
-
-
-def _ranges(bound: BoundAllocation) -> dict[str, Range]:
-    ranges: dict[str, Range] = {}
-    for step in bound.steps:
-        ranges[step.name] = step.range_of(ranges)
-    return ranges
 
 
 def _tried(within: Range) -> Range:

@@ -35,16 +35,14 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
     bound = bind_allocation(rules.rule_set, rules.registry, value_ranges(rules))
     if bound is None:
         return None
-    ranges: dict[str, Range] = {}
     for step in bound.steps:
         if isinstance(step, FormulaColumnStep):
             try:
-                _prove(step, ranges)
+                _prove(step, bound.ranges)
             except FormulaError as error:
                 expected = f"a formula that is safe for every population; {error}"
                 problem = rules.loaded.problem(step.origin, step.formula.name, expected)
                 raise RuleSetError([problem]) from error
-        ranges[step.name] = step.range_of(ranges)
     return bound
 
 

@@ -41,6 +41,11 @@ class Order:
     ties: Ties
     salt: str | None
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether equals are drawn anew each round, so that no hotkey is preferred for long."""
+        return self.ties == "digest" and self.salt is not None
+
     def descending(self, column: Column, group: str, given: Given) -> Iterator[int]:
         """The places of a column from the highest value on."""
         for equal in reversed(ascending(column)):
@@ -140,11 +145,15 @@ class OnePerStep(SelectStep):
 
     rules: OnePer
 
+    @property
+    def order(self) -> Order:
+        """Who comes first among equals."""
+        return Order(self.rules.ties, self.rules.salt)
+
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column with 0 for the others."""
-        order = Order(self.rules.ties, self.rules.salt)
         first: dict[str, int] = {}
-        for place in order.descending(column, group, given):
+        for place in self.order.descending(column, group, given):
             first.setdefault(miner_text(given, place, self.rules.key), place)
         stay = set(first.values())
         if isinstance(column, RationalColumn):

@@ -53,11 +53,6 @@ class ShareStep(ColumnStep):
 
     rules: Share
 
-    @property
-    def is_normalised(self) -> bool:
-        """Shares sum to 1."""
-        return not self.rules.publish
-
     def range_of(self, ranges: Mapping[str, Range]) -> Range:
         """Shares are in [0, 1]."""
         del ranges
@@ -94,11 +89,6 @@ class ByRankStep(ColumnStep):
 
     rules: ByRank
 
-    @property
-    def is_normalised(self) -> bool:
-        """Whether the parts sum to 1 however many are present."""
-        return self.rules.short == "normalise" and not self.rules.publish
-
     def range_of(self, ranges: Mapping[str, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
@@ -106,7 +96,7 @@ class ByRankStep(ColumnStep):
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The parts."""
-        order = list(self._order.descending(column, group, given))
+        order = list(self.order.descending(column, group, given))
         parts = [*islice(self._parts(), len(order))]
         parts += [Fraction()] * (len(order) - len(parts))
         whole = sum(parts, Fraction())
@@ -124,8 +114,8 @@ class ByRankStep(ColumnStep):
         return f"{self.rules.of} is too low for a place with a part"
 
     @property
-    def _order(self) -> Order:
-        # who was chosen by an order keeps it
+    def order(self) -> Order:
+        """Who comes first among equals: who was chosen by an order keeps it."""
         source = self.inputs[0]
         return source.order if isinstance(source, TopStep) else Order("hotkey", None)
 
@@ -154,11 +144,6 @@ class PoolsStep(Step):
     def operation(self) -> list[Any]:
         """The shares too."""
         return [*super().operation, {name: fraction(share) for name, share in self.groups.items()}]
-
-    @property
-    def is_normalised(self) -> bool:
-        """Whether what is handed out in each group sums to 1."""
-        return self.inputs[0].is_normalised and not self.rules.publish
 
     def others(self, population: Population) -> tuple[str, ...]:
         """Who takes what nobody gets."""
@@ -207,12 +192,6 @@ class MixStep(Step):
 
     rules: Mix
 
-    @property
-    def is_normalised(self) -> bool:
-        """Whether all parts sum to 1 and none gets lost."""
-        whole = all(step.is_normalised for step in self.inputs)
-        return whole and self.rules.empty != "leave" and not self.rules.publish
-
     def others(self, population: Population) -> tuple[str, ...]:
         """Who takes the part of an empty column."""
         return burns(self.rules.burn, population)
@@ -254,11 +233,6 @@ class EqualStep(Step):
 
     rules: Equal
 
-    @property
-    def is_normalised(self) -> bool:
-        """Equal parts sum to 1."""
-        return not self.rules.publish
-
     def range_of(self, ranges: Mapping[str, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
@@ -286,11 +260,6 @@ class ReserveStep(Step):
     """A share of all for one hotkey."""
 
     rules: Reserve
-
-    @property
-    def is_normalised(self) -> bool:
-        """As the column is."""
-        return self.inputs[0].is_normalised and not self.rules.publish
 
     def others(self, population: Population) -> tuple[str, ...]:
         """The hotkey, where it is no miner."""

@@ -118,11 +118,6 @@ class CapStep(ColumnStep):
 
     rules: CapRules
 
-    @property
-    def is_normalised(self) -> bool:
-        """What is taken is given to others."""
-        return not self.rules.publish
-
     def range_of(self, ranges: Mapping[str, Range]) -> Range:
         """Shares are in [0, 1]."""
         del ranges

@@ -114,11 +114,6 @@ class Step(ABC):
         return self.rules.publish or self.carries
 
     @property
-    def is_normalised(self) -> bool:
-        """Whether its values sum to 1 exactly, or are all 0 or absent; in each group."""
-        return False
-
-    @property
     def attributes(self) -> tuple[str, ...]:
         """The flags and numbers of miners that it reads, by name."""
         return ()
@@ -192,6 +187,14 @@ class BoundAllocation:
     def digest(self) -> str:
         """The identity of the whole computation."""
         return self.weight.digest
+
+    @cached_property
+    def ranges(self) -> Mapping[str, Range]:
+        """What each step can come to, by its name, where the allocation is proved."""
+        found: dict[str, Range] = {}
+        for step in self.steps:
+            found[step.name] = step.range_of(found)
+        return found
 
     @property
     def carried(self) -> tuple[Step, ...]:

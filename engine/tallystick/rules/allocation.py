@@ -405,6 +405,30 @@ def shape_of(step: StepRules, inputs: Iterable[Shape], in_groups: bool) -> Shape
     return "grouped" if "grouped" in inputs else "flat"
 
 
+def sums_to_one(step: StepRules, inputs: bool) -> bool:
+    """Whether the values of a step, before they are rounded, sum to 1, or are all 0 or absent.
+
+    Of a column of groups this is so in each group. A step that can be given values below 0 refuses
+    them, or drops them.
+
+    Args:
+        step: the step.
+        inputs: whether it holds of all that the step reads.
+    """
+    match step:
+        case Share() | Equal() | CapStep():
+            return True
+        case ByRank():
+            return step.short == "normalise"
+        case Average():
+            return step.normalise
+        case Pools() | Reserve():
+            return inputs
+        case Mix():
+            return inputs and step.empty != "leave"
+    return False
+
+
 @attrs.frozen
 class PlacedStep:
     """A step, and the keys of the rule set that say it."""

@@ -23,7 +23,6 @@ from tallystick.rules.allocation import (
     ByRank,
     CapStep,
     Collect,
-    Equal,
     Filter,
     FormulaStep,
     Mix,
@@ -31,7 +30,6 @@ from tallystick.rules.allocation import (
     Pools,
     Reserve,
     Shape,
-    Share,
     Statistic,
     StepRules,
     Top,
@@ -40,6 +38,7 @@ from tallystick.rules.allocation import (
     columns_of,
     inputs_of,
     shape_of,
+    sums_to_one,
 )
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
@@ -172,20 +171,10 @@ class _Steps:
         return shape_of(step, inputs, bool(self.rules.groups))
 
     def _is_normalised(self, step: StepRules) -> bool:
-        """Whether the values of a step sum to 1, or are all 0 or absent."""
+        """Whether the values of a step sum to 1 exactly, or are all 0 or absent."""
+        is_rounded = step.publish or isinstance(step, Average)
         inputs = all(name in self.normalised for name in self._reads(step))
-        match step:
-            case _ if step.publish:
-                return False
-            case Share() | Equal() | CapStep():
-                return True
-            case ByRank():
-                return step.short == "normalise"
-            case Pools() | Reserve():
-                return inputs
-            case Mix():
-                return inputs and step.empty != "leave"
-        return False
+        return not is_rounded and sums_to_one(step, inputs)
 
     def _step(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
         yield from self._shapes_of(path, step)

@@ -16,7 +16,20 @@ from tallystick.population.column import Number, column_of
 from tallystick.population.population import Attribute, Miner, Population
 from tallystick.population.proofs import proved_allocation
 from tallystick.population.step import BoundAllocation, Range, Step
-from tallystick.rules.allocation import Average, CapStep, Collect, Filter, Lift, Share, ZScore
+from tallystick.rules.allocation import (
+    Average,
+    ByRank,
+    CapStep,
+    Collect,
+    Equal,
+    Filter,
+    Lift,
+    Mix,
+    Pools,
+    Reserve,
+    Share,
+    ZScore,
+)
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
@@ -75,14 +88,11 @@ def _probe(scorer: Scorer) -> _Probe | None:
     bound = _bound(scorer)
     if bound is None:
         return None
-    ranges: dict[str, Range] = {}
-    for step in bound.steps:
-        ranges[step.name] = step.range_of(ranges)
     for step in bound.steps[:-1]:
-        if step.shape == "flat" and ranges[step.name][1] > 0:
+        low, high = bound.ranges[step.name]
+        if step.shape == "flat" and high > 0:
             after = bound.needed((bound.weight,), {step.name: Number(None)})
             if not any(isinstance(each.rules, Collect) for each in after):
-                low, high = ranges[step.name]
                 return _Probe(bound, step, (max(low, Fraction()), high))
     return None
 
@@ -150,7 +160,7 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
     bound = _bound(scorer)
     for step in () if bound is None else bound.steps:
         rules = step.rules
-        if isinstance(rules, Share) and rules.zero == "refuse" and not _is_above_zero(step):
+        if isinstance(rules, Share) and rules.zero == "refuse" and not _has_some(step.inputs[0]):
             yield Finding(
                 (*step.origin, "zero"),
                 f"where all of {rules.of} is 0, {step.name} has no shares, and nobody a weight",
@@ -158,17 +168,23 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _is_above_zero(share: Step) -> bool:
+def _has_some(step: Step) -> bool:
     """Whether a column has a value above 0 wherever it has one."""
-    rules = share.inputs[0].rules
+    rules = step.rules
     match rules:
-        case Average():
-            return rules.drop_up_to >= 0
+        case Average() | Equal():
+            return True
         case Filter():
             return rules.others == "drop" and rules.above is not None and rules.above >= 0
         case Lift():
             return rules.lowest > 0
-    return share.inputs[0].is_normalised
+        case Share():
+            return rules.zero != "zero"
+        case ByRank():
+            return not rules.parts or rules.parts[0] > 0
+        case CapStep() | Pools() | Mix() | Reserve():
+            return all(map(_has_some, step.inputs))
+    return False
 
 
 @check(

@@ -98,9 +98,11 @@ class Answer:
         status: proved, counterexample or undecided.
         summary: the claim in one sentence.
         about: the fact or the list that it is about, for people.
-        method: how it was proved or refuted: ``reads``, ``solver``, ``lemma`` or ``scored``.
+        method: how it was proved or refuted: ``reads``, ``steps``, ``solver``, ``lemma`` or
+            ``scored``.
         reason: why it is undecided.
-        record: the record that refutes it.
+        record: the record that refutes it; of weights the table of miners, and the round's file;
+            of groups the counts.
         other: the other record, where two are compared.
         value: what the record scores, as text of nine places.
         other_value: what the other scores.

@@ -15,6 +15,7 @@ import attrs
 import z3
 
 from tallystick.errors import TallystickError
+from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES, prove_allocation
 from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
 from tallystick.governance.prove.consensus import GROUP_PROPERTIES, prove_consensus
 from tallystick.governance.prove.encode import Encoding, encode
@@ -24,6 +25,7 @@ from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
 from tallystick.numbers.nano import to_text
 from tallystick.population.consensus.run import bound_consensus
+from tallystick.population.proofs import proved_allocation
 from tallystick.scoring.scorer import Scorer
 
 Progress = Callable[[int, int], None]
@@ -57,7 +59,9 @@ def prove(
     budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
-    """The answers to every question about a rule set, type by type.
+    """The answers to every question about a rule set, type by type, then about its weights.
+
+    What is said in ``[aggregation]`` of weights is only asked about by name.
 
     Args:
         scorer: the rule set, bound.
@@ -68,12 +72,14 @@ def prove(
         progress: told after every question.
 
     Raises:
-        TallystickError: there is no property of that name, or a promise reads what records of its
-            type do not have.
+        TallystickError: there is no property of that name, a promise reads what records of its
+            type do not have, or the steps of an allocation cannot be proved safe.
     """
     if only is not None and only in GROUP_PROPERTIES:
         bound = bound_consensus(scorer)
         return () if bound is None else tuple(prove_consensus(bound, only))
+    if only is not None and only in ALLOCATION_PROPERTIES:
+        return _of_weights(scorer, only)
     asked = _asked(scorer, only)
     left, proved, found = budget, set[str](), list[Answer]()
     for number, (subject, question) in enumerate(asked, 1):
@@ -84,7 +90,14 @@ def prove(
             left -= found[-1].work
         if progress is not None:
             progress(number, len(asked))
+    if only is None and scorer.rule_set.allocation is not None:
+        found += _of_weights(scorer, None)
     return tuple(found)
+
+
+def _of_weights(scorer: Scorer, only: str | None) -> tuple[Answer, ...]:
+    allocation = proved_allocation(scorer)
+    return () if allocation is None else tuple(prove_allocation(allocation, only))
 
 
 def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
@@ -93,6 +106,7 @@ def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question
     if only is None:
         return every
     names = {question.name for _, question in every} | {*BUILT_IN, *GROUP_PROPERTIES}
+    names |= {*ALLOCATION_PROPERTIES}
     if only not in names:
         raise TallystickError(
             f"found no property {only!r}, expected one of {', '.join(sorted(names))}"

@@ -11,6 +11,7 @@ import attrs
 import z3
 
 from tallystick.governance.markdown import cell, code, inline
+from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES
 from tallystick.governance.prove.property import Answer, Status
 from tallystick.governance.prove.proving import steps
 from tallystick.io.text import escaped
@@ -68,7 +69,7 @@ def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: in
         for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
             lines += [
                 "",
-                f"This record has {inline(answer.axis)} {value}:",
+                f"{_what(answer).capitalize()} has {inline(answer.axis)} {value}:",
                 "",
                 "```json",
                 record,
@@ -96,7 +97,7 @@ def verdict(found: Sequence[Answer]) -> str:
 
 
 def records(answer: Answer) -> Iterator[str]:
-    """The records of a counterexample, each as a line that `score` takes."""
+    """The records of a counterexample, each as a line that `score` takes; of weights a table."""
     for record in (answer.record, answer.other):
         if record is not None:
             yield json.dumps(record, ensure_ascii=True)
@@ -127,6 +128,10 @@ def _about(answer: Answer) -> str:
     return f" ({answer.about})" if answer.about else ""
 
 
+def _what(answer: Answer) -> str:
+    return "this population" if answer.property in ALLOCATION_PROPERTIES else "this record"
+
+
 def _title(answer: Answer) -> str:
     return f"{answer.property}, {answer.skill_type} {answer.axis}{_about(answer)}"
 
@@ -143,5 +148,5 @@ def _told(answer: Answer) -> Iterator[str]:
         yield f"  {answer.reason}"
     shown = zip((answer.value, answer.other_value), records(answer), strict=False)
     for number, (value, record) in enumerate(shown):
-        yield f"  {'the other' if number else 'this record'}: {answer.axis} {value}"
+        yield f"  {'the other' if number else _what(answer)}: {answer.axis} {value}"
         yield record
