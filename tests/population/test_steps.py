@@ -251,6 +251,17 @@ def test_the_share_of_an_idle_group(keys: str, wanted: dict[str, int]) -> None:
     assert found.weights == wanted
 
 
+def test_a_group_in_which_nobody_earns_is_idle_as_one_without_miners() -> None:
+    # its shares are zeros, which sum to no 1: its part would be nobody's
+    zeros = [{"hotkey": "b", "track": "skills", "x": 0}, {"hotkey": "c", "track": "skills", "x": 0}]
+    for idle, a in (("equal", 587_500_000), ("proportional", 571_428_571)):
+        rules = rules_from(GROUPED.format(f'idle = "{idle}"'))
+        found = tallystick.allocate(rules, [*ROWS, *zeros]).weights
+        assert found == {"a": a, "b": 10**9 - a, "c": 0}
+    burnt = rules_from(GROUPED.format('idle = "burn", burn = 0'))
+    assert tallystick.allocate(burnt, zeros).weights == {"b": 0, "c": 0, "uid:0": 10**9}
+
+
 @pytest.mark.parametrize(("keys", "wanted"), [("", {}), (", burn = 7", {"uid:7": 10**9})])
 def test_pools_that_are_all_idle_are_burnt_or_nobodys(keys: str, wanted: dict[str, int]) -> None:
     rules = rules_from(GROUPED.format('idle = "equal"' + keys))

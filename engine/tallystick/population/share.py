@@ -156,12 +156,10 @@ class PoolsStep(Step):
     def apply(self, given: Given) -> Values | Stop:
         """The one column."""
         parts = given.grouped(self.rules.of)
-        idle = [group for group in self.groups if not parts[group].present]
+        idle = [group for group in self.groups if not positive(parts[group])]
         shares = self._with_idle(idle)
-        column = weighted_sum([(shares[g], parts[g]) for g in self.groups if shares.get(g)])
+        column = weighted_sum([(shares.get(g, Fraction()), parts[g]) for g in self.groups])
         burnt = shares.get("", Fraction())
-        if column is None:
-            column = absent(len(given.keys))
         return column if not burnt else with_burn(column, burnt, self.rules.burn, given)
 
     def reason(self) -> str:
@@ -221,7 +219,6 @@ class MixStep(Step):
         if self.rules.empty == "fold" and 0 < lost < 1:
             parts = {n: Fraction() if n in empty else p / (1 - lost) for n, p in parts.items()}
         mixed = weighted_sum([(parts[name], column) for name, column in held.items()])
-        assert mixed is not None  # noqa: S101  # a mix has columns
         if self.rules.empty == "burn" and lost:
             return with_burn(mixed, lost, self.rules.burn, given)
         return mixed
@@ -308,10 +305,8 @@ def divided(column: Column, whole: real.Exact) -> Column:
     return column_of(None if v is None else v * inverse for v in column.cells)
 
 
-def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column | None:
-    """Σ part · column, where none counts as 0 and is left where all have none; None of nothing."""
-    if not parts:
-        return None
+def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
+    """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
     rational = [column for _, column in parts if isinstance(column, RationalColumn)]
     if len(rational) < len(parts):
         return column_of(_sum_of(parts, place) for place in range(len(parts[0][1])))
@@ -332,11 +327,9 @@ def _sum_of(parts: Iterable[tuple[Fraction, Column]], place: int) -> real.Exact 
 
 def with_value(column: Column, place: int, value: Fraction) -> Column:
     """The column with a value more at a place."""
-    added = weighted_sum(
+    return weighted_sum(
         [(Fraction(1), column), (value, constant([place], Fraction(1), len(column)))]
     )
-    assert added is not None  # noqa: S101  # of two columns
-    return added
 
 
 def with_burn(column: Column, share: Fraction, burn: str | int | None, given: Given) -> Column:

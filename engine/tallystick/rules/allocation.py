@@ -159,8 +159,9 @@ class Pools(StepRules):
 
     Attributes:
         of: the column of groups.
-        idle: where the share of a group goes that has nobody: to the others in equal parts, or in
-            proportion to their shares, to ``burn``, or to the group of this name.
+        idle: where the share of a group goes in which nobody has more than 0: to the others in
+            equal parts, or in proportion to their shares, to ``burn``, or to the group of this
+            name.
         burn: the hotkey or the uid that takes what nobody gets.
     """
 
