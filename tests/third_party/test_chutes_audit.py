@@ -167,6 +167,10 @@ def test_a_repeated_call_counts_once_and_its_completed_row_wins(hour: Path) -> N
         ),
         ("report.json", b"{", b"[", "JSONDecodeError"),
         ("metagraph.csv", b"5Miner00,5Cold01,0", b"5Miner00,5Cold01,zero", "ValueError"),
+        ("metagraph.csv", b"5Miner01", b"5Miner00", "found 5Miner00 twice"),
+        ("metagraph.csv", b"5Cold01,0,0", b"5Cold01,0,nan", "the weight NaN of 5Miner00"),
+        ("metagraph.csv", b"5Cold01,0,0", b"5Cold01,0,-1", "the weight -1 of 5Miner00"),
+        ("metagraph.csv", b"5Cold01,0,0", b"5Cold01,0,1e999999", "the weight 1E+999999 of"),
     ],
 )
 def test_files_that_are_no_export_are_refused(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
 
-from tallystick.audit.results_audit import DIFFERS, EQUAL, WITHIN, decimal
+from tallystick.audit.results_audit import DIFFERS, EQUAL, WITHIN, decimal, exact_of
 from tallystick.errors import InputError, RecordError
 from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.export import Export, ExportFormat, StatedDigest
@@ -135,15 +136,16 @@ def audit_export(
     export = _reading(form, folder, lambda: form.read(folder))
     left_out = Counter[str]()
     results = _reading(form, folder, lambda: [*_scored(scorer, export, left_out)])
+    published = _reading(form, folder, lambda: _shares(export.published))
     rows = (result.to_dict() for result in results)
     weights = allocate(scorer, rows, round=export.round).weights
-    differences = [*_differences(weights, export)]
+    differences = [*_differences(weights, published)]
     # a digest that is not the stated one is a difference whatever the weights are
     other = [each for each in export.digests if each.stated != each.found]
     first = max(differences, key=lambda each: each.distance, default=None)
     largest = Fraction(0) if first is None else first.distance
     verdict = DIFFERS if other or largest > tolerance else WITHIN if differences else EQUAL
-    hotkeys = {*weights, *export.published}
+    hotkeys = {*weights, *published}
     return ExportAudit(
         verdict=verdict,
         rule_set=scorer.rule_set.reference,
@@ -183,12 +185,24 @@ def _scored(scorer: Scorer, export: Export, left_out: Counter[str]) -> Iterator[
             left_out[error.code] += 1
 
 
-def _differences(weights: Mapping[str, int], export: Export) -> Iterator[WeightDifference]:
+def _shares(published: Mapping[str, Decimal]) -> dict[str, Fraction]:
+    """The weights that were set, as shares of all."""
+    found = {}
+    for hotkey, value in published.items():
+        weight = exact_of(value)
+        if weight is None or weight < 0:
+            raise ValueError(f"found the weight {value!s:.40} of {hotkey}, expected 0 or more")
+        found[hotkey] = weight
+    total = sum(found.values(), Fraction(0)) or 1
+    return {hotkey: weight / total for hotkey, weight in found.items()}
+
+
+def _differences(
+    weights: Mapping[str, int], published: Mapping[str, Fraction]
+) -> Iterator[WeightDifference]:
     """The weights that were set and are not the derived ones to nine places."""
-    total = sum(map(Fraction, export.published.values()), Fraction(0))
-    for hotkey in sorted({*weights, *export.published}):
-        value = Fraction(export.published.get(hotkey, 0))
-        found, derived = value / total if total else value, weights.get(hotkey, 0)
+    for hotkey in sorted({*weights, *published}):
+        found, derived = published.get(hotkey, Fraction(0)), weights.get(hotkey, 0)
         if publish(found) != derived:
             distance = abs(found - Fraction(derived, NANO))
             yield WeightDifference(hotkey, found, derived, distance)

@@ -286,7 +286,7 @@ class _Audit:
         if each is not None and self.mapping.columns is None and _is_line_of(row, each):
             return each.record
         column = self.mapping.column("record")
-        found = _exact(row.values.get(column))
+        found = exact_of(row.values.get(column))
         if found is None or found.denominator != 1 or found < 1:
             told = f"{row.values.get(column)!r} for {column}, expected the number of a record"
             raise InputError(f"{row.source}:{row.line}: found {told}")
@@ -404,7 +404,7 @@ class _Audit:
         in_nano = self.mapping.in_nano and is_decimal(field) and not is_text
         if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
             return Fraction(0)
-        here, there = _exact(derived), _exact(theirs)
+        here, there = exact_of(derived), exact_of(theirs)
         if here is None or there is None:
             return None
         return abs((there / NANO if in_nano else there) - here)
@@ -456,14 +456,14 @@ def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
     return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
 
 
-def _exact(value: Value | Fraction) -> Fraction | None:
+def exact_of(value: Value | Fraction) -> Fraction | None:
     """A number as it is written; None of what is no number that a result can have."""
     if isinstance(value, str) and ratio.is_ratio(value):
         with suppress(NumberError):
             return ratio.from_text(value)
         return None
     if isinstance(value, str):
-        return _exact(Decimal(value)) if _NUMBER.fullmatch(value) else None
+        return exact_of(Decimal(value)) if _NUMBER.fullmatch(value) else None
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -475,7 +475,7 @@ def _exact(value: Value | Fraction) -> Fraction | None:
 
 def _key(value: Value) -> str:
     """A value that rows are matched by, as text."""
-    found = None if isinstance(value, str) else _exact(value)
+    found = None if isinstance(value, str) else exact_of(value)
     return str(value if found is None else found)
 
 

@@ -51,6 +51,9 @@ def read(folder: Path) -> Export:
     entry, report = (json.loads((folder / f"{n}.json").read_bytes()) for n in ("entry", "report"))
     files = {name: _inside(folder, each["path"]) for name, each in report["csv_exports"].items()}
     nodes = list(_rows(folder / "metagraph.csv", ("hotkey", "coldkey", "uid", "incentive")))
+    twice = [hotkey for hotkey, n in Counter(each["hotkey"] for each in nodes).items() if n > 1]
+    if twice:
+        raise ValueError(f"found {twice[0]} twice in metagraph.csv, expected each hotkey once")
     reader = _Reader(
         uids={each["hotkey"]: int(each["uid"]) for each in nodes if int(each["uid"]) >= 0},
         now=_microseconds(entry["end_time"]) or 0,
