@@ -82,6 +82,19 @@ def test_a_population_has_a_hotkey_once() -> None:
     assert caught.value.code == "duplicate-miner"
 
 
+def test_a_text_that_has_no_utf8_is_refused_where_it_stands() -> None:
+    rules, said = rules_of("phylax"), "without lone surrogates such as \\\\ud800"
+    row = {"hotkey": "\ud800", "track": "skills"}
+    with pytest.raises(InputError, match=rf"population:1: hotkey: found \\ud800, .*{said}"):
+        tallystick.allocate(rules, [row])
+    for name in ("salt", "reserved"):
+        with pytest.raises(InputError, match=rf"round: round.{name}: found \\ud800, .*{said}"):
+            tallystick.allocate(rules, [], round={"format": 1, "round": {name: "\ud800"}})
+    row = {"hotkey": "a", "coldkey": "\udfff"}
+    with pytest.raises(InputError, match=rf"population:1: coldkey: found \\udfff, .*{said}"):
+        tallystick.allocate(rules_of("chutes"), [row])
+
+
 @pytest.mark.parametrize("rows", [[], [{"hotkey": "a", "x": 3}]])
 def test_nobody_and_one_miner(rows: Sequence[Row]) -> None:
     found = tallystick.allocate(FLAT, rows)

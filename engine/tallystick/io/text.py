@@ -28,6 +28,9 @@ _UNSEEN = re.compile(f"[{_OF_ASCII}{_BEYOND_ASCII}]")
 _UNSEEN_IN_TEXT = re.compile(f"(?![{_LINE_ENDS}])[{_OF_ASCII}{_BEYOND_ASCII}]")
 # JSON escapes the other controls by itself, and has line ends between its values
 _UNSEEN_IN_JSON = re.compile(f"[\x7f{_BEYOND_ASCII}]")
+NO_SURROGATES = "a text without lone surrogates such as \\ud800"
+"""What is expected of a text without `has_utf8`."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
 _IS_LEFTWARD = re.compile(f"[{_LEFTWARD}]")
 # from the first letter that runs from right to left to the last one of the line
@@ -46,6 +49,11 @@ _USER_INFO = re.compile(r"(:/{1,2}[^\s/:@]*:)[^\s]*@")
 _SETTING = re.compile(r"([\w%]+)(\s*=\s*)(?:'[^']*'|\"[^\"]*\"|[^\s&;'\"]+?(?=:?(?:[\s&;'\"]|$)))")
 _MASK = "***"
 _FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def has_utf8(text: str) -> bool:
+    """Whether a text has a form in UTF-8: all have, but for those with a lone surrogate."""
+    return text.isascii() or not _SURROGATE.search(text)
 
 
 def visible(text: str) -> str:

@@ -21,7 +21,7 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.inputs import start_of
-from tallystick.io.text import escaped
+from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.numbers.nano import from_decimal, from_text, to_text
 from tallystick.population.allocate import Allocation
 from tallystick.population.population import Attribute
@@ -172,7 +172,9 @@ def _attributes(
 def _attribute(value: Any, kind: str, where: str, path: str) -> Attribute:  # noqa: ANN401  # any JSON value
     if kind in ("a text", "a hotkey"):
         if isinstance(value, str):
-            return value
+            if has_utf8(value):
+                return value
+            kind = NO_SURROGATES
     elif isinstance(value, bool):
         if path.startswith("miners"):
             return value

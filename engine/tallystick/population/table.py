@@ -25,7 +25,7 @@ from tallystick.errors import EmptyInputError, InputError, NumberError, RecordEr
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
-from tallystick.io.text import escaped
+from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.numbers.nano import NANO, from_double
 from tallystick.population.population import MOST_MINERS, Attribute, Miner, Population, Sample
 from tallystick.population.step import BoundAllocation
@@ -183,6 +183,8 @@ class _Reading:
     def _hotkey(self, line: int, column: str, value: Any) -> str:  # noqa: ANN401  # any cell
         if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
             raise self._wrong(line, column, _shown(value), "a text of 1 to 64 characters")
+        if not has_utf8(value):
+            raise self._wrong(line, column, _shown(value), NO_SURROGATES)
         return value
 
     def _group(self, line: int, row: Row) -> str:
@@ -212,7 +214,9 @@ class _Reading:
         kind = self.attributes[column]
         if kind == "a text":
             if isinstance(value, str):
-                return value
+                if has_utf8(value):
+                    return value
+                kind = NO_SURROGATES
         elif isinstance(value, bool) or value in ("true", "false"):
             return value in (True, "true")
         elif kind != "a flag":
