@@ -39,7 +39,7 @@ def behavioural(tasks: Sequence[Mapping[str, Any]]) -> int:
     for task in tasks:
         if task["malicious"] is None or task["verdict"] is None:
             continue
-        flagged, times = task["verdict"] != "ALLOW", task.get("times", 1)
+        flagged, times = task["verdict"] != "ALLOW", int(task.get("times", 1))
         counts[task["malicious"], flagged] += times
         matched, expected, reported = task.get("findings") or (0, 0, 0)
         if expected:

@@ -114,7 +114,7 @@ def test_every_case_is_met_by_the_command() -> None:
         ),
         ("phylax-allocation-01", "input.rounds.0.scores.tools", {}, "input.rounds[0].scores"),
         ("phylax-allocation-01", "input.rounds.0.seeds", GONE, "input.rounds[0].seeds"),
-        ("phylax-allocation-08", "input.reserved.share", "1.5", "input.reserved.share"),
+        ("phylax-allocation-08", "input.reserved.share", "a tenth", "input.reserved.share"),
         ("phylax-round-01", "input.contributors", {}, "input.contributors"),
     ],
 )
@@ -144,6 +144,10 @@ def test_a_malformed_case_is_refused_by_its_name_and_path(  # noqa: PLR0913, PLR
         ({"format": "other/1", "cases": []}, "format: found 'other/1'"),
         ({"cases": [[]]}, "case 1: found [], expected an object"),
         ({"cases": [{"subnet": "phylax", "kind": "vote", "input": {}}]}, "case 1: id"),
+        (
+            '{"cases": [{"id": "a", "id": "b", "subnet": "phylax"}]}',
+            "a key that stands there twice",
+        ),
     ],
 )
 def test_a_file_that_is_none_of_cases_is_refused(
@@ -209,6 +213,12 @@ def test_the_quality_is_that_of_tasks_with_findings_and_a_right_verdict() -> Non
     assert score(*perfect, task(True, None, 3, 3, 3)) == 10**9  # no verdict: left out
     right, wrong = task(False, "ALLOW", 2, 2, 2), task(False, "BLOCK", 2, 2, 2)
     assert score(*perfect, right) > score(*perfect, wrong)
+
+
+def test_a_task_that_stands_there_often_is_as_many_tasks() -> None:
+    once = [task(True, "BLOCK", 1, 2, 2), task(False, "WARN"), task(False, "ALLOW")]
+    assert score(*once) == score(*(each | {"times": 2.0} for each in once))
+    assert score(*once, *once, once[1]) == score(once[0] | {"times": 2}, *once[1:] * 2, once[1])
 
 
 def test_constant_flags_with_perfect_findings_earn_three_tenths() -> None:
@@ -442,7 +452,9 @@ def test_a_reserved_share_is_taken_off_the_top_and_not_carried(share: str) -> No
     assert found["final"]["a"] > first["final"].get("a", 0)
 
 
-@pytest.mark.parametrize("reserved", [("", "0.5"), ("a", "0"), ("a", "1")])
+@pytest.mark.parametrize(
+    "reserved", [("", "0.5"), ("a", "0"), ("a", "1"), ("a", "1.5"), ("a", "-0.1")]
+)
 def test_a_share_of_nobody_of_nothing_or_of_everything_is_not_reserved(
     reserved: tuple[str, str],
 ) -> None:
@@ -484,3 +496,12 @@ def test_a_round_of_records_is_paid_by_the_scores_that_they_come_to() -> None:
         "repositories": {"r": 10**9, "a": 0},
     }
     assert found["weights"] == {"a": 489_375_000, "r": 510_625_000}
+
+
+def test_a_miner_of_a_round_that_has_no_task_scores_nothing() -> None:
+    given = {"skills": {"a": [], "b": [task(True, "WARN"), task(False, "ALLOW")]}, "packages": {}}
+    found = answer(SUBNET, "round", {**given, "contributors": ["a"], "seeds": {}})
+    assert found == {
+        "scores": {"skills": {"a": 0, "b": 10**9}, "packages": {}},
+        "weights": {"b": 10**9},
+    }

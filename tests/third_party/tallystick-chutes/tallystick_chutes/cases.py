@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ def cases_in(path: Path) -> list[object]:
     """
     try:
         # NaN and infinities are no numbers of JSON: as text they are refused where they stand
-        document = json.loads(path.read_bytes(), parse_constant=str)
+        document = json.loads(
+            path.read_bytes(), parse_constant=str, object_pairs_hook=_with_each_key_once
+        )
     except (OSError, ValueError, RecursionError) as error:
         raise CaseError(str(path), "", f"it cannot be read ({error})") from error
     if not isinstance(document, Mapping) or not isinstance(document.get("cases"), list):
@@ -40,6 +43,21 @@ def cases_in(path: Path) -> list[object]:
     if document.get("format", _FORMAT) != _FORMAT:
         raise CaseError(str(path), "format", f"found {document['format']!r}, expected {_FORMAT!r}")
     return list(document["cases"])
+
+
+class _Twice:
+    """What stands for a key that an object has twice: nothing that a case may have."""
+
+    def __repr__(self) -> str:
+        return "a key that stands there twice"
+
+
+def _with_each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        found |= {key: _Twice() for key, number in times.items() if number > 1}
+    return found
 
 
 def checked(case: object, number: int) -> Case | None:

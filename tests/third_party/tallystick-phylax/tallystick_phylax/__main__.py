@@ -107,24 +107,25 @@ class Answers:
     def _score(self, track: str, tasks: Sequence[Any]) -> int:
         """The score of a miner of the given tasks, of which there may be none."""
         rows = [*self._results(track, _MINER, tasks, "input.tasks")]
-        population = rows or [{"hotkey": _MINER, "track": track}]
-        done = tallystick.allocate(self.rules, population, columns=["score"])
+        done = tallystick.allocate(self.rules, rows, columns=["score"])
         found: int = done.nano("score")[track][_MINER]
         return found
 
     def _results(
         self, track: str, hotkey: str, tasks: Sequence[Any], path: str
     ) -> Iterator[Record]:
-        """The results of the records of tasks, as rows."""
+        """The results of the records of tasks, as rows; without a task one that has no values."""
         made = _repository if track == _REPOSITORIES else _task
-        number = 0
+        if not tasks:
+            yield {"hotkey": hotkey, "track": track}
         for place, task in enumerate(tasks):
-            for _ in range(task.get("times", 1) if isinstance(task, Mapping) else 1):
-                number += 1
-                try:
-                    yield self.rules.score(_record(track, hotkey, number) | made(task)).to_dict()
-                except tallystick.RecordError as error:
-                    raise _TaskError(f"{path}[{place}]") from error
+            record = _record(track, hotkey, place) | made(task)
+            try:
+                result = self.rules.score(record).to_dict()
+            except tallystick.RecordError as error:
+                raise _TaskError(f"{path}[{place}]") from error
+            times = int(task.get("times", 1)) if isinstance(task, Mapping) else 1
+            yield from (result | {"task_id": f"{place}-{number}"} for number in range(times))
 
 
 class _TaskError(Exception):
