@@ -155,6 +155,12 @@ def test_every_case_is_met_by_the_command() -> None:
             {"nc": 10**9},
             "input.invocations[0]",
         ),
+        (
+            "chutes-features-02",
+            "input.invocations.0.metrics",
+            {"nc": -(10**9)},
+            "input.invocations[0]",
+        ),
         ("chutes-features-05", "input.confirmed_reports", "bad", "input.confirmed_reports"),
     ],
 )
@@ -167,7 +173,7 @@ def test_a_malformed_case_is_refused_by_its_name_and_path(  # noqa: PLR0913, PLR
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     good, case = CASES["chutes-weights-12"], mutated(CASES[name], path, value)
-    if value == {"nc": 10**9}:
+    if value in ({"nc": 10**9}, {"nc": -(10**9)}):
         case = mutated(case, "input.invocations.0.compute_multiplier", 10)
     status, found, said = told(SUBNET, {"cases": [case, good]}, tmp_path, capsys)
     assert status == 2
@@ -196,6 +202,8 @@ def test_a_malformed_case_is_refused_by_its_name_and_path(  # noqa: PLR0913, PLR
         ({"it": 0, "ot": 1, "maspt": 5}, "1.5"),
         ({"it": 1, "ot": 1}, "1.5"),
         ({"it": 1, "ot": 1, "maspt": 0}, "0"),
+        ({"nc": -4, "steps": -1, "masps": 3, "it": -1, "ot": 2, "maspt": 5}, "1.5"),
+        ({"steps": 2, "masps": -3}, "-6"),
         ({"p": False, "tps": 11, "nc": 2}, "2"),
     ],
 )
@@ -238,13 +246,25 @@ def test_the_exempt_chute_is_public_whatever_its_metrics_say() -> None:
 
 def test_calls_of_no_slot_and_under_a_confirmed_report_are_left_out() -> None:
     good, gone = call({"nc": 1}), call({"nc": 50}, bounty=3)
-    for left_out in (gone | {"uid": -1}, gone | {"miner_uid": -1}, gone | {"parent": "bad"}):
+    for left_out in (gone | {"uid": -1}, gone | {"miner_uid": -3}, gone | {"parent": "bad"}):
         assert features(good, left_out, reports=("bad",)) == {"m1": counted(1, 0, 2 * NANO)}
     # who has no other call is no part of the population
     assert features(good, gone | {"hotkey": "m2", "parent": "bad"}, reports=("bad",)).keys() == {
         "m1"
     }
     assert features() == {}
+
+
+def test_a_hotkey_may_have_had_several_slots() -> None:
+    calls = (call({"nc": 1}, **changes) for changes in ({"uid": 4}, {"uid": 7}, {}))
+    assert features(*calls) == {"m1": counted(3, 0, 6 * NANO)}
+
+
+def test_times_may_be_missing() -> None:
+    never = {name: value for name, value in call(bounty=3).items() if name != "completed_at"}
+    assert features(never) == {"m1": counted(0, 1, 3 * NANO)}
+    timeless = {name: value for name, value in call(bounty=3).items() if name != "started_at"}
+    assert features(timeless) == {"m1": counted(1, 1, 3 * NANO)}
 
 
 def test_a_call_counts_as_often_as_it_stands_there() -> None:
@@ -357,6 +377,11 @@ def test_of_a_coldkey_only_the_best_hotkey_is_paid_and_of_equals_the_first() -> 
     assert found.keys() == {"z", "b"}
     same = weights(*(miner(name, coldkey="c") for name in "xyw"), miner("b"))
     assert same == {"w": NANO // 2, "b": NANO // 2}
+
+
+def test_there_are_no_shares_of_negative_units() -> None:
+    miners = miner("a"), miner("b", compute_units="-0.5")
+    assert answer(SUBNET, "weights", {"miners": miners}) is None
 
 
 def test_private_instances_count_as_calls_by_whole_seconds() -> None:

@@ -121,16 +121,18 @@ def _record(kind: str, hotkey: str, uid: int, number: int) -> Record:
 
 def _call(call: Mapping[str, Any], number: int, reported: frozenset[str]) -> Record:
     metrics = call["metrics"]
+    # a hotkey may have had several slots in its days: only that it had one matters
+    uid = min(_first(call, ("uid", "miner_uid")) or 0, 0)
     return {
-        **_record("invocation", call["hotkey"], _first(call, ("uid", "miner_uid")) or 0, number),
+        **_record("invocation", call["hotkey"], uid, number),
         "task": {
-            "chute_id": call.get("chute_id") or None,
+            "chute_id": _first(call, ("chute", "chute_id")) or None,
             "compute_multiplier": call["compute_multiplier"],
             "bounty": call["bounty"],
         },
         "submission": {
-            "started_us": _microseconds(call["started_at"]),
-            "completed_us": _microseconds(call["completed_at"]),
+            "started_us": _microseconds(call.get("started_at")),
+            "completed_us": _microseconds(call.get("completed_at")),
             "has_error": bool(_first(call, ("error", "error_message"))),
             "metrics": metrics and {name: metrics[name] for name in _METRICS if name in metrics},
         },

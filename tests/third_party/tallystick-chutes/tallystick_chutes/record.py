@@ -25,7 +25,7 @@ REASONS = (
     r"user has zero/negative balance \(private chute\)",
     r"(?s:.*)has an old version(?s:.*)",
 )
-"""Why an instance ended whose time counts: chutes-audit 912a67c6, audit.py:243."""
+"""Why an instance ended whose time counts: chutes-audit 912a67c6, audit.py:245."""
 
 # ---------------------------------------------------------------------------------- invocations
 
@@ -54,9 +54,14 @@ _BASES = {
 
 
 def _bounded() -> tuple[Requirement, ...]:
-    most = f"at most {MOST} compute units in one call"
+    most = f"at most {MOST} compute units in one call, and at least as many below 0"
     products = (
-        require(product <= MOST, "chutes/compute", path=f"submission.metrics.{name}", expected=most)
+        require(
+            (product <= MOST) & (product >= -MOST),
+            "chutes/compute",
+            path=f"submission.metrics.{name}",
+            expected=most,
+        )
         for name, product in _BASES.items()
     )
     spent = multiplier * (completed - started)
