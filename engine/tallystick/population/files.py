@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,11 +203,27 @@ def _document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
     if len(data) > LARGEST:
         raise InputError(f"{path}: found more than {LARGEST} bytes, expected a smaller file")
     try:
-        return json.loads(data, parse_float=Decimal, parse_constant=_refuse_constant)
+        return json.loads(
+            data,
+            parse_float=Decimal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=partial(_with_each_key_once, str(path)),
+        )
     except RecursionError:
         raise InputError(f"{path}: found JSON that is nested too deep") from None
     except ValueError as error:
         raise _unread(path, error) from error
+
+
+def _with_each_key_once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict[str, Any]()
+    for key, value in pairs:
+        if key in found:
+            raise InputError(
+                f"{where}: found {escaped(key)[:64]} twice in an object, expected it once"
+            )
+        found[key] = value
+    return found
 
 
 def _unread(path: Path, error: OSError | ValueError) -> InputError:
