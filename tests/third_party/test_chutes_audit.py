@@ -225,6 +225,15 @@ def test_unique_chutes_are_counted_by_their_gpus_in_the_hours_of_seven_days(
     assert all(each["miner"] == {"uid": 3, "hotkey": "m"} for each in records)
 
 
+def test_a_chute_whose_gpus_are_not_known_is_as_one_that_is_not_listed(hour: Path) -> None:
+    counts = json.loads((hour / "gpu_counts.json").read_text())
+    found = []
+    for known in (counts[:-1], [*counts[:-1], counts[-1] | {"gpu_count": None}]):
+        (hour / "gpu_counts.json").write_text(json.dumps(known))
+        found.append(module("chutes", "export").read(hour).records)
+    assert found[0] == found[1]
+
+
 def test_rows_of_one_instance_are_one() -> None:
     reader = module("chutes", "export")._Reader({"m": 3, "n": 4}, 0)
     first = {"instance_id": "i", "chute_id": "c", "miner_hotkey": "m", "compute_multiplier": 1}

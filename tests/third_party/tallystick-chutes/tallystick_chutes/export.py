@@ -66,6 +66,7 @@ def read(folder: Path) -> Export:
     gpus = {
         each["chute_id"]: int(each["gpu_count"])
         for each in json.loads((folder / "gpu_counts.json").read_bytes())
+        if each["gpu_count"] is not None
     }
     calls = list(reader.calls(_calls(files["invocations"]), reported))
     instances = reader.lives(report["instance_audit"])
