@@ -161,7 +161,11 @@ def test_the_demo_shows_what_can_be_shown(site: list[str]) -> None:
 
 @pytest.mark.slow
 def test_every_other_command_works_beside_them(site: list[str], tmp_path: Path) -> None:
-    assert beside(site, "rules", "list").status == 0
+    listed = beside(site, "rules", "list", "--json")
+    assert listed.status == 1
+    told = {e["name"]: e["error"] for e in listed.json()["rule_sets"] if "error" in e}
+    assert told.keys() == {f"{name}@1.0.0" for name in UNREADABLE}
+    assert all(UNREADABLE[name.partition("@")[0]] in error for name, error in told.items())
     made = ("records", "generate", "--seed", "1", "--types", "mcp_server", "--count", "3")
     assert beside(site, *made, "-o", tmp_path / "made.jsonl").status == 0
     failed = beside(site, "rules", "check", "out-of-range@1.0.0")
