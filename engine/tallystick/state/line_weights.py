@@ -161,16 +161,22 @@ def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int
         rules: which give them.
         scores: the values of the step `base_of`, in nano, by hotkey.
     """
+    return weighed_by(rules, scores).weights
+
+
+def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
+    """The same with every column, and with the reason where a step refuses."""
     bound = rules.allocation
     base = None if bound is None else base_of(bound)
     if bound is None or base is None:
-        return {}
+        return LineWeights({}, scores, None)
     population = Population(tuple(map(Miner, scores)))
     keys = roster(bound, population)
     try:
-        return _weights(allocate(bound, population, {base.name: _column(scores, keys)}))
-    except AllocationError:
-        return {}
+        found = allocate(bound, population, {base.name: _column(scores, keys)})
+    except AllocationError as error:
+        return LineWeights({}, scores, None, str(error))
+    return LineWeights(_weights(found), scores, found)
 
 
 def base_of(bound: BoundAllocation) -> Step | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -25,7 +25,7 @@ from tallystick.governance.backtest.comparison_model import (
     StateOutcome,
     TypeOutcome,
 )
-from tallystick.governance.backtest.incentive import Incentives, Network, incentives
+from tallystick.governance.backtest.incentive import Incentives, Network, Weighed, incentives
 from tallystick.governance.backtest.proposal import Proposal
 from tallystick.governance.diff.change import Change as RuleChange
 from tallystick.governance.diff.change import FormulaChange
@@ -197,7 +197,16 @@ def effects(found: Iterable[CandidateComparison]) -> dict[int, Incentives]:
     """What four validators make of some candidates."""
     four = network(34, 33, 20, 13)
     paid = ((each.position, each.overall) for each in found)
-    return {n: incentives(each.miners, each.before, each.after, four) for n, each in paid}
+    return {n: effect(each.miners, each.before, each.after, four) for n, each in paid}
+
+
+def effect(
+    miners: Sequence[Miner], before: Sequence[int], after: Sequence[int], given: Network
+) -> Incentives:
+    """What it does to a network that miners have other weights."""
+    keys = [each.hotkey for each in miners]
+    old, new = (Weighed(dict(zip(keys, each, strict=True))) for each in (before, after))
+    return incentives(miners, old, new, given)
 
 
 def adopted(found: CandidateComparison) -> CandidateComparison:

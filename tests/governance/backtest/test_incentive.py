@@ -6,23 +6,27 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli.command import Finished
+from cli.command import ROOT, Finished
 from cli.command import run as command
 from generators.records import lines
-from governance.backtest.made_up import adopted, network, outcome
+from governance.backtest.made_up import adopted, effect, network, outcome
 from governance.backtest.test_report import compared, page_of
 from oracle.yuma import epoch
+from third_party.real_projects import rules as of_a_stranger
 
 import tallystick
 from tallystick.errors import InputError, YumaError
-from tallystick.governance.backtest import render
+from tallystick.governance.backtest import render, wording
 from tallystick.governance.backtest.comparison_model import Miner
 from tallystick.governance.backtest.incentive import (
     EPOCHS,
+    NO_WEIGHTS,
+    UNKNOWN,
     Incentives,
     Network,
+    Weighed,
     incentives,
-    weights_under,
+    weighed_under,
 )
 from tallystick.numbers.nano import NANO, round_half_even
 
@@ -36,7 +40,7 @@ def effect_of(
     given: Network, before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER
 ) -> Incentives:
     miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(before))]
-    return incentives(miners, before, after, given)
+    return effect(miners, before, after, given)
 
 
 def found(*stakes: int) -> Incentives:
@@ -133,6 +137,59 @@ def test_a_candidate_that_changes_nothing_flips_nothing() -> None:
 def test_nobody_who_earns_is_no_failure() -> None:
     effect = effect_of(network(*STAKES), (0, 0, 0), (0, 0, 0))
     assert set(effect.nobody.incentive) == {0}
+    reason = "no record has an emission or a quality above 0"
+    assert effect.unweighed == (reason, reason)
+    found = list(wording.warnings(effect))
+    assert [code for code, _ in found] == [NO_WEIGHTS] * 2
+    assert found[1][1] == f"Under the candidate nobody has a weight, so nobody earns: {reason}."
+
+
+def test_what_burns_is_a_part_of_the_incentive() -> None:
+    """Half of the candidate's weights go to a slot and a hotkey that are no miners."""
+    miners = [Miner("5A", 3), Miner("5B", 4)]
+    before = Weighed({"5A": 1, "5B": 1})
+    after = Weighed({"5A": 100, "5B": 100, "uid:7": 150, "5Burn": 50})
+    effect = incentives(miners, before, after, network(*STAKES))
+    assert [(each.hotkey, each.uid) for each in effect.miners[2:]] == [
+        ("5Burn", UNKNOWN),
+        ("uid:7", 7),
+    ]
+    assert [round(x / NANO, 3) for x in effect.nobody.incentive] == [0.5, 0.5, 0, 0]
+    last = effect.scenarios[-1]
+    assert [round(x / NANO, 3) for x in last.incentive] == [0.25, 0.25, 0.125, 0.375]
+    assert effect.moved(last) == pytest.approx(0.5 * NANO, rel=1e-4)
+    assert effect.unweighed == ("", "")
+
+
+def test_weights_have_what_a_rule_set_burns(tmp_path: Path) -> None:
+    """The steps of skills@1.2.0, and half of all to a slot."""
+    steps = (
+        '{ name = "none", do = "filter", of = "part", above = 1 },',
+        (
+            '{ name = "weight", do = "mix", of = { part = 0.5, none = 0.5 }, empty = "burn", '
+            "burn = 7, publish = true },"
+        ),
+    )
+    text = (ROOT / "rules" / "skills" / "1.2.0.toml").read_text()
+    lines = [line for line in text.splitlines() if 'name = "weight", do =' not in line]
+    place = next(n for n, line in enumerate(lines) if 'name = "part", do =' in line)
+    lines[place + 1 : place + 1] = steps
+    path = tmp_path / "burn.toml"
+    path.write_text("\n".join(lines))
+    rules = tallystick.load(path)
+    found = weighed_under(rules, [Miner("5A", 0), Miner("5B", 1), Miner("5C", 2)], (2, 1, 1))
+    parts = {"5A": 250, "5B": 125, "5C": 125, "uid:7": 500}
+    assert found.weights == {key: part * NANO // 1000 for key, part in parts.items()}
+
+
+def test_why_a_rule_set_gives_nobody_a_weight_is_told() -> None:
+    """Who gets a share of phylax@1.0.0 is told of each round, which no history says."""
+    miners = [Miner("5A", 0), Miner("5B", 1)]
+    found = weighed_under(of_a_stranger("phylax"), miners, (2, 1))
+    assert not found.weights
+    assert found.reason.startswith("round.share of the round: found none, expected a number")
+    # its weights come of no one column, so they are in proportion
+    assert weighed_under(of_a_stranger("chutes"), miners, (2, 1)).weights == {"5A": 2, "5B": 1}
 
 
 @pytest.mark.parametrize(("miners", "validators"), [(32764, 4), (17000, 1000)])
@@ -157,8 +214,10 @@ def test_weights_are_shared_and_capped_as_the_rules_say(
 ) -> None:
     amounts = (8000, 4000, 2000, 2000, 1000, 1000, 1000, 1000, 0)
     miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(amounts))]
-    weights = weights_under(tallystick.load(reference), miners, amounts)
-    assert weights == tuple(part * NANO // 100 for part in expected)
+    found = weighed_under(tallystick.load(reference), miners, amounts)
+    weights = [found.weights.get(miner.hotkey, 0) for miner in miners]
+    assert weights == [part * NANO // 100 for part in expected]
+    assert not found.reason
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ bonds have settled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import numpy as np
 from tallystick.errors import InputError
 from tallystick.governance.backtest.comparison_model import Counts, Miner
 from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.population.share import UID
 from tallystick.population.yuma.cases import parameters_of
 from tallystick.population.yuma.cells import Cells
 from tallystick.population.yuma.documents import MOST_UIDS
@@ -28,7 +29,7 @@ from tallystick.population.yuma.inputs import YumaInput, YumaParameters
 from tallystick.population.yuma.metagraph import Validator, validators_of
 from tallystick.population.yuma.vectors import read
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.state.line_weights import base_of, weights_of
+from tallystick.state.line_weights import base_of, weighed_by
 from tallystick.state.rules import state_rules_of
 
 EPOCHS = 50
@@ -38,6 +39,10 @@ MOST_WEIGHTS = 1 << 24
 BASELINE = "none"
 SCENARIOS = {"one": (0, 1), "half": (1, 2), "two thirds": (2, 3), "all": (1, 1)}
 """Who adopts, by the stake that the fewest largest validators have at least; one is the largest."""
+NO_WEIGHTS = "no-weights"
+"""The code of a warning: a rule set gives nobody a weight."""
+UNKNOWN = -1
+"""The uid of who is weighed and is no miner of the history."""
 KAPPA_FLIP = "kappa-flip"
 """The code of a warning: the consensus follows some validators against the others."""
 
@@ -130,15 +135,18 @@ class Incentives:
 
     Attributes:
         network: the validators.
-        miners: who is weighed.
+        miners: who is weighed; the uid is ``UNKNOWN`` where a rule set names a hotkey alone.
         scenarios: by who adopts: nobody, one, half, two thirds and all of the stake.
         curve: one validator after the other, the largest first, from nobody to all.
+        unweighed: why nobody has a weight under the baseline and under the candidate; empty where
+            somebody has.
     """
 
     network: Network
     miners: tuple[Miner, ...] = attrs.field(repr=False)
     scenarios: tuple[Scenario, ...]
     curve: tuple[Point, ...] = attrs.field(repr=False)
+    unweighed: tuple[str, str]
 
     epochs = EPOCHS
 
@@ -199,7 +207,28 @@ class Incentives:
         return tuple(place for place in ordered[:many] if changes[place])
 
 
-def weights_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Counts:
+@attrs.frozen
+class Weighed:
+    """What a rule set gives miners.
+
+    Attributes:
+        weights: by hotkey, or ``uid:N`` of a slot that burns, in any unit; none where nobody has
+            one.
+        refused: why a step refuses what miners have; empty where none does.
+    """
+
+    weights: Mapping[str, int]
+    refused: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why nobody has a weight; empty where somebody has."""
+        if any(self.weights.values()):
+            return ""
+        return self.refused or "no record has an emission or a quality above 0"
+
+
+def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Weighed:
     """What the rules that hold in the end make of what each miner has: they share and cap it.
 
     The amounts, of which the largest counts as 1, take the place of the last scores that all
@@ -211,48 +240,60 @@ def weights_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -
         amounts: of each, such as its emission.
     """
     chosen = state_rules_of(rules.latest)
+    keys = [miner.hotkey for miner in miners]
     if chosen.allocation is None or base_of(chosen.allocation) is None:
-        return amounts
+        return Weighed(dict(zip(keys, amounts, strict=True)))
     largest = max(amounts, default=0) or 1
     scores = {
-        miner.hotkey: round_half_even(amount * NANO, largest)
-        for miner, amount in zip(miners, amounts, strict=True)
+        key: round_half_even(amount * NANO, largest)
+        for key, amount in zip(keys, amounts, strict=True)
     }
-    found = weights_of(chosen, scores)
-    return tuple(found.get(miner.hotkey, 0) for miner in miners)
+    found = weighed_by(chosen, scores)
+    return Weighed(found.weights, found.refused)
 
 
 def incentives(
-    miners: Sequence[Miner], before: Counts, after: Counts, network: Network
+    miners: Sequence[Miner], before: Weighed, after: Weighed, network: Network
 ) -> Incentives:
     """What a candidate does to a network.
 
     Args:
-        miners: who is weighed.
-        before: the weights of each under the baseline, in any unit.
-        after: the same under the candidate.
-        network: who sets them.
+        miners: of the history. Who else has a weight, such as a slot that burns, comes after them.
+        before: what the baseline gives.
+        after: what the candidate gives.
+        network: who sets the weights.
 
     Raises:
         InputError: there are more miners and validators than a subnet has uids, or more weights
             than fit in memory.
     """
+    miners = (*miners, *_others(miners, before, after))
     many, validators = len(miners), len(network.validators)
     if many + validators > MOST_UIDS or many * validators > MOST_WEIGHTS:
         raise InputError(
             f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
             f"and {MOST_WEIGHTS} weights of them: leave --validators out"
         )
-    subnet = _Subnet(network, (_row(before), _row(after)))
+    rows = [[each.weights.get(miner.hotkey, 0) for miner in miners] for each in (before, after)]
+    subnet = _Subnet(network, (_row(rows[0]), _row(rows[1])))
     counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
     # several scenarios may be of the same validators
     outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
     return Incentives(
         network,
-        tuple(miners),
+        miners,
         tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
         tuple(subnet.point(adopting) for adopting in range(validators + 1)),
+        (before.reason, after.reason),
     )
+
+
+def _others(miners: Sequence[Miner], *found: Weighed) -> Iterator[Miner]:
+    """Who has a weight and is no miner of the history; the uid of a hotkey is not known."""
+    known = {miner.hotkey for miner in miners}
+    for key in sorted({key for each in found for key in each.weights} - known):
+        slot = key.removeprefix(UID)
+        yield Miner(key, int(slot) if slot != key and slot.isdecimal() else UNKNOWN)
 
 
 class _Subnet:

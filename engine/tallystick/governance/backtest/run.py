@@ -26,7 +26,7 @@ from tallystick.governance.backtest.incentive import (
     Incentives,
     Network,
     incentives,
-    weights_under,
+    weighed_under,
 )
 from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
@@ -134,8 +134,8 @@ def _incentives(
     found = dict[int, Incentives]()
     for each in chosen:
         paid = each.state.overall if each.state else each.overall
-        before = weights_under(candidates[0].rules, paid.miners, paid.before)
-        after = weights_under(candidates[each.position].rules, paid.miners, paid.after)
+        before = weighed_under(candidates[0].rules, paid.miners, paid.before)
+        after = weighed_under(candidates[each.position].rules, paid.miners, paid.after)
         found[each.position] = incentives(paid.miners, before, after, network)
     return found
 

@@ -27,7 +27,7 @@ from tallystick.governance.backtest.distribution import (
     published_share,
     winners,
 )
-from tallystick.governance.backtest.incentive import KAPPA_FLIP, Incentives
+from tallystick.governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
 from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -208,6 +208,9 @@ def adoption(found: Incentives) -> Iterator[str]:
 
 def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
     """The codes and the texts of what a council should know of a network."""
+    for which, reason in zip(("baseline", "candidate"), found.unweighed, strict=True):
+        if reason:
+            yield NO_WEIGHTS, f"Under the {which} nobody has a weight, so nobody earns: {reason}."
     for each in found.flips:
         _, trust = found.trust(each)
         text = (
