@@ -51,6 +51,18 @@ def test_vectors_are_computed_case_by_case() -> None:
     assert found["cases"][-1]["steps"] == [step["expect"] for step in expected[-1]["steps"]]
 
 
+def test_functions_are_computed_with_or_without_results(tmp_path: Path) -> None:
+    functions = json.loads(VECTORS.read_text())["functions"]
+    expected = {name: [row[-1] for row in rows] for name, rows in functions.items()}
+    assert run("yuma", VECTORS, "--json").json()["functions"] == expected
+    path = tmp_path / "functions.json"
+    bare = {name: [row[:-1] for row in rows] for name, rows in functions.items()}
+    path.write_text(json.dumps({"functions": bare}))
+    assert run("yuma", path, "--json").json() == {"cases": [], "functions": expected}
+    assert "0 values of functions" in run("yuma", path, "--check").out
+    assert "│ mul " in run("yuma", path).out
+
+
 def test_a_machine_is_checked_by_all_vectors() -> None:
     found = run("yuma", VECTORS, "--check")
     told = "39 cases, 145 steps, 107 values of functions: all as expected\n"

@@ -159,7 +159,8 @@ def liquid(target: Sequence[Row], old: Sequence[Row], consensus: list[int], get:
 def weight_rows(given: Json, permits: Sequence[bool], get: Any) -> list[Row]:  # noqa: ANN401  # as above
     """The weights that count, each row normalised."""
     owner, commits, found = get("owner_uid"), get("commit_blocks"), []
-    updated, registered = given["last_update"], given["registered"]
+    # who is beyond the list has set none
+    updated, registered = [*given["last_update"], *[0] * given["n"]], given["registered"]
     for i in range(given["n"]):
         row = []
         if i < len(permits) and permits[i]:
@@ -207,13 +208,15 @@ def epoch(params: Mapping[str, Any], given: Json) -> Json:  # noqa: PLR0915  # o
     everything = sum(held)
     stake = [((x << 64) // everything if everything else x) >> 32 for x in held]
     active = [last + get("activity_cutoff") >= block for last in given["last_update"][:n]]
+    active += [False] * (n - len(active))
+    awake = active if given["last_update"] else [True] * n
     permits = list(given["permits"])
     if owner is not None and owner < len(permits):
         permits[owner] = True
     richest = sorted((i for i in range(n) if stake[i]), key=lambda i: (stake[i], i), reverse=True)
     permitted = {*richest[: get("max_validators")], *([] if owner is None else [owner])}
     allowed = [not permits or (i < len(permits) and permits[i]) for i in range(n)]
-    active_stake = norm([stake[i] if active[i] and allowed[i] else 0 for i in range(n)])
+    active_stake = norm([stake[i] if awake[i] and allowed[i] else 0 for i in range(n)])
 
     weights = weight_rows(given, permits, get)
     cells = [dict(row) for row in weights]

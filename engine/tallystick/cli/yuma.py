@@ -42,7 +42,7 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
 
     CASE is JSON: params, and steps that each have an input; what a step does not say goes on from
     the step before. A file of vectors has many cases, and values of functions. Without --json the
-    last step of each is shown, proportions of 65535. CASE can be -, the standard input.
+    last step of each case is shown, proportions of 65535. CASE can be -, the standard input.
     """
     from tallystick.population.yuma import vectors  # noqa: PLC0415  # NumPy
 
@@ -54,12 +54,18 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
         _tell(found, as_json)
     with working("computing"):
         answers = vectors.computed(document, str(case))
+        values = vectors.values(document, str(case))
     if as_json:
-        one = {"steps": answers[0]["steps"]}
-        print_json({"cases": answers} if vectors.is_vectors(document) else one)
+        if vectors.is_vectors(document):
+            print_json({"cases": answers, **({"functions": values} if values else {})})
+        else:
+            print_json({"steps": answers[0]["steps"]})
         return
     for each in answers:
         _show(each)
+    if values:
+        rows = [[name, str(row), str(x)] for name, of in values.items() for row, x in enumerate(of)]
+        print_table("functions", [("function", False), ("row", True), ("value", True)], rows)
 
 
 def _tell(found: Check, as_json: bool) -> None:

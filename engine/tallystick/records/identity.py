@@ -56,7 +56,7 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
     if len(line) > MAX_LINE_BYTES:
         return None
     try:
-        with uncollected(line):
+        with uncollected(len(line)):
             return json.loads(line)
     except (ValueError, RecursionError):
         return None

@@ -53,7 +53,7 @@ def parse(line: bytes) -> object:
     if not is_deep and not is_long:
         try:
             # as what follows, but for some lines that it refuses, and several times as fast
-            with uncollected(line):
+            with uncollected(len(line)):
                 return msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass
@@ -73,7 +73,7 @@ def parse(line: bytes) -> object:
 
 def _loaded(text: str, constant: Callable[[str], float], *, is_long: bool) -> object:
     try:
-        with uncollected(text):
+        with uncollected(len(text)):
             return json.loads(
                 text, parse_int=_whole_number if is_long else None, parse_constant=constant
             )
@@ -82,12 +82,13 @@ def _loaded(text: str, constant: Callable[[str], float], *, is_long: bool) -> ob
 
 
 @contextmanager
-def uncollected(text: Any) -> Iterator[None]:  # noqa: ANN401  # text or bytes
-    """Let no garbage be collected while a long text is read, as JSON has no cycles.
+def uncollected(size: int = sys.maxsize) -> Iterator[None]:
+    """Let no garbage be collected while JSON is read or made, as it has no cycles.
 
-    With very many small lists it takes several times as long otherwise.
+    With very many small lists it takes several times as long otherwise. For a text of a small size,
+    in characters or bytes, it is not worth it.
     """
-    suspends = len(text) > _LONG and gc.isenabled()
+    suspends = size > _LONG and gc.isenabled()
     if suspends:
         gc.disable()
     try:

@@ -42,7 +42,8 @@ def _odd_step(draw: random.Random, n: int, place: int) -> Json:
         "activity_cutoff": draw.choice([400, 5000, 5000]),
         "last_step_block": draw.choice([0, 640 + 360 * place]),
         "last_update": [
-            _seldom(draw, 900 + 360 * place, 900) for _ in range(n + draw.randrange(3))
+            _seldom(draw, 900 + 360 * place, 900)
+            for _ in range(draw.choice([n, n, n, n + 2, n - 1, 0]))
         ],
         "registered": [_seldom(draw, 0, 1500) for _ in range(n)],
         "alpha": [draw.choice([0, 1000, 1000, draw.randrange(10**unit)]) for _ in range(n)],

@@ -59,6 +59,32 @@ def test_nothing_has_no_cells(size: int) -> None:
     assert nothing.lists() == [[]] * size
 
 
+PAIRS = [
+    *([1, True], [1, 2.0], [1, "2"], [1, -1], [-1, 1], [1, 1 << 16], [1, 1 << 31], [1 << 40, 0]),
+    *([1, 2, 3], [1], [], {1: 2, 3: 4}, {1, 2}, b"ab", "ab", None, 5, [[1], 2]),
+    *(np.array([1, 2]), [np.uint16(1), 2], [1, None], range(2)),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_what_is_no_pair_of_16_bits_is_found(pair: object) -> None:
+    for rows in ([[pair], []], [[[0, 1], pair]], [[pair] * 3], [[[0, 1], pair, [2, 3]]]):
+        assert Cells.checked(rows) is None
+    assert Cells.checked([[[0, 1]], pair]) is None or pair == []
+
+
+def test_pairs_of_16_bits_are_cells() -> None:
+    rows: list[list[tuple[int, int]]] = [[(2, 7), (0, 65535)], [], [(1, 0)]]
+    for given in (rows, [list(map(list, row)) for row in rows], tuple(map(tuple, rows))):
+        found = Cells.checked(given)
+        assert found is not None
+        assert found.lists() == Cells.of(rows).lists()
+        assert found.size == 3
+    nothing = Cells.checked([[], []])
+    assert nothing is not None
+    assert (len(nothing), nothing.size) == (0, 2)
+
+
 def test_rows_are_as_they_were() -> None:
     rows = [[[2, 7], [0, 9]], [], [[1, 1]]]
     assert Cells.of(rows).lists() == rows

@@ -51,7 +51,8 @@ MISTAKES = [
     (f"{INPUT}alpha/1", (1 << 64) - 1, "in all, expected at most 9223372036854775807"),
     (f"{INPUT}alpha/1", "5", 'steps[0].input.alpha[1]: found "5", expected a whole number'),
     (f"{INPUT}alpha", [1, 2], "steps[0].input.alpha: found 2 entries, expected 5"),
-    (f"{INPUT}last_update", [1], "last_update: found 1 entries, expected 5 or more"),
+    (f"{INPUT}last_update", None, "last_update: found null, expected a list"),
+    (f"{INPUT}tao", [1 << 63, 0, 0, 0, 0], f"tao: found a stake of {1 << 63}, expected at most"),
     (f"{INPUT}permits", [True] * 6, "permits: found 6 entries, expected at most 5"),
     (f"{INPUT}permits/0", 1, "permits[0]: found 1, expected true or false"),
     (f"{INPUT}weights", [[]], "weights: found 1 entries, expected 5"),
@@ -124,6 +125,34 @@ def test_both_ways_to_say_the_cutoff_are_one_too_many() -> None:
         tallystick.yuma(case)
 
 
+def test_of_both_ways_the_nearer_holds() -> None:
+    """A step says it before its case does, a case before the defaults of a file."""
+    case = copy.deepcopy(CASE)
+    given = case["steps"][0]["input"]
+    last = given["block"] - 1000
+    given["last_update"], given["tempo"] = [last] * given["n"], 360
+    said = {"activity_cutoff": 1000}, {"activity_factor": 1000}
+    for (far, near), active in zip((said, said[::-1]), (False, True), strict=True):
+        for levels in (("defaults", "params"), ("params", "input")):
+            tried = copy.deepcopy(case)
+            places = {"params": tried["params"], "input": tried["steps"][0]["input"]}
+            places["defaults"] = tried["defaults"] = {}
+            for level, values in zip(levels, (far, near), strict=True):
+                places[level] |= values
+            assert tallystick.yuma(tried)["steps"][0]["active"] == [active] * given["n"]
+
+
+def test_root_stake_counts_by_its_weight() -> None:
+    """Of u64 it fits as long as what it counts for does."""
+    case = copy.deepcopy(CASE)
+    given = case["steps"][0]["input"]
+    given["tao"] = [(1 << 63) - 1] * given["n"]
+    assert tallystick.yuma(case)["steps"][0] == tallystick.yuma(CASE)["steps"][0]
+    case["params"]["tao_weight"] = 1 << 63
+    with pytest.raises(YumaError, match=r"in all, expected at most 9223372036854775807"):
+        tallystick.yuma(case)
+
+
 def test_the_factor_of_the_tempo_is_a_cutoff() -> None:
     """13889 per mille of 360 blocks are 5000; of 7 blocks 97, and never less than 1."""
     for factor, tempo, cutoff in ((13889, 360, 5000), (13889, 7, 97), (0, 360, 1)):
@@ -160,11 +189,15 @@ def test_nothing_of_a_case_changes() -> None:
     [
         ({"format": "yuma-vectors/2"}, "format: found"),
         ({"cases": {}}, "cases: found {}, expected a list"),
-        ({"functions": {"exp": [[1]]}}, "functions.exp[0]: found [1], expected a list of length 2"),
+        ({"functions": {"exp": [[]]}}, "functions.exp[0]: found [], expected a list of length 2"),
+        ({"functions": {"mul": [[1]]}}, "functions.mul[0]: found [1], expected a list of length 3"),
+        ({"functions": {"exp": [[1, 2, 3]]}}, "functions.exp[0]: found [1, 2, 3], expected"),
         ({"functions": {"exp": [[1, 1 << 63]]}}, "functions.exp[0][1]"),
         ({"functions": {"sin": []}}, "functions.sin: found an unknown key"),
         ({"cases": [{"steps": 1}]}, "yuma.json: cases[0]: steps: found 1, expected a list"),
-        ({"defaults": {"kapa": 1}}, "mine: params.kapa: found an unknown key"),
+        ({"functions": {"alpha_of": [[0, 0, 0, 0, 1 << 62, 0]]}}, "functions.alpha_of[0][4]"),
+        ({"functions": []}, "functions: found [], expected an object"),
+        ({"defaults": {"kapa": 1}}, "mine: defaults.kapa: found an unknown key"),
     ],
 )
 def test_malformed_vectors_are_refused(change: Json, message: str) -> None:

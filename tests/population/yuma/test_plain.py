@@ -50,6 +50,8 @@ def test_random_nets_have_everything_odd() -> None:
     assert any(0 < len(given.get("permits", [])) < given["n"] for given in inputs)
     assert any(given.get("permits") == [] for given in inputs)
     assert any(len(given["last_update"]) > given["n"] for given in inputs)
+    assert any(0 < len(given["last_update"]) < given["n"] for given in inputs)
+    assert any(given["last_update"] == [] for given in inputs)
     assert any("tao" in given for given in inputs)
     assert any("commit_blocks" in given for given in inputs)
     outputs = [step for case in cases for step in tallystick.yuma(case)["steps"]]
@@ -111,6 +113,23 @@ def test_a_weight_of_zero_is_as_none(kind: str) -> None:
     for row in listed["steps"][0]["input"]["weights"][:6]:
         row.insert(0, [0, 0])
     assert tallystick.yuma(listed) == tallystick.yuma(case)
+
+
+def test_who_is_beyond_the_list_of_updates_has_set_none() -> None:
+    """The two vote and earn no more; of an empty list nobody is inactive, but no weight counts."""
+    case = large_net(4, 5, liquid=False)
+    given = case["steps"][0]["input"]
+    given["last_update"] = given["last_update"][:2]
+    short = tallystick.yuma(case)["steps"][0]
+    assert short["active"] == [True, True, *[False] * 7]
+    given["last_update"] = [9_900] * 9
+    given["alpha"][2:4] = given["last_update"][2:4] = [0, 0]
+    for key in ("consensus", "incentive", "validator_trust", "dividends"):
+        assert short[key] == tallystick.yuma(case)["steps"][0][key]
+    given["last_update"] = []
+    none = tallystick.yuma(case)["steps"][0]
+    assert (none["active"], none["incentive"]) == ([False] * 9, [0] * 9)
+    assert [bool(stake) for stake in none["raw"]["active_stake"]] == [True, True, *[False] * 7]
 
 
 def test_emission_is_never_more_than_there_is() -> None:

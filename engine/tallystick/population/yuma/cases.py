@@ -5,7 +5,8 @@
     {"params": {"kappa": 32767, …}, "steps": [{"input": {"n": 4, …}}, …]}
 
 What a step does not say goes on: bonds and permits from what the step before came to, weights from
-what it was given. A parameter is that of the step, of the case, or the default.
+what it was given. A parameter is that of the step, of the case, of its ``defaults``, or the
+default.
 """
 
 from __future__ import annotations
@@ -24,17 +25,21 @@ from tallystick.population.yuma.documents import (
     Case,
     Input,
     Params,
+    Rows,
     Settings,
     structured,
 )
 from tallystick.population.yuma.epoch import YumaOutput, epoch
 from tallystick.population.yuma.fixed import u16
 from tallystick.population.yuma.inputs import YumaInput, YumaParameters
+from tallystick.population.yuma.stake import FRACTION, stake_bits
 from tallystick.records.messages import NOTHING
+from tallystick.records.strict_json import uncollected
 
 _NAMED = 80
 """So many characters of the name of a case are told."""
-_PARAMETERS = tuple(field.name for field in attrs.fields(YumaParameters))
+_CUTOFFS = {"activity_cutoff", "activity_factor"}
+_SAID = (*(field.name for field in attrs.fields(YumaParameters)), "activity_factor")
 _ONE_EACH = ("registered", "alpha", "tao", "commit_blocks", "weights", "bonds")
 Json = dict[str, Any]
 
@@ -54,7 +59,8 @@ def yuma(case: Mapping[str, Any]) -> Json:
     Raises:
         YumaError: the case is malformed; the message has its name, if it has one, and the path.
     """
-    return {"steps": [described(output) for output in outputs_of(case)]}
+    with uncollected():
+        return {"steps": [described(output) for output in outputs_of(case)]}
 
 
 def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
@@ -70,8 +76,9 @@ def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
     given: YumaInput | None = None
     output: YumaOutput | None = None
     for reader in _readers(case, name):
-        given = reader.given(given, output)
-        output = epoch(reader.parameters(), given)
+        parameters = reader.parameters()
+        given = reader.given(parameters, given, output)
+        output = epoch(parameters, given)
         yield output
 
 
@@ -81,7 +88,8 @@ def _readers(case: object, name: str) -> Iterator[_StepReader]:
     name = own[:_NAMED] if own and isinstance(own, str) else name
     document = structured(case, Case, name)
     for place, step in enumerate(document.steps):
-        yield _StepReader(name, f"steps[{place}].input.", document.params, step.input)
+        settings = (step.input, document.params, document.defaults)
+        yield _StepReader(name, f"steps[{place}].input.", settings)
 
 
 def described(output: YumaOutput) -> Json:
@@ -124,17 +132,17 @@ def parameters_of(values: object, name: str) -> YumaParameters:
 
 def _parameters(name: str, path: str, *settings: Settings) -> YumaParameters:
     """The parameters that the first of some settings has that says them."""
-    said = {
-        key: value
-        for each in reversed(settings)
-        for key in (*_PARAMETERS, "activity_factor")
-        if (value := getattr(each, key)) is not UNSET
-    }
+    said: dict[str, Any] = {}
+    for each in reversed(settings):
+        own = {key: value for key in _SAID if (value := getattr(each, key)) is not UNSET}
+        if own.keys() >= _CUTOFFS:
+            expected = "it or activity_cutoff, which stands too"
+            raise YumaError(name, f"{path}activity_factor", str(each.activity_factor), expected)
+        if _CUTOFFS & own.keys():
+            # either is another than what stands further out
+            said = {key: value for key, value in said.items() if key not in _CUTOFFS}
+        said |= own
     factor = said.pop("activity_factor", None)
-    if factor is not None and "activity_cutoff" in said:
-        raise YumaError(
-            name, f"{path}activity_factor", str(factor), "it or activity_cutoff, which stands too"
-        )
     found = YumaParameters(**said)
     if factor is not None:
         cutoff = max(1, factor * found.tempo // 1000)
@@ -148,27 +156,27 @@ def _parameters(name: str, path: str, *settings: Settings) -> YumaParameters:
 class _StepReader:
     """Takes what an epoch is computed from out of one step."""
 
-    def __init__(self, name: str, path: str, params: Params, own: Input) -> None:
+    def __init__(self, name: str, path: str, settings: tuple[Input, Params, Params]) -> None:
         """Check that every list has an entry for each uid."""
-        self.name, self.path, self.params, self.own = name, path, params, own
+        self.name, self.path, self.settings = name, path, settings
+        self.own = own = settings[0]
         for key in _ONE_EACH:
             value = self._value(key)
             if isinstance(value, list) and len(value) != own.n:
                 raise self._error(key, f"{len(value)} entries", f"{own.n}, one for each uid")
-        if len(own.last_update) < own.n:
-            found = f"{len(own.last_update)} entries"
-            raise self._error("last_update", found, f"{own.n} or more, as n says")
         if isinstance(own.permits, list) and len(own.permits) > own.n:
             raise self._error("permits", f"{len(own.permits)} entries", f"at most {own.n}")
 
     def parameters(self) -> YumaParameters:
         """The parameters of the step."""
-        found = _parameters(self.name, self.path, self.own, self.params)
+        found = _parameters(self.name, self.path, *self.settings)
         if found.owner_uid is not None and found.owner_uid >= self.own.n:
             raise self._error("owner_uid", f"uid {found.owner_uid}", self._below)
         return found
 
-    def given(self, before: YumaInput | None, output: YumaOutput | None) -> YumaInput:
+    def given(
+        self, parameters: YumaParameters, before: YumaInput | None, output: YumaOutput | None
+    ) -> YumaInput:
         """The subnet as the step finds it."""
         own, tao, commits = self.own, self._value("tao"), self._value("commit_blocks")
         found = YumaInput(
@@ -183,13 +191,15 @@ class _StepReader:
             permits=self._permits(output),
             commits=tuple(commits) if commits else None,
         )
-        total = sum(found.alpha) + sum(found.tao)
+        total = stake_bits(sum(found.alpha), sum(found.tao), parameters.tao_weight) >> FRACTION
         if total > MOST_STAKE:
             raise self._error("alpha", f"a stake of {total} in all", f"at most {MOST_STAKE}")
+        if max(found.tao) > MOST_STAKE:
+            raise self._error("tao", f"a stake of {max(found.tao)}", f"at most {MOST_STAKE}")
         return found
 
     def _value(self, key: str) -> Any:  # noqa: ANN401  # of any field; None where nobody says it
-        for settings in (self.own, self.params):
+        for settings in self.settings:
             value = getattr(settings, key, UNSET)
             if value is not UNSET:
                 return value
@@ -203,16 +213,24 @@ class _StepReader:
                 raise self._error(key, NOTHING, "rows, as no step is before it")
             self._check_size(before.size, key)
             return before
-        found = Cells.of(rows)
+        found = Cells.checked(rows)
+        if found is None:
+            found = Cells.of(self._judged(key, rows))
         beyond = np.flatnonzero(found.uids >= self.own.n)
         if len(beyond):
             raise self._bad_cell(key, found, int(beyond[0]), self._below)
-        keys = found.keys
-        order = np.argsort(keys, kind="stable")
-        again = order[1:][np.diff(keys[order]) == 0]
-        if len(again):
+        keys = found.by_uid().keys
+        if (keys[1:] == keys[:-1]).any():
+            order = np.argsort(found.keys, kind="stable")
+            again = order[1:][np.diff(found.keys[order]) == 0]
             raise self._bad_cell(key, found, int(again.min()), "each uid once in a row")
         return found
+
+    def _judged(self, key: str, rows: object) -> Rows:
+        try:
+            return structured(rows, Rows, self.name)
+        except YumaError as error:
+            raise self._error(key + error.path, error.found, error.expected) from error
 
     def _permits(self, output: YumaOutput | None) -> tuple[bool, ...]:
         if isinstance(self.own.permits, list):

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Sequence
 from itertools import chain, pairwise
+from typing import Any
 
 import attrs
 import numpy as np
 
-from tallystick.population.yuma.fixed import Column, Truths, quotients
+from tallystick.population.yuma.fixed import U16_MAX, Column, Truths, quotients
 
 _ROOM = 16
 """So many entries of a table are cheaper than sorting one cell."""
+_WRITTEN = 2
+"""The version of `marshal` that writes every object in full."""
+_HEAD = 5
+"""Bytes of the type and the length of a list, as it writes them."""
+_PAIR = np.dtype(
+    [
+        *(("type", "u1"), ("length", "<i4")),
+        *(("uid_type", "u1"), ("uid", "<i4")),
+        *(("value_type", "u1"), ("value", "<i4")),
+    ]
+)
+"""A list or a tuple of two whole numbers of at most 32 bits, as it writes them."""
+_LIST, _TUPLE, _INT = b"[(i"
 Row = Sequence[tuple[int, int]]
 """Uids and values, in the order in which the chain stores them."""
 
@@ -39,6 +54,33 @@ class Cells:
         pairs = chain.from_iterable(chain.from_iterable(rows))
         flat = np.fromiter(pairs, np.int64, 2 * int(lengths.sum()))
         uids, values = flat.reshape(-1, 2).T.copy()
+        return cls(len(rows), np.repeat(np.arange(len(rows)), lengths), uids, values)
+
+    @classmethod
+    def checked(cls, rows: Sequence[Any]) -> Cells | None:
+        """The same of rows that are lists of pairs of 16 bits; None where some are not.
+
+        It reads the types of all and their values out of the bytes that `marshal` has for them:
+        several times as fast as one object after the other.
+        """
+        if not {*map(type, rows)} <= {list, tuple}:
+            return None
+        pairs = list(chain.from_iterable(rows))
+        try:
+            data = marshal.dumps(pairs, _WRITTEN)
+        except ValueError:
+            return None
+        if len(data) != _HEAD + _PAIR.itemsize * len(pairs):
+            return None
+        found = np.frombuffer(data, _PAIR, offset=_HEAD)
+        is_pair = (found["type"] == _LIST) | (found["type"] == _TUPLE)
+        is_pair &= (found["uid_type"] == _INT) & (found["value_type"] == _INT)
+        # a number that is negative or larger has one of the other bits
+        is_pair &= (found["uid"] | found["value"]) & ~U16_MAX == 0
+        if not (is_pair & (found["length"] == len(("uid", "value")))).all():
+            return None
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        uids, values = found["uid"].astype(np.int64), found["value"].astype(np.int64)
         return cls(len(rows), np.repeat(np.arange(len(rows)), lengths), uids, values)
 
     def __len__(self) -> int:
@@ -119,7 +161,7 @@ def summed(first: Cells, second: Cells) -> Cells:
     if _fits(size, len(first) + len(second)):
         table = first.table()
         table[second.keys] += second.values
-        found = np.flatnonzero(table)
+        found = np.flatnonzero(table > 0)
         return Cells(size, found // size, found % size, table[found])
     keys = np.concatenate([first.keys, second.keys])
     order = np.argsort(keys, kind="stable")

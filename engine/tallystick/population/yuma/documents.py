@@ -24,11 +24,11 @@ MOST_STAKE = (1 << 63) - 1
 U64_MAX = (1 << 64) - 1
 
 Whole = Annotated[int, Meta(ge=0)]
-"""At most ``U64_MAX``, which `check_sizes` holds: a type cannot say it."""
+"""At most ``U64_MAX``, which `structured` holds: a type cannot say it."""
 U16 = Annotated[int, Meta(ge=0, le=U16_MAX)]
 _I16 = Annotated[int, Meta(ge=-(1 << 15), le=(1 << 15) - 1)]
 _Million = Annotated[int, Meta(ge=0, le=10**6)]
-_Rows = list[list[tuple[U16, U16]]]
+Rows = list[list[tuple[U16, U16]]]
 
 
 class Settings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class Params(Settings, kw_only=True, forbid_unknown_fields=True):
 
 
 class Input(Params, kw_only=True, forbid_unknown_fields=True):
-    """A subnet as a step finds it."""
+    """A subnet as a step finds it; weights and bonds are `Rows`, checked where they are read."""
 
     n: Annotated[int, Meta(ge=1, le=MOST_UIDS)]
     block: Whole
@@ -68,8 +68,8 @@ class Input(Params, kw_only=True, forbid_unknown_fields=True):
     last_update: list[Whole]
     registered: list[Whole]
     alpha: list[Whole]
-    weights: _Rows | UnsetType = UNSET
-    bonds: _Rows | UnsetType = UNSET
+    weights: list[Any] | UnsetType = UNSET
+    bonds: list[Any] | UnsetType = UNSET
     permits: list[bool] | UnsetType = UNSET
 
 
@@ -85,6 +85,7 @@ class Case(msgspec.Struct, forbid_unknown_fields=True):
 
     steps: Annotated[list[Step], Meta(min_length=1)]
     params: Params = msgspec.field(default_factory=Params)
+    defaults: Params = msgspec.field(default_factory=Params)
     name: str = ""
     origin: Any = None
     tags: Any = None
@@ -92,7 +93,7 @@ class Case(msgspec.Struct, forbid_unknown_fields=True):
     upstream_assertions_met: Any = None
 
 
-_Document = TypeVar("_Document", bound=msgspec.Struct)
+_Document = TypeVar("_Document")
 _PATH = re.compile(r"\.(\w+)|\[(\d+)\]")
 _NAMES = {
     "int": "a whole number",
@@ -119,9 +120,8 @@ def structured(value: object, kind: type[_Document], case: str) -> _Document:
         found = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         found = _judged(value, kind, case)
-    for path, number in _numbers(found, ""):
-        if number > U64_MAX:
-            raise YumaError(case, path, shown(number), f"at most {U64_MAX}")
+    for path, number in _too_large(found, ""):
+        raise YumaError(case, path, shown(number), f"at most {U64_MAX}")
     return found
 
 
@@ -136,19 +136,19 @@ def _judged(value: object, kind: type[_Document], case: str) -> _Document:
         raise _refusal(str(error), value, case) from error
 
 
-def _numbers(value: object, path: str) -> Iterator[tuple[str, int]]:
-    """The numbers of a document outside of its rows, whose types say how large they are."""
-    if isinstance(value, bool):
-        return
+def _too_large(value: object, path: str) -> Iterator[tuple[str, int]]:
+    """The numbers above ``U64_MAX``, outside of rows, whose types say how large they are."""
     if isinstance(value, int):
-        yield path, value
+        if value > U64_MAX:
+            yield path, value
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from _numbers(each, f"{path}[{place}]")
+            if not isinstance(each, int) or each > U64_MAX:
+                yield from _too_large(each, f"{path}[{place}]")
     elif isinstance(value, Settings | Step | Case):
         for name in value.__struct_fields__:
             if name not in _UNSIZED:
-                yield from _numbers(getattr(value, name), f"{path}.{name}".lstrip("."))
+                yield from _too_large(getattr(value, name), f"{path}.{name}".lstrip("."))
 
 
 _UNSIZED = frozenset(

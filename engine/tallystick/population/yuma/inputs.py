@@ -53,7 +53,7 @@ class YumaInput:
     Attributes:
         block: of the epoch.
         emission: of this mechanism.
-        last_update: the block of the last weights of each.
+        last_update: of the first uids, the block of the last weights; who has none set none.
         registered: the block of the registration of each.
         alpha: the alpha stake of each.
         tao: the root stake of each.

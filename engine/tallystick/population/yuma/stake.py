@@ -13,14 +13,14 @@ import numpy as np
 from tallystick.population.yuma.fixed import Column, Truths, normalised
 from tallystick.population.yuma.inputs import YumaInput, YumaParameters
 
-_FRACTION = 64
+FRACTION = 64
 """The fraction bits of a stake."""
 
 
 def stake_bits(alpha: int, root: int, tao_weight: int) -> int:
     """The stake of a uid with 64 fraction bits: its alpha, and its root stake by its weight."""
     weight = (tao_weight << 32) // ((1 << 64) - 1)
-    return (alpha << _FRACTION) + root * (weight << 32)
+    return (alpha << FRACTION) + root * (weight << 32)
 
 
 def stakes(parameters: YumaParameters, given: YumaInput) -> Column:
@@ -28,16 +28,18 @@ def stakes(parameters: YumaParameters, given: YumaInput) -> Column:
     pairs = zip(given.alpha, given.tao, strict=True)
     found = [stake_bits(alpha, root, parameters.tao_weight) for alpha, root in pairs]
     for uid, stake in enumerate(found):
-        if stake >> _FRACTION < parameters.stake_threshold and uid != parameters.owner_uid:
+        if stake >> FRACTION < parameters.stake_threshold and uid != parameters.owner_uid:
             found[uid] = 0
     total = sum(found)
-    return np.array([((x << _FRACTION) // total if total else x) >> 32 for x in found], np.int64)
+    return np.array([((x << FRACTION) // total if total else x) >> 32 for x in found], np.int64)
 
 
 def activity(parameters: YumaParameters, given: YumaInput) -> Truths:
-    """Whether each uid has set weights within the cutoff."""
+    """Whether each uid has set weights within the cutoff; the tail that is not told has not."""
     since = given.block - parameters.activity_cutoff
-    return np.array([last >= since for last in given.last_update], np.bool_)
+    found = np.zeros(given.size, np.bool_)
+    found[: len(given.last_update)] = [last >= since for last in given.last_update]
+    return found
 
 
 def present_permits(parameters: YumaParameters, given: YumaInput) -> Truths:
@@ -61,6 +63,13 @@ def new_permits(parameters: YumaParameters, stake: Column) -> Truths:
 
 
 def active_stakes(given: YumaInput, stake: Column, active: Truths, permits: Truths) -> Column:
-    """The stake of who is active and permitted, normalised; where no permit is told, all are."""
-    voting = active & permits if given.permits else active
+    """The stake of who is active and permitted, normalised.
+
+    Where no update is told, all are active here, and where no permit is, all are permitted.
+    """
+    voting = np.ones(given.size, np.bool_)
+    if given.last_update:
+        voting &= active
+    if given.permits:
+        voting &= permits
     return normalised(np.where(voting, stake, 0))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 import attrs
 import msgspec
@@ -31,20 +31,30 @@ LARGEST = 1 << 28
 _Number = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
-class _Functions(msgspec.Struct, forbid_unknown_fields=True):
-    """Values of functions; the last of each row is the result."""
+_Moderate = Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)]
+"""What adds up without an overflow."""
+_Result = _Number | None
 
-    exp: list[tuple[_Number, _Number]] = []
-    mul: list[tuple[_Number, _Number, _Number]] = []
-    div: list[tuple[_Number, _Number, _Number]] = []
-    alpha_of: list[tuple[_Number, _Number, _Number, _Number, _Number, _Number, _Number]] = []
-    stake_bits: list[tuple[Whole, Whole, Whole, str]] = []
-    upscale_weights: list[tuple[list[U16], list[U16]]] = []
+
+class _Functions(msgspec.Struct, forbid_unknown_fields=True):
+    """Values of functions; the last of each row is the result, None where nobody says it."""
+
+    exp: list[tuple[_Number, _Result]] = []
+    mul: list[tuple[_Number, _Number, _Result]] = []
+    div: list[tuple[_Number, _Number, _Result]] = []
+    alpha_of: list[
+        tuple[_Moderate, _Moderate, _Moderate, _Moderate, _Moderate, _Number, _Result]
+    ] = []
+    stake_bits: list[tuple[Whole, Whole, Whole, str | None]] = []
+    upscale_weights: list[tuple[list[U16], list[U16] | None]] = []
+
+
+_ARGUMENTS = {"exp": 1, "mul": 2, "div": 2, "alpha_of": 6, "stake_bits": 3, "upscale_weights": 1}
 
 
 class _Vectors(msgspec.Struct, forbid_unknown_fields=True):
-    format: Literal["yuma-vectors/1"]
-    cases: list[dict[str, Any]]
+    format: Literal["yuma-vectors/1"] = "yuma-vectors/1"
+    cases: list[dict[str, Any]] = []
     functions: _Functions = msgspec.field(default_factory=_Functions)
     defaults: dict[str, Any] = {}
     source: Any = None
@@ -100,9 +110,9 @@ def read(path: Path) -> object:
         raise YumaError(str(path), where, error.value, error.expected) from error
 
 
-def is_vectors(document: object) -> bool:
+def is_vectors(document: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a JSON value has the form of vectors, not of a case."""
-    return isinstance(document, Mapping) and "cases" in document
+    return isinstance(document, Mapping) and ("cases" in document or "functions" in document)
 
 
 def computed(document: object, name: str) -> list[Json]:
@@ -124,6 +134,22 @@ def computed(document: object, name: str) -> list[Json]:
     ]
 
 
+def values(document: object, name: str) -> dict[str, list[Any]]:
+    """What every row of each of the functions comes to that vectors have.
+
+    Args:
+        document: a case, which has none, or vectors.
+        name: of the file, in errors.
+
+    Raises:
+        YumaError: a row is malformed.
+    """
+    found = dict[str, list[Any]]()
+    for function, _, value, _ in _values(document, name):
+        found.setdefault(function, []).append(value)
+    return found
+
+
 def check(document: object, name: str) -> Check:
     """Compute a case, or all vectors of a file, and compare with what is expected.
 
@@ -133,12 +159,12 @@ def check(document: object, name: str) -> Check:
     found = Check()
     for case, of in _cases(document, name):
         _check_case(case, of, found)
-    if is_vectors(document):
-        functions = structured(document, _Vectors, name).functions
-        for function, row, value, expected in _values(functions):
-            found.values += 1
-            if value != expected:
-                found.differences.append(Difference(function, f"[{row}]", value, expected))
+    for function, row, value, expected in _values(document, name):
+        if expected is None:
+            continue
+        found.values += 1
+        if value != expected:
+            found.differences.append(Difference(function, f"[{row}]", value, expected))
     return found
 
 
@@ -147,16 +173,10 @@ def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
     if not is_vectors(document):
         yield document, name
         return
-    vectors = structured(document, _Vectors, name)
+    # without the functions, which are read for themselves
+    vectors = structured({**document, "functions": {}}, _Vectors, name)
     for place, case in enumerate(vectors.cases):
-        yield _with_defaults(case, vectors.defaults), f"{name}: cases[{place}]"
-
-
-def _with_defaults(case: Json, defaults: Mapping[str, Any]) -> Json:
-    params = case.get("params", {})
-    if not isinstance(params, Mapping):
-        return case
-    return {**case, "params": {**defaults, **params}}
+        yield {"defaults": vectors.defaults, **case}, f"{name}: cases[{place}]"
 
 
 def _check_case(case: Json, name: str, found: Check) -> None:
@@ -174,8 +194,13 @@ def _check_case(case: Json, name: str, found: Check) -> None:
                 found.differences.append(Difference(case.get("name", name), path, one, other))
 
 
-def _values(functions: _Functions) -> Iterator[tuple[str, int, Any, Any]]:
+def _values(document: object, name: str) -> Iterator[tuple[str, int, Any, Any]]:
     """The name of a function, the number of a row, what is computed and what is expected."""
+    if not is_vectors(document) or "functions" not in document:
+        return
+    # without the cases, which are read for themselves
+    alone = {"functions": _with_results(document["functions"])}
+    functions = structured(alone, _Vectors, name).functions
     for row, (x, expected) in enumerate(functions.exp):
         yield "exp", row, int(exponentials(_one(x))[0]), expected
     for row, (a, b, expected) in enumerate(functions.mul):
@@ -192,6 +217,21 @@ def _values(functions: _Functions) -> Iterator[tuple[str, int, Any, Any]]:
         yield "stake_bits", row, str(stake_bits(alpha, root, weight)), text
     for row, (weights, expected_weights) in enumerate(functions.upscale_weights):
         yield "upscale_weights", row, upscaled(weights), expected_weights
+
+
+def _with_results(functions: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """The values of functions with a result in every row, None where there is none."""
+    if not isinstance(functions, Mapping):
+        return functions
+    return {
+        name: [
+            [*row, None] if isinstance(row, list) and len(row) == _ARGUMENTS.get(name) else row
+            for row in rows
+        ]
+        if isinstance(rows, list)
+        else rows
+        for name, rows in functions.items()
+    }
 
 
 def _one(value: int) -> Column:

@@ -24,7 +24,8 @@ def weights_of(parameters: YumaParameters, given: YumaInput, permits: Truths) ->
     cells = given.weights
     kept = permits[cells.rows]
     kept &= (cells.rows != cells.uids) | (cells.uids == _owner(parameters))
-    last, registered = (np.array(x, np.uint64) for x in (given.last_update, given.registered))
+    last, registered = np.zeros(given.size, np.uint64), np.array(given.registered, np.uint64)
+    last[: len(given.last_update)] = given.last_update
     kept &= last[cells.rows] > registered[cells.uids]
     if given.commits is not None:
         # who has no commit has none that is older
