@@ -293,6 +293,8 @@ def test_the_parameters_of_the_subnet_can_be_given(validators: Path, tmp_path: P
         ('{"kappa": 65536}', "kappa: found 65536"),
         ("[]", "found [], expected an object"),
         ('{"max_validators": 0}', "found max_validators 0"),
+        ('{"owner_uid": 60000}', "owner_uid: found 60000, expected none, as a list of validators"),
+        ('{"owner_uid": 0}', "owner_uid: found 0, expected none"),
         ("{", "expected"),
     ],
 )

@@ -43,6 +43,8 @@ def test_stakes_are_read(tmp_path: Path, text: str, expected: list[tuple[str, in
         ("hotkey,stake\na,-1\n", ':2: found the stake "-1", expected a number from 0 on'),
         ("hotkey,stake\na,nan\n", ':2: found the stake "nan"'),
         ("hotkey,stake\na,1e999999999\n", ":2: found the stake"),
+        ("hotkey,stake\na,1_000\n", ':2: found the stake "1_000"'),
+        ("hotkey,stake\na,\u0661\n", ':2: found the stake "\u0661"'),
         ("hotkey,stake\na,much\n", ':2: found the stake "much"'),
         ("hotkey,stake\na,0.0000000001\n", ":2: found the stake"),
         ("hotkey,stake\na\n", ":2: found 1 cells, expected 2"),

@@ -16,7 +16,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError
+from tallystick.errors import InputError, YumaError
 from tallystick.governance.backtest.comparison_model import Counts, Miner
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.population.share import UID
@@ -85,6 +85,13 @@ class Network:
         values = {} if parameters is None else read(parameters)
         named = {**_YUMA3, **values} if isinstance(values, dict) else values
         chosen = parameters_of(named, str(parameters))
+        if chosen.owner_uid is not None:
+            raise YumaError(
+                str(parameters),
+                "owner_uid",
+                str(chosen.owner_uid),
+                "none, as a list of validators has no uids",
+            )
         permitted = found[: chosen.max_validators]
         if not permitted:
             raise InputError(f"{parameters}: found max_validators 0, expected one at least")

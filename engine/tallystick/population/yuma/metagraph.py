@@ -100,7 +100,8 @@ def _stake(entry: _Entry) -> int:
     stake = entry.stake
     try:
         if isinstance(stake, str):
-            stake = Decimal(stake.strip())
+            # Decimal reads underscores and the digits of other scripts, too
+            stake = Decimal(stake.strip() if stake.isascii() and "_" not in stake else "")
         nano = from_double(stake) if isinstance(stake, float) else from_decimal(stake)
     except (NumberError, InvalidOperation):
         nano = -1
