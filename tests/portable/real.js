@@ -451,6 +451,7 @@ function multiply(x, y) {
 
 function divide(x, y) {
   if (!isReal(y)) return combined([over(ONE, y), x]);
+  if (sign(y) === 0) throw new Error("a division by zero");
   if (!isReal(x) && x.n === 0n) return ZERO;
   return isReal(x) && x.identity === y.identity ? ONE : new Quotient(x, y);
 }

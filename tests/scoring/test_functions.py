@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from governance.prove.sample import sample, style, words
+from governance.prove.sample import MEAN, sample, style, words
 
-from tallystick.errors import FormulaError, RecordError, RuleSetError
+from tallystick.errors import FormulaError, RecordError, RuleSetError, UndecidedError
+from tallystick.formula import evaluate
+from tallystick.numbers.real import Exact
 from tallystick.plugins.author import (
+    UNIT,
     Formula,
     Node,
     Parameters,
@@ -24,13 +29,16 @@ from tallystick.plugins.author import (
     factor,
     floor,
     given,
+    label,
     log,
+    measure,
     places,
     power,
     require,
     root,
     threshold,
 )
+from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 
 EXACT = Context(prec=60)
@@ -154,6 +162,66 @@ def test_what_a_case_guards_is_accepted(tmp_path: Path, tree: Node) -> None:
         r.axes["style"]
         for r in scorer.score_lines([json.dumps(x).encode() for x in lines]).results()
     ]
+
+
+MEASURED = f"""{MEAN.format("arithmetic")}measures = ["made"]
+
+[measures.made]
+formula = "sample/made@1"
+"""
+
+
+def test_where_a_measure_does_not_apply_nothing_is_undecided(tmp_path: Path) -> None:
+    made: Formula = measure("sample/made@1", within=UNIT, applies=words > 3)(lambda _: UNDECIDED)
+    scorer = sample(tmp_path, composite=MEASURED, further=(made,))
+    lines = [json.dumps(record(n, words=n)).encode() for n in (1, 2, 3, 4, 5, 9)]
+    batch = scorer.score_lines(lines)
+    assert [(each.line, each.code) for each in batch.rejects] == [(5, "undecided")]
+    alone = [each for each in scorer.score_many(lines) if isinstance(each, Result)]
+    for results in (alone, batch.results()):
+        found = [None if each.measures is None else each.measures["made"] for each in results]
+        assert found == [None, None, None, Decimal("0.5"), Decimal("0.5")]
+
+
+def test_a_row_that_is_undecided_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Counter[int]()
+    by_reference = evaluate.evaluate
+
+    def counted(tree: Node, facts: Mapping[str, int], published: Mapping[str, int]) -> Exact:
+        asked.update(facts.values())
+        return by_reference(tree, facts, published)
+
+    function = evaluate.compile_reference(UNDECIDED, [words])
+    monkeypatch.setattr(evaluate, "evaluate", counted)
+    for _ in range(3):
+        with pytest.raises(UndecidedError, match="8192 bits"):
+            function(2)
+    assert asked == {2: 1}
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: power(power(power(style, 100), 100), 2),
+        lambda: (power(style, 100) ** 8) ** 8 * power(power(style, 100), 40),
+        lambda: power(power(words, 99) / (1 + power(words, 99)), 99),
+    ],
+)
+def test_powers_of_powers_are_refused_before_they_fill_the_memory(
+    write: Callable[[], object],
+) -> None:
+    with pytest.raises(FormulaError, match=r"powers that are of degree .* at most 10000"):
+        write()
+
+
+def test_a_number_of_thousands_of_digits_is_told_shortly(tmp_path: Path) -> None:
+    longest = power(power(words, 100), 99)
+    with pytest.raises(RuleSetError, match=r"it can be from 0 to 10{24,29}…e[0-9]{5}, expec"):
+        scorer_of(tmp_path, longest)
+    scorer = scorer_of(tmp_path, clip(label("longest", longest) / 7))
+    (step,) = [each for each in scorer.explain(record(1, words=9)).axes if each.name == "style"]
+    assert re.fullmatch(r"[0-9]{24,29}…e94[0-9]{2}", step.intermediates["longest"])
+    assert step.exact == "1"
 
 
 @pytest.mark.parametrize(

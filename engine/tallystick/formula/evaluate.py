@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from tallystick.errors import FormulaError, NumberError
+from tallystick.errors import FormulaError, NumberError, UndecidedError
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import Node, arms_of, value_of
 from tallystick.numbers import real
@@ -51,16 +51,26 @@ def evaluate(
 def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
     """A function of the integers of facts and published values; returns nano.
 
-    A column that repeats one hard row does not pay for it again and again.
+    A column that repeats one hard row, or one that is undecided, does not pay for it again and
+    again.
     """
     facts = [(place, node.digest) for place, node in enumerate(inputs) if node.op == "fact"]
     names = [(place, str(n.data[0])) for place, n in enumerate(inputs) if n.op == "published"]
 
     @lru_cache(maxsize=_REMEMBERED)
-    def value(*integers: int) -> int:
+    def found(*integers: int) -> int | str:
         by_digest = {digest: integers[place] for place, digest in facts}
         by_name = {name: integers[place] for place, name in names}
-        return real.publish(evaluate(tree, by_digest, by_name))
+        try:
+            return real.publish(evaluate(tree, by_digest, by_name))
+        except UndecidedError as error:
+            return str(error)
+
+    def value(*integers: int) -> int:
+        nano = found(*integers)
+        if isinstance(nano, str):
+            raise UndecidedError(nano)
+        return nano
 
     return value
 

@@ -26,6 +26,9 @@ _SIGNS |= {"add": "+", "sub": "−", "mul": "·", "div": "/"}
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+_LONG_BITS = 1 << 11
+"""Nobody reads longer numbers, and Python writes none that are seven times as long."""
+
 Leaf = Callable[[Node], str]
 """How a fact, a parameter or a published value is shown."""
 
@@ -33,9 +36,9 @@ Leaf = Callable[[Node], str]
 def decimal_text(value: Exact) -> str:
     """A number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII.
 
-    Of an irrational one 25 places and ``…``.
+    Of an irrational one, or a very long one, 25 places and ``…``.
     """
-    if not isinstance(value, Fraction):
+    if not isinstance(value, Fraction) or _is_long(value):
         return decimal(value)
     rest, places = value.denominator, 0
     for prime in (2, 5):
@@ -48,6 +51,10 @@ def decimal_text(value: Exact) -> str:
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     whole = f"{digits[:-places]}.{digits[-places:]}" if places else digits
     return ("-" if value < 0 else "") + whole
+
+
+def _is_long(value: Fraction) -> bool:
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONG_BITS
 
 
 def _in_formula(value: Fraction) -> str:

@@ -58,8 +58,13 @@ MAX_EXPONENT = 100
 """The largest numerator and denominator of the exponent of ``power``, and the largest root."""
 MAX_PLACES = 9
 """The most places that ``places`` keeps."""
+MAX_DEGREE = 10_000
+"""The highest power of what is read: a fact of six digits has 60 000 there."""
 BEYOND_RATIOS = ("power", "exp", "log", "floor", "round")
 """The operators whose value is no ratio of polynomials of what they read."""
+
+_BY_ONE = ("min", "max", "lt", "le", "eq", "and", "or", "cases")
+"""Operators whose value has the digits of one of their arguments, or is a truth."""
 
 MAX_DIGITS = 100
 """The longest numerator or denominator of a number."""
@@ -95,9 +100,10 @@ class Node:
     function: Callable[[Mapping[str, Any]], int] | None = None
     nodes: int = attrs.field(init=False)
     depth: int = attrs.field(init=False)
+    degree: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Count the nodes, and refuse a tree that is too large to analyse."""
+        """Count the nodes, and refuse a tree that is too large to analyse or to compute."""
         nodes = 1 + sum(a.nodes for a in self.args)
         depth = 1 + max((a.depth for a in self.args), default=0)
         if nodes > MAX_NODES or depth > MAX_DEPTH:
@@ -107,6 +113,7 @@ class Node:
             )
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "degree", _degree(self))
 
     @cached_property
     def digest(self) -> str:
@@ -221,6 +228,25 @@ class Node:
 
 
 Operand = Node | int | Fraction | Decimal
+
+
+def _degree(node: Node) -> int:
+    """How many times the digits of what is read its exact value has at most."""
+    if node.op != "power" or node.args[1].op != "const":
+        together = max if node.op in _BY_ONE else sum
+        return _checked_degree(together([argument.degree for argument in node.args] or [1]))
+    exponent = value_of(node.args[1])
+    raised = _checked_degree(node.args[0].degree * abs(exponent.numerator))
+    return max(-(-raised // exponent.denominator), 1)
+
+
+def _checked_degree(degree: int) -> int:
+    if degree > MAX_DEGREE:
+        raise FormulaError(
+            f"found powers that are of degree {degree} together, expected at most {MAX_DEGREE}: "
+            "take smaller exponents, or publish a part as an axis of its own"
+        )
+    return degree
 
 
 def const(value: Operand) -> Node:

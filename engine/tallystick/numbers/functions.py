@@ -4,12 +4,15 @@ An enclosure of x at some bits is a pair of whole numbers (low, high) with low �
 few units apart. Work is done with spare bits; of these every function loses a few.
 
 *exp.* With k near x / ln 2 the rest r = x − k · ln 2 is in [0, 1), up to a few units. The series of
-r / 2⁸ loses a unit a term and has fewer terms than there are bits w; eight squarings multiply what
-is lost by at most 2⁸ · e and lose a unit each: together less than (w + 32) · 2¹⁰ units of 2⁻ʷ.
+r / 2ʰ loses a unit a term and has fewer terms than there are bits w; h squarings multiply what is
+lost by at most 2ʰ · e and lose a unit each: together less than (w + 32) · 2ʰ⁺² units of 2⁻ʷ.
 
-*log.* x is m · 2ᵏ with m in (1/2, 4/3], and log m = 2 · artanh((m − 1) / (m + 1)), whose series
-loses less than four units a term; each of the k times ln 2 loses one: together less than
-8 · (w + |k|).
+*log.* x is m · 2ᵏ with m in (1/2, 4/3]. Of h square roots of m each loses a unit, which is at most
+two of its log; log m = 2ʰ⁺¹ · artanh((r − 1) / (r + 1)) of the last, whose series loses less than
+four units a term; each of the k times ln 2 loses one: together less than (8w + |k|) · 2ʰ.
+
+*Powers.* A power p/q is the root of a whole number, cut; where that would be a long one, it is exp
+of p/q times the log.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ Enclosure = tuple[int, int]
 
 _SPARE = 64
 """Bits beyond those that are asked for."""
-_HALVINGS = 8
+_LONG_ROOT = 16
+"""A root of a number of more than so many times the bits that are asked for is no short work."""
 _SMALL = 48
 """A root of so many bits is proposed by a double."""
 _LN2 = ((18, 26), (-2, 4801), (8, 8749))
@@ -60,18 +64,34 @@ def enclose_root(numerator: int, denominator: int, degree: int, bits: int) -> En
     return low, low + 1
 
 
+def enclose_power(
+    numerator: int, denominator: int, times: int, degree: int, bits: int
+) -> Enclosure:
+    """The power ``times / degree`` of a ratio of positive whole numbers; both are above 0."""
+    widest = max(numerator.bit_length(), denominator.bit_length())
+    if max(times * widest, bits * degree) <= _LONG_ROOT * bits:
+        return enclose_root(numerator**times, denominator**times, degree, bits)
+    # the power is below 2 to the power `above`, so that the log is needed with so many bits more
+    above = (numerator.bit_length() - denominator.bit_length() + 1) * times // degree + 1
+    finer = bits + max(above, 0) + times.bit_length() + 16
+    low, high = (end * times for end in enclose_log(numerator, denominator, finer))
+    below = degree << finer
+    return enclose_exp(low, below, bits)[0], enclose_exp(high, below, bits)[1]
+
+
 def enclose_exp(numerator: int, denominator: int, bits: int) -> Enclosure:
     """The exponential of a ratio, whose denominator is positive."""
     turns = (numerator << _SPARE) // denominator // _ln2(_SPARE)
     if turns < -bits - 2:
         return 0, 1
-    width = bits + _SPARE + max(turns, 0)
+    halvings = 8 + isqrt(bits) // 2
+    width = bits + _SPARE + halvings + max(turns, 0)
     finer = width + turns.bit_length() + 2
     rest = ((numerator << finer) // denominator - turns * _ln2(finer)) >> finer - width
-    power = _exp_of_small(rest >> _HALVINGS, width)
-    for _ in range(_HALVINGS):
+    power = _exp_of_small(rest >> halvings, width)
+    for _ in range(halvings):
         power = power * power >> width
-    lost, shift = (width + 32) << 10, width - bits - turns
+    lost, shift = width + 32 << halvings + 2, width - bits - turns
     return max(power - lost >> shift, 0), (power + lost >> shift) + 1
 
 
@@ -97,12 +117,16 @@ def enclose_log(numerator: int, denominator: int, bits: int) -> Enclosure:
     if 3 * numerator > 4 * denominator:
         denominator <<= 1
         doublings += 1
-    width = bits + _SPARE
-    ratio = (abs(numerator - denominator) << width) // (numerator + denominator)
-    half = _artanh(ratio, width)
-    log = (2 * half if numerator >= denominator else -2 * half) + doublings * _ln2(width)
-    lost = 8 * (width + abs(doublings))
-    return log - lost >> _SPARE, (log + lost >> _SPARE) + 1
+    halvings = isqrt(bits) // 4
+    width = bits + _SPARE + halvings
+    one = 1 << width
+    root = (numerator << width) // denominator
+    for _ in range(halvings):
+        root = isqrt(root << width)
+    half = _artanh((abs(root - one) << width) // (root + one), width)
+    log = ((half if root >= one else -half) << halvings + 1) + doublings * _ln2(width)
+    lost, shift = 8 * width + abs(doublings) << halvings, width - bits
+    return log - lost >> shift, (log + lost >> shift) + 1
 
 
 def _artanh(value: int, width: int) -> int:
@@ -124,6 +148,17 @@ def _ln2(bits: int) -> int:
 
 @lru_cache(maxsize=16)
 def _remembered_ln2(bits: int) -> int:
-    """By Machin's way: each series loses less than a unit a term, of which 32 more bits know."""
+    """By Machin's way: each series loses less than two units a term, of which 32 more bits know."""
     width = bits + 32
-    return sum(times * _artanh((1 << width) // each, width) for times, each in _LN2) >> 32
+    return sum(times * _artanh_of_part(each, width) for times, each in _LN2) >> 32
+
+
+def _artanh_of_part(number: int, width: int) -> int:
+    """The series of artanh of 1 / number, in units of 2⁻ʷⁱᵈᵗʰ."""
+    value, square = (1 << width) // number, number * number
+    total, odd = 0, 1
+    while value:
+        total += value // odd
+        value //= square
+        odd += 2
+    return total

@@ -30,7 +30,7 @@ from tallystick.numbers.functions import (
     Enclosure,
     enclose_exp,
     enclose_log,
-    enclose_root,
+    enclose_power,
     whole_root,
 )
 
@@ -49,6 +49,9 @@ _UNDECIDED = (
     f"found two values that {MOST_BITS} bits do not tell apart, expected some that they do: if "
     "they are equal, write the formula so that they are not compared, or put that case before"
 )
+
+_LONG = 10**1000
+"""Numbers from here on are not written out."""
 
 Sign: TypeAlias = Literal[-1, 0, 1]
 
@@ -202,7 +205,8 @@ def exp(x: Exact) -> Exact:
     Raises:
         NumberError: x is larger.
     """
-    if compare(x, Fraction(_MOST_TO_EXP)) > 0:
+    # a bound of the work, which need not be sharp
+    if _enclosed(x, _FIRST_BITS)[0] > _MOST_TO_EXP << _FIRST_BITS:
         raise NumberError(f"found e to the power {decimal(x)}, expected at most {_MOST_TO_EXP}")
     return _Exp(x) if isinstance(x, Real) or x else _PLUS
 
@@ -215,7 +219,7 @@ def log(x: Exact) -> Exact:
     """
     if sign(x) <= 0:
         raise NumberError(f"found the logarithm of {decimal(x)}, expected a number above 0")
-    return Fraction() if x == 1 else _Log(x)
+    return Fraction() if isinstance(x, Fraction) and x == 1 else _Log(x)
 
 
 def total(terms: Iterable[Exact]) -> Exact:
@@ -277,11 +281,16 @@ def publish(x: Exact) -> int:
 def decimal(x: Exact, n: int = 25) -> str:
     """The first places of a number, rounded; what goes on behind them ends in ``…``.
 
-    A number of so few places is shown without zeros at its end.
+    A number of so few places is shown without zeros at its end, and one of very many digits by the
+    first ones and how many follow: ``123…e5000``.
     """
     scaled = _nearest(x, 10**n)
     whole, rest = divmod(abs(scaled), 10**n)
-    text = f"{'-' if scaled < 0 else ''}{whole}.{rest:0{n}d}"
+    minus = "-" if scaled < 0 else ""
+    if whole >= _LONG:
+        left_out = whole.bit_length() * 30102 // 100_000 - n  # log₁₀ 2 is 0.30103
+        return f"{minus}{whole // 10**left_out}…e{left_out}"
+    text = f"{minus}{whole}.{rest:0{n}d}"
     if isinstance(x, Fraction) and x * 10**n == scaled:
         return text.rstrip("0").rstrip(".")
     return f"{text}…"
@@ -490,7 +499,7 @@ class _Power(Real):
         if self.exponent < 0:
             numerator, denominator = denominator, numerator
         times, degree = abs(self.exponent.numerator), self.exponent.denominator
-        return enclose_root(numerator**times, denominator**times, degree, bits)
+        return enclose_power(numerator, denominator, times, degree, bits)
 
     def _normal(self) -> surd.Form:
         return surd.power(_form_of(self.x), self.exponent)

@@ -387,6 +387,7 @@ class Planner:
         self,
         compiled: Compiled,
         inputs: Sequence[Value],
+        applies: Compiled | None = None,
         undecided: Callable[[UndecidedError], UndecidedError] | None = None,
     ) -> Slot:
         """A formula over facts and values; of a product those last in which candidates differ.
@@ -394,6 +395,7 @@ class Planner:
         Args:
             compiled: the formula.
             inputs: the values that it reads.
+            applies: in which rows it is asked; in others it is 1.
             undecided: says in an error whose value it is.
         """
         named = {value.name: value for value in inputs}
@@ -404,6 +406,9 @@ class Planner:
         compute: Compute = compiled.proved.columns
         if undecided is not None and not compiled.program.is_rational:
             compute = _telling(compute, undecided)
+        if applies is not None:
+            slots = (self.holds(applies), *slots)
+            return self.step(("applied", compiled.proved.key), slots, _applied(compute))
         return self.step(("formula", compiled.proved.key), slots, compute)
 
     def ratio(self, value: MeasureValue) -> Slot:
@@ -541,6 +546,19 @@ def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]
         return column
 
     return told
+
+
+def _applied(compute: Compute) -> Compute:
+    """A step in the rows in which its first column holds; 1 in the others."""
+
+    def applied(columns: list[Any], rows: int) -> Column:
+        places = np.flatnonzero(columns[0])
+        found = np.full(rows, NANO, np.int64)
+        if len(places):
+            found[places] = compute([column[places] for column in columns[1:]], len(places))
+        return found
+
+    return applied
 
 
 def _small(count: int) -> type[np.int8 | np.int16]:

@@ -188,9 +188,12 @@ class FormulaValue(Value):
         return {name: NANO if value is None else value for name, value in found.items()}
 
     def plan(self, planner: Planner) -> Slot:
-        """The lowered form over columns."""
-        value = planner.formula(self.compiled, self.inputs, self.undecided)
-        return value if self.applies is None else planner.where_given(value, self.applies)
+        """The lowered form over columns; what may be undecided is asked where it applies alone."""
+        if self.applies is None:
+            return planner.formula(self.compiled, self.inputs, undecided=self.undecided)
+        if self.compiled.program.is_rational:
+            return planner.where_given(planner.formula(self.compiled, self.inputs), self.applies)
+        return planner.formula(self.compiled, self.inputs, self.applies, self.undecided)
 
     def range_of(self, ranges: Mapping[Value, Range]) -> Range:
         """By interval arithmetic; of formulas that read no facts."""
