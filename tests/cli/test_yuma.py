@@ -59,7 +59,9 @@ def test_functions_are_computed_with_or_without_results(tmp_path: Path) -> None:
     bare = {name: [row[:-1] for row in rows] for name, rows in functions.items()}
     path.write_text(json.dumps({"functions": bare}))
     assert run("yuma", path, "--json").json() == {"cases": [], "functions": expected}
-    assert "0 values of functions" in run("yuma", path, "--check").out
+    checked = run("yuma", path, "--check")
+    assert checked.status == 2
+    assert "found nothing to compare, expected an expect in a step, or the result" in checked.err
     assert "│ mul " in run("yuma", path).out
 
 
@@ -88,6 +90,26 @@ def test_what_differs_is_told(tmp_path: Path, case: dict[str, Any]) -> None:
     assert total == "1 case, 7 steps, 0 values of functions: 1 difference"
     (difference,) = run("yuma", path, "--check", "--json").json()["differences"]
     assert difference["path"] == "steps[2].incentive"
+
+
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ({"incentives": [1]}, "steps[0].incentives: found nothing, expected [1]"),
+        ({}, "steps[0].active: found [True, True, True, True, True], expected nothing"),
+        ([], "steps[0].expect: found [], expected an object or null"),
+        (5, "steps[0].expect: found 5, expected an object or null"),
+    ],
+)
+def test_what_is_expected_is_an_object(
+    tmp_path: Path, case: dict[str, Any], expect: object, told: str
+) -> None:
+    path = tmp_path / "case.json"
+    step = {"input": case["steps"][0]["input"], "expect": expect}
+    path.write_text(json.dumps({"params": case["params"], "steps": [step]}))
+    done = run("yuma", path, "--check")
+    assert done.status == (1 if isinstance(expect, dict) else 2)
+    assert told in done.out + done.err
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ def _tell(found: Check, as_json: bool) -> None:
 
 
 def _line(found: Difference) -> str:
-    one, other = (visible(str(each)[:80]) for each in (found.found, found.expected))
+    values = ("nothing" if each is None else str(each) for each in (found.found, found.expected))
+    one, other = (visible(each[:80]) for each in values)
     return f"{visible(found.case)}: {visible(found.path)}: found {one}, expected {other}"
 
 

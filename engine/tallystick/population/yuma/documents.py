@@ -77,7 +77,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True):
     """A step, and what is known to come out of it, which is not read here."""
 
     input: Input
-    expect: Any = None
+    expect: dict[str, Any] | None = None
 
 
 class Case(msgspec.Struct, forbid_unknown_fields=True):

@@ -154,7 +154,7 @@ def check(document: object, name: str) -> Check:
     """Compute a case, or all vectors of a file, and compare with what is expected.
 
     Raises:
-        YumaError: one is malformed.
+        YumaError: one is malformed, or nothing is expected.
     """
     found = Check()
     for case, of in _cases(document, name):
@@ -165,6 +165,9 @@ def check(document: object, name: str) -> Check:
         found.values += 1
         if value != expected:
             found.differences.append(Difference(function, f"[{row}]", value, expected))
+    if not found.steps and not found.values:
+        expected = "an expect in a step, or the result of a function"
+        raise YumaError(name, "the file", "nothing to compare", expected)
     return found
 
 
