@@ -154,6 +154,37 @@ def test_what_other_rules_carried_is_refused() -> None:
         tallystick.allocate(rules_of("cswon"), [], carry={"allocation": "sha256:0", "carry": {}})
 
 
+SAID = {"format": 1, "round": {"salt": "", "reserved": "", "share": "0"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"skils": {"a": "0.5"}}, "unknown-group"),
+        ({"a": "0.5"}, "unknown-group"),
+        ({"skills": {"b": "0.5"}}, "unknown-miner"),
+        ({"skills": {"a": "x"}}, "no-number"),
+        ({"skills": {"a": "1/0"}}, "no-number"),
+        ({"skills": {"a": float("nan")}}, "no-number"),
+        ({"skills": {"a": None}}, "no-number"),
+    ],
+)
+def test_a_column_that_is_given_has_numbers_of_who_is_there(given: Any, code: str) -> None:  # noqa: ANN401  # of a stranger
+    rows = [{"hotkey": "a", "track": "skills"}]
+    with pytest.raises(AllocationError) as caught:
+        tallystick.allocate(rules_of("phylax"), rows, round=SAID, given={"score": given})
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("name", ["smooth", "weight"])
+def test_a_column_that_is_given_is_rounded_as_that_of_its_step(name: str) -> None:
+    rows = [{"hotkey": hotkey, "track": "skills"} for hotkey in "ab"]
+    given = {name: {"a": "1/3", "b": "2/3"}}
+    found = tallystick.allocate(rules_of("phylax"), rows, round=SAID, given=given)
+    assert found.weights == {"a": 333_333_333, "b": 666_666_667}
+    assert found.carry == {"smooth": found.weights if name == "smooth" else {}}
+
+
 def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:
     for text, expected in (
         ('{"format": 2}', "format: found 2, expected 1"),

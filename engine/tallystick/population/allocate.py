@@ -102,15 +102,16 @@ def allocate(
     Args:
         bound: the steps.
         population: the miners, and what is known of them.
-        given: columns that take the place of what steps of their names would give; their places are
-            those of `roster`.
+        given: columns that take the place of what steps of their names would give, and are rounded
+            as theirs; their places are those of `roster`.
         columns: the steps that are asked for, where not the weights are: they alone and what they
             read is computed, and nothing is weighed or carried.
 
     Raises:
         AllocationError: a step refuses what it is given; there are no weights then.
     """
-    run = _run(bound, population, [*map(bound.step, columns)] or bound.unread, given or {})
+    asked = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
+    run = _run(bound, population, asked, given or {})
     if columns:
         return Allocation(bound, run.given, {}, {}, run.stopped[0] if run.stopped else None)
     weight = run.values.get(bound.weight.name)
@@ -159,17 +160,21 @@ def _run(
     sinks: Iterable[Step],
     given: Mapping[str, Values],
 ) -> _Run:
-    values = dict(given)
+    values = {name: _rounded(bound.step(name), held) for name, held in given.items()}
     state = Given(population, roster(bound, population), values)
     try:
         for step in bound.needed(tuple(sinks), given):
             found = step.apply(state)
             if isinstance(found, Stop):
                 return _Run(state, values, (step.name, found.places))
-            values[step.name] = _published(found) if step.rules.publish or step.carries else found
+            values[step.name] = _rounded(step, found)
     except UndecidedError as error:
         raise AllocationError(f"{step.name}: {error}", code="undecided") from error
     return _Run(state, values)
+
+
+def _rounded(step: Step, values: Values) -> Values:
+    return _published(values) if step.rules.publish or step.carries else values
 
 
 def _published(values: Values) -> Values:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tallystick.errors import AllocationError
+from tallystick.errors import AllocationError, NumberError
 from tallystick.io.text import escaped
 from tallystick.population.allocate import Allocation, roster
 from tallystick.population.allocate import allocate as run_steps
@@ -127,6 +127,13 @@ def _columns(
     found: dict[str, Values] = {}
     for name, cells in given.items():
         if bound.step(name).shape == "grouped":
+            for group in cells:
+                if group not in bound.groups:
+                    raise AllocationError(
+                        f"found the group {escaped(str(group))} of {name}, expected one of "
+                        f"{', '.join(bound.groups)}",
+                        code="unknown-group",
+                    )
             found[name] = {
                 group: _column(cells.get(group, {}), keys, name) for group in bound.groups
             }
@@ -143,4 +150,15 @@ def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:
             "population",
             code="unknown-miner",
         )
-    return column_of(number_of(cells[key]) if key in cells else None for key in keys)
+    return column_of(_number(cells[key], key, name) if key in cells else None for key in keys)
+
+
+def _number(value: object, key: str, name: str) -> Fraction:
+    try:
+        return number_of(value)
+    except (NumberError, ValueError, ZeroDivisionError) as error:
+        raise AllocationError(
+            f"found {escaped(str(value))[:64]} as {name} of {escaped(key)}, expected a finite "
+            "number, a decimal of at most nine places, or a ratio such as 15/23",
+            code="no-number",
+        ) from error
