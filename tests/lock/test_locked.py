@@ -30,6 +30,8 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("audit", str(SKILLS), *RULES, "--results", "theirs.jsonl", "--all", "out.jsonl"),
     ("audit", "state.jsonl", "--weights", "weights.json"),
     ("shadow", "report", "tried", "-o", "out.jsonl"),
+    ("allocate", "miners.csv", *RULES, "-o", "out.json"),
+    ("consensus", str(SKILLS), *RULES, "-o", "out.jsonl"),
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
     ("events", "import", str(SKILLS), *STATE),
@@ -46,7 +48,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "init", *RULES, "--state", "out.db"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
 )
-ALONE = {"score", "audit", "explain", "facts", "backtest", "weights"}
+ALONE = {"allocate", "consensus", "score", "audit", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
 NO_RULES = ("facts", "trust")
 COMMANDS = {
@@ -180,7 +182,7 @@ def _options(command: click.Command) -> set[str]:
 
 
 READ_ONLY = re.compile(
-    r"rules |plugins |records |sign |keys |trust check$|(lock|demo|verify|dispute)$|"
+    r"rules |plugins |records |sign |keys |trust check$|(lock|demo|verify|dispute|yuma)$|"
     r"state (info|show|board|digest|export|verify|rules|proof|checkpoint|evidence)\b|"
     r"(epoch|round|miner|quarantine) (list|show)$"
 )

@@ -190,10 +190,11 @@ def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:
         ('{"format": 2}', "format: found 2, expected 1"),
         ('{"format": 1, "round": {"slat": "x"}}', "did you mean 'salt'?"),
         ('{"format": 1, "round": {"salt": 5}}', "round.salt: found 5, expected a text"),
-        ('{"format": 1, "round": {"share": NaN}}', "the number nan"),
+        ('{"format": 1, "round": {"share": NaN}}', "the number NaN"),
         ('{"format": 1, "round": {"share": 1e999999999}}', "share: found 1E+999999999"),
         ('{"format": 1, "miners": {"a": {"contributor": 1}}}', "expected a flag"),
         ('{"miners": {"5A": {}, "5A": {}}, "format": 1}', "found 5A twice in an object"),
+        ('{"format": true}', "format: found True, expected 1"),
         ("[" * 100_000, "nested too deep"),
         ("", "no document that can be read"),
     ):

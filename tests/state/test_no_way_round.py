@@ -142,7 +142,7 @@ OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record", "share"}
 """The methods of the log of a state that write what must be signed."""
 OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
 OPERATORS_OF_LOG |= {"close_epoch", "flag_colluders", "select_group", "finish"}
-NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch", "check_closed_with"}
+NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch"}
 """What reads, and what writes a batch that was found to hold."""
 
 

@@ -16,12 +16,14 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
+from tallystick.rules.allocation import MINER
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick.state.carry import carried, carried_names
 from tallystick.state.epoch import Closing
 from tallystick.state.event import AGE, StateEvent
 from tallystick.state.line_weights import (
+    IMMUNE,
     Weighing,
     base_of,
     is_of_each,
@@ -165,6 +167,22 @@ def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows:
     carry = {n: after[n][hotkey] for n in names if hotkey in after.get(n, {})}
     weighing = records.weighing(value, every, hotkey)
     return Standing(scores_of(weighing).get(hotkey), carry)
+
+
+def told_beside(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -> list[str]:
+    """The attributes that weights and what is carried depend on, which are rows of no step.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the line.
+        value: of the row, for the epoch of its rules.
+    """
+    line = str(key[1])
+    every = (known.rules(line, each).allocation for each in (epoch, value["epoch"]))
+    asked = {name for each in every if each is not None for name in each.attributes}
+    # epochs are closed without immunity
+    return sorted(asked - {f"{MINER}{IMMUNE}"})
 
 
 def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:

@@ -86,6 +86,7 @@ def _line(found: EpochInfo) -> str:
     epilog=examples(
         "tallystick epoch close --state subnet.db",
         "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
+        "tallystick epoch close --round round.json --state subnet.db",
         "openssl rand -hex 32 | tee salt | tallystick epoch close --salt-file - \\",
         "    --state subnet.db",
     ),
@@ -99,6 +100,12 @@ def _line(found: EpochInfo) -> str:
     metavar="FILE",
     help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
 )
+@click.option(
+    "--round",
+    "round_file",
+    type=click.Path(path_type=Path),
+    help="What the rules ask of its rounds and of miners, as JSON; the log keeps it.",
+)
 @locked_options
 @as_json
 def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -106,17 +113,19 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     number: int | None,
     at: datetime | None,
     salt_file: Path | None,
+    round_file: Path | None,
     as_json: bool,
     held: Held,
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
     An epoch that is closed already stays as it is. A salt keeps the checkpoint from saying anything
-    about scores before it is published.
+    about scores before it is published. Where what is carried depends on attributes of the round or
+    of miners, --round says them, or nothing is closed.
     """
     salt = None if salt_file is None else _salt(salt_file)
     with opened(where, held) as ledger, working("closing the epoch"):
-        closed = ledger.close_epoch(number, at, salt=salt)
+        closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
     if as_json:
         print_json(views.epoch(closed))
     else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tallystick.state.chain_weights import Weights
     from tallystick.state.line_weights import LineWeights
     from tallystick.state.queries import StateQueries
+    from tallystick.state.said import Said
 
 
 @click.command(
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     "--round",
     "round_file",
     type=click.Path(path_type=Path),
-    help="What the rules ask of the round and of miners, as JSON.",
+    help="What the rules ask of the open epoch's rounds and of miners, as JSON.",
 )
 @locked_options
 @as_json
@@ -60,8 +61,9 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     where pools share all weight, theirs come first, which are those to set.
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
-        names = [*queries.in_force.lines] if line is None else [line]
-        columns = {name: _weighed(queries, name, immune, round_file) for name in names}
+        names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
+        said = _said(queries, round_file)
+        columns = {name: queries.line_weights(name, immune, said.get(name)) for name in names}
         found = {name: queries.weights(immune, name, each) for name, each in columns.items()}
         shared = queries.shared_weights(immune, columns) if line is None else None
         told = {} if hotkey is None else _explained(queries, columns, hotkey)
@@ -75,16 +77,15 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
             echo(*lines, *(explanation_lines(told[name]) if name in told else []))
 
 
-def _weighed(
-    queries: StateQueries, line: str, immune: tuple[str, ...], path: Path | None
-) -> LineWeights:
-    """The weights of a line, with what a file says of the round."""
-    from tallystick.population.files import read_round  # noqa: PLC0415  # heavy
+def _said(queries: StateQueries, path: Path | None) -> Said:
+    """By line, what a file says of the round."""
+    from tallystick.state.said import NOTHING_SAID, read_said  # noqa: PLC0415  # heavy
 
-    name = queries.named_line(line)
-    bound = queries.weighing(name).allocation
-    said = None if path is None or bound is None else read_round(path, bound)
-    return queries.line_weights(name, immune, said)
+    if path is None:
+        return {}
+    lines = [*queries.in_force.lines]
+    found = read_said(path, map(queries.weighing, lines))
+    return {line: found.get(line, NOTHING_SAID) for line in lines}
 
 
 def _explained(
@@ -92,10 +93,11 @@ def _explained(
 ) -> dict[str, AllocationExplanation]:
     """By line, every column of a miner, where the line has any of it."""
     from tallystick.population.explanation import explained  # noqa: PLC0415  # heavy
+    from tallystick.state.line_weights import before_carried  # noqa: PLC0415  # heavy
 
     queries.miner(hotkey)
     return {
-        line: explained(each.allocation, hotkey)
+        line: explained(each.allocation, hotkey, before_carried(each.allocation))
         for line, each in columns.items()
         if each.allocation is not None and hotkey in each.allocation.given.places
     }

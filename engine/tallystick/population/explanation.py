@@ -77,8 +77,15 @@ class AllocationExplanation:
         }
 
 
-def explained(allocation: Allocation, hotkey: str) -> AllocationExplanation:
+def explained(
+    allocation: Allocation, hotkey: str, more: Mapping[str, Values] | None = None
+) -> AllocationExplanation:
     """Every column for one miner, or for who else gets a share.
+
+    Args:
+        allocation: what is explained.
+        hotkey: whose.
+        more: by the name of a step that was not needed, what it gives.
 
     Raises:
         InputError: the population has no such miner.
@@ -88,16 +95,16 @@ def explained(allocation: Allocation, hotkey: str) -> AllocationExplanation:
         raise InputError(
             f"found the hotkey {escaped(hotkey)}, expected a miner of the population to explain"
         )
+    columns = {**(more or {}), **allocation.columns}
     return AllocationExplanation(
         hotkey,
-        tuple(_step(step, allocation, place) for step in allocation.bound.steps),
+        tuple(_step(step, columns.get(step.name), place) for step in allocation.bound.steps),
         allocation.weights.get(hotkey),
         allocation.without.get(hotkey, ""),
     )
 
 
-def _step(step: Step, allocation: Allocation, place: int) -> ExplainedStep:
-    found = allocation.columns.get(step.name)
+def _step(step: Step, found: Values | None, place: int) -> ExplainedStep:
     return ExplainedStep(
         step.name,
         step.rules.do,

@@ -11,7 +11,7 @@ weights is also where the next round finds what was carried.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,10 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.inputs import start_of
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.numbers.nano import from_decimal, from_text, to_text
+from tallystick.numbers.nano import from_decimal, from_text, to_decimal, to_text
 from tallystick.population.allocate import Allocation
 from tallystick.population.population import Attribute
-from tallystick.population.share import UID
+from tallystick.population.share import slot_of
 from tallystick.population.step import BoundAllocation
 from tallystick.population.uint16 import to_uint16
 
@@ -47,6 +47,15 @@ class RoundFile:
     round: Mapping[str, Attribute] = attrs.field(factory=dict)
     miners: Mapping[str, Mapping[str, Attribute]] = attrs.field(factory=dict)
 
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.round or self.miners)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The file as JSON values, in the one spelling that its values have."""
+        miners = {hotkey: _spelled(held) for hotkey, held in self.miners.items() if held}
+        return {"format": _FORMAT, "round": _spelled(self.round), "miners": miners}
+
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
     """What a file says of a round.
@@ -54,29 +63,42 @@ def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
     """
-    return round_of(_document(path), bound, str(path))
+    return round_of(read_document(path), bound, str(path))
 
 
-def round_of(document: Any, bound: BoundAllocation, where: str) -> RoundFile:  # noqa: ANN401  # any JSON value
-    """What a document says of a round; as `read_round`."""
+def round_of(
+    document: Any,  # noqa: ANN401  # any JSON value
+    bound: BoundAllocation,
+    where: str,
+    others: Iterable[BoundAllocation] = (),
+) -> RoundFile:
+    """What a document says of a round, to one of the allocations that it is for.
+
+    Args:
+        document: the JSON value.
+        bound: whose attributes are asked for.
+        where: what errors call the document.
+        others: the other allocations that it is for; what they alone ask for is left to them.
+
+    Raises:
+        InputError: as `read_round`.
+    """
     table = _table(document, where, "")
     _check_keys(table, ("format", "round", "miners"), where, "")
-    if table.get("format") != _FORMAT:
+    if type(table.get("format")) is not int or table["format"] != _FORMAT:
         raise _wrong(where, "format", table.get("format"), str(_FORMAT))
-    miners = _table(table.get("miners", {}), where, "miners")
-    asked = bound.round_attributes
-    return RoundFile(
-        _attributes(_table(table.get("round", {}), where, "round"), asked, where, "round"),
-        {
-            hotkey: _attributes(
-                _table(held, where, f"miners.{escaped(hotkey)}"),
-                bound.miner_attributes,
-                where,
-                f"miners.{escaped(hotkey)}",
-            )
-            for hotkey, held in miners.items()
-        },
-    )
+    every = (bound, *others)
+    of_round = {name for each in every for name in each.round_attributes}
+    of_miners = {name for each in every for name in each.miner_attributes}
+    said = _table(table.get("round", {}), where, "round")
+    _check_keys(said, sorted(of_round), where, "round")
+    miners = dict[str, Mapping[str, Attribute]]()
+    for hotkey, value in _table(table.get("miners", {}), where, "miners").items():
+        path = f"miners.{escaped(hotkey)}"
+        held = _table(value, where, path)
+        _check_keys(held, sorted(of_miners), where, path)
+        miners[hotkey] = _attributes(held, bound.miner_attributes, where, path)
+    return RoundFile(_attributes(said, bound.round_attributes, where, "round"), miners)
 
 
 def round_schema(bound: BoundAllocation) -> dict[str, Any]:
@@ -120,8 +142,8 @@ def uids_of(allocation: Allocation) -> dict[int, int]:
     slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
     found: dict[int, int] = {}
     for key, nano in allocation.weights.items():
-        burns = key not in allocation.given.population.places and key.startswith(UID)
-        slot = int(key.removeprefix(UID)) if burns else slots.get(key)
+        is_miner = key in allocation.given.population.places
+        slot = slots.get(key) if is_miner else slot_of(key)
         if slot is not None:
             found[slot] = found.get(slot, 0) + nano
     return found
@@ -133,7 +155,7 @@ def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, 
     Raises:
         InputError: it is none, or of other rules.
     """
-    return carry_of(_document(path), bound, str(path))
+    return carry_of(read_document(path), bound, str(path))
 
 
 def carry_of(
@@ -163,10 +185,19 @@ def carry_of(
 def _attributes(
     held: Mapping[str, Any], asked: Mapping[str, str], where: str, path: str
 ) -> dict[str, Attribute]:
-    _check_keys(held, tuple(asked), where, path)
     return {
         name: _attribute(value, asked[name], where, f"{path}.{name}")
         for name, value in held.items()
+        if name in asked
+    }
+
+
+def _spelled(held: Mapping[str, Attribute]) -> dict[str, str | bool]:
+    """Attributes as JSON values: numbers are decimals of nine places."""
+    return {
+        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        for name, value in held.items()
+        if isinstance(value, str | bool | Decimal)
     }
 
 
@@ -180,7 +211,7 @@ def _attribute(value: Any, kind: str, where: str, path: str) -> Attribute:  # no
         if path.startswith("miners"):
             return value
     elif kind == "a number":
-        return Decimal(_nano(value, where, path)).scaleb(-9)
+        return to_decimal(_nano(value, where, path))
     raise _wrong(where, path, value, kind)
 
 
@@ -195,7 +226,12 @@ def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
+def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
+    """The JSON value in a file; numbers with a point are decimals.
+
+    Raises:
+        InputError: it cannot be read, or is none.
+    """
     try:
         data = start_of(path, LARGEST + 1)
     except (OSError, ValueError) as error:
@@ -228,7 +264,9 @@ def _with_each_key_once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, A
 
 def _unread(path: Path, error: OSError | ValueError) -> InputError:
     reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"{path}: found no document that can be read ({reason.lower()})")
+    return InputError(
+        f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+    )
 
 
 def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it

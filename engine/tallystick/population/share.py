@@ -41,6 +41,7 @@ from tallystick.population.step import (
     hull,
     refuse_negative,
 )
+from tallystick.population.uint16 import LAST_UID
 from tallystick.rules.allocation import ROUND, ByRank, Equal, Mix, Pools, Reserve, Share
 
 UID = "uid:"
@@ -341,6 +342,13 @@ def with_burn(column: Column, share: Fraction, burn: str | int | None, given: Gi
 def key_of(burn: str | int) -> str:
     """The key of a hotkey or of a slot."""
     return f"{UID}{burn}" if isinstance(burn, int) else burn
+
+
+def slot_of(key: str) -> int | None:
+    """The slot of a key that `key_of` makes of one; None of a hotkey."""
+    number = key.removeprefix(UID)
+    is_slot = key.startswith(UID) and number.isascii() and number.isdigit() and len(number) <= 5
+    return int(number) if is_slot and int(number) <= LAST_UID else None
 
 
 def burns(burn: str | int | None, population: Population) -> tuple[str, ...]:

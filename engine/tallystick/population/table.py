@@ -29,6 +29,7 @@ from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.numbers.nano import NANO, from_double
 from tallystick.population.population import MOST_MINERS, Attribute, Miner, Population, Sample
 from tallystick.population.step import BoundAllocation
+from tallystick.population.uint16 import LAST_UID
 from tallystick.records.strict_json import parse
 from tallystick.rules.allocation import EMISSION, QUALITY, UNGROUPED
 
@@ -39,7 +40,6 @@ _MOST_ROWS = 16 * MOST_MINERS
 _LONGEST_NAME = 64
 _MOST_DIGITS = 400
 _LARGEST = 10**30
-_HIGHEST_UID = (1 << 16) - 1
 Row = Mapping[str, Any]
 _Found = tuple[int, Row]
 
@@ -200,8 +200,8 @@ class _Reading:
 
     def _uid(self, line: int, value: Any) -> int:  # noqa: ANN401  # any cell
         number = self._number(line, UID, value)
-        if number.denominator != 1 or not 0 <= number <= _HIGHEST_UID:
-            raise self._wrong(line, UID, _shown(value), f"a whole number from 0 to {_HIGHEST_UID}")
+        if number.denominator != 1 or not 0 <= number <= LAST_UID:
+            raise self._wrong(line, UID, _shown(value), f"a whole number from 0 to {LAST_UID}")
         return number.numerator
 
     def _nano(self, line: int, column: str, value: Any) -> int:  # noqa: ANN401  # any cell

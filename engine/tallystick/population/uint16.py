@@ -8,6 +8,8 @@ from tallystick.numbers.nano import round_half_even
 
 U16_MAX = (1 << 16) - 1
 """The largest weight of Bittensor."""
+LAST_UID = (1 << 16) - 1
+"""The last slot of a subnet."""
 
 
 def to_uint16(weights: Mapping[int, int]) -> tuple[list[int], list[int]]:

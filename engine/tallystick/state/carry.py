@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable
 
 from tallystick.errors import AllocationError
 from tallystick.population.allocate import carry_on, roster
+from tallystick.population.files import RoundFile
 from tallystick.population.population import Miner, Population
 from tallystick.rules.allocation import Average, allocation_of
 from tallystick.rules.model import RuleSet
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Columns, State
 from tallystick.state.rules import StateRules
+from tallystick.state.said import NOTHING_SAID, OF_ATTRIBUTES
 from tallystick.state.samples import Records, samples_of
 
 
@@ -28,16 +30,18 @@ def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
     return tuple(step.name for step in steps if isinstance(step, Average))
 
 
-def carried(
+def carried(  # noqa: PLR0913  # what columns come of
     rules: StateRules,
     before: Columns,
     records: Records,
     events: Iterable[StateEvent],
     hotkeys: Collection[str],
+    *,
+    said: RoundFile = NOTHING_SAID,
 ) -> Columns:
     """The columns of a line after an epoch, or after what it has counted so far.
 
-    A round for which a step refuses what it is given moves nothing.
+    A round for which a step refuses what the records came to moves nothing.
 
     Args:
         rules: of the line.
@@ -45,12 +49,16 @@ def carried(
         records: those of the line.
         events: those of the line that the epoch has counted, in any order.
         hotkeys: of the miners with a slot.
+        said: what the rules ask of the rounds and of miners beside the records.
+
+    Raises:
+        AllocationError: a step asks for something that is not said, or is told it wrong.
     """
     bound, steps = rules.allocation, allocation_of(rules.rule_set)
     if bound is None or steps is None or not bound.carried:
         return {}
-    miners = tuple(map(Miner, {*hotkeys}))
-    keys = {*roster(bound, Population(miners))}
+    miners = tuple(Miner(each, attributes=said.miners.get(each, {})) for each in {*hotkeys})
+    keys = {*roster(bound, Population(miners, round=said.round))}
     columns = {
         step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
         for step in bound.carried
@@ -60,10 +68,14 @@ def carried(
         rounds[event.round].append(event)
     for number in sorted(rounds):
         found = samples_of(steps, records, keys, rounds[number], last=number)
-        population = Population(miners, found.of_all, of_round=found.of_round, carry=columns)
+        population = Population(
+            miners, found.of_all, of_round=found.of_round, round=said.round, carry=columns
+        )
         try:
             after = carry_on(bound, population)
-        except AllocationError:
+        except AllocationError as error:
+            if error.code in OF_ATTRIBUTES:
+                raise
             continue
         columns = {name: dict(column) for name, column in after.items()}
     return {name: column for name, column in columns.items() if column}

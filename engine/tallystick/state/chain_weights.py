@@ -10,7 +10,7 @@ import attrs
 from tallystick.numbers.nano import NANO
 from tallystick.population.column import RationalColumn, nano, published
 from tallystick.population.population import Miner, Population
-from tallystick.population.share import UID, PoolsStep
+from tallystick.population.share import PoolsStep, slot_of
 from tallystick.population.step import Given
 from tallystick.population.uint16 import to_uint16
 from tallystick.rules.allocation import Pools as PoolsRules
@@ -42,13 +42,16 @@ def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, i
     """The weights above 0 by slot.
 
     Args:
-        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns.
+        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; a hotkey without a slot,
+            such as one for which a share is reserved, is left out.
         slots: of the miners, by hotkey.
     """
     found: dict[int, int] = {}
     for key, weight in weights.items():
         slot = slots.get(key)
-        slot = int(key.removeprefix(UID)) if slot is None else slot
+        slot = slot_of(key) if slot is None else slot
+        if slot is None:  # the chain has nobody of that name to pay
+            continue
         found[slot] = found.get(slot, 0) + weight
     return found
 

@@ -17,8 +17,9 @@ from types import MappingProxyType
 
 import attrs
 
-from tallystick.errors import StateError
+from tallystick.errors import AllocationError, StateError
 from tallystick.numbers.nano import NANO
+from tallystick.population.files import RoundFile
 from tallystick.records.messages import shown
 from tallystick.rules.sections import Step
 from tallystick.scoring.threshold_snapshots import Thresholds
@@ -28,6 +29,7 @@ from tallystick.state.miners import has_declared, pinned_reputation
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, effect, mean_delta
 from tallystick.state.rules import StateRules
+from tallystick.state.said import NOTHING_SAID, not_carried
 from tallystick.state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
@@ -49,6 +51,7 @@ class Closing:
             reputation there.
         newest: the records of a miner, newest first, those of earlier epochs too; read where what
             is carried comes of more than the records of a round.
+        said: what the rules ask of the rounds and of miners beside the records.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
@@ -58,6 +61,7 @@ class Closing:
     state: State
     base_rules: Callable[[int], StateRules]
     newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
+    said: RoundFile = NOTHING_SAID
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
@@ -69,6 +73,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
     *,
     base_rules: Callable[[int], StateRules] | None = None,
     newest: Callable[[str], Iterable[StateEvent]] | None = None,
+    said: RoundFile = NOTHING_SAID,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -81,6 +86,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
         base_rules: the rules of such an epoch; by default those of the epoch that ends.
         newest: the records of a miner in all epochs, by round, task, skill type and validator, the
             newest first, which windows of carried columns read; by default those of ``events``.
+        said: what the rules ask of the rounds and of miners beside the records.
 
     Returns:
         The state after the steps of the rule set, with what its allocation carries, one epoch on.
@@ -88,7 +94,8 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
 
     Raises:
         StateError: an event is of a miner that the state lacks, of a type that the miner never
-            declared, or pinned to an epoch whose state is not given.
+            declared, or pinned to an epoch whose state is not given; or what is carried depends on
+            something that is not said.
     """
     every = tuple(events)
     closing = Closing(
@@ -98,6 +105,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
         state,
         base_rules or (lambda _: rules),
         newest or partial(_newest, every),
+        said,
     )
     _check(closing)
     epochs = rules.rule_set.epochs
@@ -175,7 +183,11 @@ def carry_columns(closing: Closing) -> Closing:
     state, line = closing.state, closing.rules.line
     hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
     before = state.carry.get(line, {})
-    after = carried(closing.rules, before, _Records(closing), closing.events, hotkeys)
+    records = _Records(closing)
+    try:
+        after = carried(closing.rules, before, records, closing.events, hotkeys, said=closing.said)
+    except AllocationError as error:
+        raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))
 
 

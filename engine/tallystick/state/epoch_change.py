@@ -13,6 +13,7 @@ from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.model import State
 from tallystick.state.rules_in_force import RulesInForce
+from tallystick.state.said import NOTHING_SAID, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def next_epoch(
-    state: State, events: Sequence[StateEvent], in_force: RulesInForce, transaction: Transaction
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: Said,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -30,13 +35,18 @@ def next_epoch(
         events: all that were recorded while it was open.
         in_force: the rules of each line in each epoch.
         transaction: has the snapshots of epochs before, their records, and who flagged whom.
+        said: by line, what the rules ask of the rounds and of miners beside the records.
     """
-    closed = _closed(state, events, in_force, transaction)
+    closed = _closed(state, events, in_force, transaction, said)
     return _adopted(closed, in_force, transaction.claims.flags_by)
 
 
 def _closed(
-    state: State, events: Sequence[StateEvent], in_force: RulesInForce, transaction: Transaction
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: Said,
 ) -> State:
     """The state after the open epoch: each line closes over the events of its types."""
     epoch = state.epoch
@@ -57,6 +67,7 @@ def _closed(
             {pin: _pinned(transaction, pin) for pin in sorted(pins)},
             base_rules=in_force.lines[line].at,
             newest=newest,
+            said=said.get(line, NOTHING_SAID),
         )
         state = attrs.evolve(closed, epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import attrs
 
@@ -16,11 +16,12 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
 from tallystick.rules.allocation import round_score
 from tallystick.state.line_records import LineRecords
-from tallystick.state.line_weights import Weighing, is_of_round, weigh
+from tallystick.state.line_weights import is_of_round
 from tallystick.state.model import State
 from tallystick.state.round_scores import round_epoch
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import RulesInForce
+from tallystick.state.said import said_of
 from tallystick.state.step_roots import (
     Counted,
     EpochLeaf,
@@ -162,22 +163,20 @@ class EpochLog:
             last = self.transaction.last_closed_round(
                 self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
             )
-            records = LineRecords(self.transaction, self.in_force, line, state, counted_by=epoch)
-            of_round = records.of_round(last)
-            pinned = round_epoch(of_round)
+            records = LineRecords(
+                self.transaction,
+                self.in_force,
+                line,
+                state,
+                epoch,
+                partial(said_of, self.transaction, self.in_force, line),
+            )
+            pinned = round_epoch(records.of_round(last))
             of_rules = epoch if pinned is None else pinned
             rules = timeline.at(of_rules)
             if rules.allocation is None:
                 continue
-            found = weigh(
-                Weighing(
-                    rules=rules,
-                    records=records,
-                    hotkeys=slots,
-                    of_round=of_round,
-                    carry=records.columns(rules, epoch, slots),
-                )
-            )
+            found = records.weighed(rules, epoch, slots, last)
             number = None if round_score(rules.rule_set) is None else last
             kept = after.carry.get(line, {})
             for hotkey in found.scores if is_of_round(rules.rule_set) else slots:

@@ -12,7 +12,6 @@ Invariants:
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -52,6 +51,7 @@ from tallystick.state.rules_in_force import (
     EpochRules,
     RulesInForce,
 )
+from tallystick.state.said import ATTRIBUTES, Said, to_body
 from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.trust_in_force import ROTATION, root_to_dict
 
@@ -280,28 +280,32 @@ class EventLog:
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
-    def close_epoch(self, at: str | None, salt: str | None = None) -> Snapshot:
+    def close_epoch(
+        self, at: str | None, salt: str | None = None, said: Said | None = None
+    ) -> Snapshot:
         """Close the open epoch and keep the snapshot of the next.
 
         Args:
             at: when.
             salt: of the leaf of the epoch, in hexadecimal digits.
+            said: by line, what the rules ask of the rounds and of miners beside the records.
 
         Raises:
-            StateError: the salt is none.
+            StateError: the salt is none, or something is not said that is carried on with.
         """
-        salted = {} if salt is None else {"salt": checked_salt(salt)}
+        more: dict[str, Any] = {} if salt is None else {"salt": checked_salt(salt)}
+        more |= {ATTRIBUTES: to_body(said)} if said else {}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         self.flag_colluders()
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         found = events_digest(lines)
-        self.state = next_epoch(self.state, events, self.in_force, self.transaction)
+        self.state = next_epoch(self.state, events, self.in_force, self.transaction, said or {})
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
         self.transaction.put_snapshot(snapshot)
-        said = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
-        self._write("epoch", {**said, **salted})
+        entry = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
+        self._write("epoch", {**entry, **more})
         return snapshot
 
     def flag_colluders(self) -> None:
@@ -313,22 +317,6 @@ class EventLog:
             self.transaction.put_events([(entry.seq, event, epoch)], Rank.OWN)
             flags[event.hotkey, event.validator] += 1
         self.state = flag(self.state, self.rules, flags)
-
-    def check_closed_with(self, epoch: int, salt: str) -> None:
-        """Refuse a salt that a closed epoch does not have: its leaf stays as it is.
-
-        Raises:
-            StateError: the epoch was closed with another salt, or without one.
-        """
-        entries = map(json.loads, self.transaction.bodies_of_kind("epoch"))
-        known = next(said.get("salt") for said in entries if said["epoch"] == epoch)
-        if salt != known:
-            how = "without one" if known is None else "with another, which an export has"
-            raise StateError(
-                f"found a salt for the epoch {epoch}, which was closed {how}, expected none: leave "
-                "the salt out",
-                code="other-salt",
-            )
 
     def adopt(
         self,

@@ -27,6 +27,7 @@ from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, proved_rules_of
 from tallystick.state.rules_in_force import Adoption, RulesInForce
 from tallystick.state.rules_log import begun, continued, genesis_hearing, read
+from tallystick.state.said import check_closed_with, read_said
 from tallystick.state.store.store import Store
 from tallystick.state.stored_snapshots import StoredSnapshots
 from tallystick.state.trust_in_force import read_root
@@ -350,9 +351,7 @@ class Ledger:
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
-            rounds = tuple(
-                _closed(queries, each, named) for each, named in sorted(pinned.epochs.items())
-            )
+            rounds = tuple(queries.closed_round(*each) for each in sorted(pinned.epochs.items()))
         return rounds, recorded
 
     def accept(self, claims: Iterable[int], at: datetime | None = None) -> None:
@@ -390,6 +389,7 @@ class Ledger:
         at: datetime | None = None,
         *,
         salt: str | None = None,
+        round: PathLike | Mapping[str, Any] | None = None,  # noqa: A002  # what it is called everywhere
     ) -> ClosedEpoch:
         """Close an epoch; one that is closed already stays as it is.
 
@@ -397,10 +397,13 @@ class Ledger:
             epoch: which; by default the one that is open as the call begins.
             at: when, with an offset.
             salt: 16 to 64 bytes in hexadecimal digits, which go into the leaf of the epoch.
+            round: what the rules ask of the rounds that the epoch has counted, and of miners,
+                beside the records: the file of a round, or what stands in it.
 
         Raises:
-            StateError: the epoch has not begun, an argument is of another kind, or the epoch was
-                closed without this salt.
+            InputError: the file cannot be read, or says something that the rules do not ask for.
+            StateError: the epoch has not begun, an argument is of another kind, the epoch was
+                closed without this salt or these attributes, or what is carried needs some.
         """
         wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
         with self._writing() as log:
@@ -411,9 +414,12 @@ class Ledger:
                     "one: close the epochs before it first"
                 )
             at_time = timestamp(at)
-            if already and salt is not None:
-                log.check_closed_with(wanted, salt)
-            snapshot = log.snapshot(wanted + 1) if already else log.close_epoch(at_time, salt)
+            said = None if round is None else read_said(round, log.in_force.at(wanted).lines)
+            if already:
+                check_closed_with(log.transaction, wanted, salt, said)
+                snapshot = log.snapshot(wanted + 1)
+            else:
+                snapshot = log.close_epoch(at_time, salt, said)
         return ClosedEpoch(wanted, already, snapshot)
 
     def adopt(
@@ -591,10 +597,3 @@ class Ledger:
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress, joined)
         return ingest(log, ItemSource(given), scorer, "records", rounds, groups=joined)
-
-
-def _closed(queries: StateQueries, number: int, named: int) -> ClosedRound:
-    """A round that a file has closed, in which its records name an epoch."""
-    epoch = queries.round_epoch(number)
-    scores = queries.scores_of_lines(number)
-    return ClosedRound(number, named if epoch is None else epoch, scores)

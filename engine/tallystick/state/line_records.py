@@ -6,13 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import attrs
 
+from tallystick.errors import AllocationError
+from tallystick.population.files import RoundFile
 from tallystick.rules.timeline import Timeline
 from tallystick.state.carry import carried
 from tallystick.state.event import StateEvent
+from tallystick.state.line_weights import LineWeights, Weighing, weigh
 from tallystick.state.miners import pinned_reputation
 from tallystick.state.model import Columns, State
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import RulesInForce
+from tallystick.state.said import NOTHING_SAID
 from tallystick.state.store.transaction import Transaction
 
 
@@ -26,6 +30,7 @@ class LineRecords:
         line: whose.
         state: the state at the start of an epoch; None of one that has not begun.
         counted_by: records count that were recorded by the end of this epoch; None for all.
+        said: what the rules ask of the rounds of an epoch and of miners beside the records.
     """
 
     transaction: Transaction
@@ -33,6 +38,7 @@ class LineRecords:
     line: str
     state: Callable[[int], State | None]
     counted_by: int | None = None
+    said: Callable[[int], RoundFile] = lambda _: NOTHING_SAID
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -72,6 +78,9 @@ class LineRecords:
             rules: of the line.
             epoch: the epoch.
             hotkeys: of the miners with a slot.
+
+        Raises:
+            AllocationError: as `carried`.
         """
         if rules.allocation is None or not rules.allocation.carried:
             return {}
@@ -80,7 +89,41 @@ class LineRecords:
         if last is None or state is None:
             return {}
         counted = self.own(self.transaction.events(last))
-        return carried(rules, state.carry.get(self.line, {}), self, counted, hotkeys)
+        before, said = state.carry.get(self.line, {}), self.said(last)
+        return carried(rules, before, self, counted, hotkeys, said=said)
+
+    def weighed(
+        self,
+        rules: StateRules,
+        epoch: int,
+        hotkeys: Collection[str],
+        number: int | None,
+        immune: Collection[str] = (),
+    ) -> LineWeights:
+        """What the miners of the line weigh as an epoch ends, or so far in the open one.
+
+        Args:
+            rules: which give the weights.
+            epoch: the epoch.
+            hotkeys: of the miners with a slot.
+            number: the last closed round; None where there is none.
+            immune: the hotkeys of miners that the chain still protects.
+        """
+        try:
+            carry = self.columns(rules, epoch, hotkeys)
+        except AllocationError as error:
+            return LineWeights({}, {}, None, str(error))
+        return weigh(
+            Weighing(
+                rules=rules,
+                records=self,
+                hotkeys=hotkeys,
+                of_round=self.of_round(number),
+                carry=carry,
+                immune=immune,
+                said=self.said(epoch),
+            )
+        )
 
 
 def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:

@@ -113,6 +113,22 @@ def weigh(weighing: Weighing) -> LineWeights:
     return LineWeights(_weights(found), scores, found)
 
 
+def before_carried(found: Allocation) -> Mapping[str, Values]:
+    """What the steps before a carried column give of the records of the last closed round.
+
+    Weights come of what is carried, so that these are only to be shown; none where a step refuses
+    that round alone.
+    """
+    bound = found.bound
+    lacking = [step.name for step in bound.steps if step.name not in found.columns]
+    kept = {step.name: found.columns[step.name] for step in bound.carried}
+    try:
+        columns = allocate(bound, found.given.population, kept, lacking).columns if lacking else {}
+    except AllocationError:
+        columns = {}
+    return {name: columns[name] for name in lacking if name in columns}
+
+
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
     """The values of the step `base_of` by hotkey, in nano, of miners that may be a few of all."""
     bound, rules = weighing.rules.allocation, allocation_of(weighing.rules.rule_set)

@@ -8,6 +8,7 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
+from tallystick.population.uint16 import LAST_UID
 from tallystick.records.messages import shown
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import initial_reputation
@@ -23,8 +24,6 @@ FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
 LONGEST_HOTKEY = 64
 """The most characters that a hotkey has, as in a record."""
-LAST_UID = 2**16 - 1
-"""The last slot of a subnet."""
 
 
 def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:

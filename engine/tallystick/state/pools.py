@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError
+from tallystick.population.uint16 import LAST_UID
 from tallystick.records.messages import shown
 from tallystick.rules.timeline import Timeline
 
@@ -24,7 +25,6 @@ Idle = Literal["equal", "proportional", "burn"]
 """Where the share of an idle line goes: to the others in equal parts, or in proportion to their
 shares, or to a slot that burns it."""
 IDLE: tuple[Idle, ...] = get_args(Idle)
-LAST_UID = (1 << 16) - 1
 _PLACES = 9
 
 

@@ -23,13 +23,15 @@ from tallystick.state.claims import DROPPED, Claim
 from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.line_records import LineRecords
-from tallystick.state.line_weights import LineWeights, Weighing, weigh
+from tallystick.state.line_weights import LineWeights
 from tallystick.state.miners import miner_of, pinned_reputation
 from tallystick.state.model import Miner, Snapshot, State, unstructure
-from tallystick.state.reasons import NO_LINE, NO_RECORD, no_candidates, no_weights
+from tallystick.state.outcomes import ClosedRound
+from tallystick.state.reasons import NO_LINE, NO_RECORD, REFUSED, no_candidates, no_weights
 from tallystick.state.round_scores import round_epoch, round_scores
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import EpochRules, RulesInForce
+from tallystick.state.said import NOTHING_SAID, said_of
 from tallystick.state.store.transaction import LogHead, Transaction
 
 
@@ -319,25 +321,17 @@ class StateQueries:
         Args:
             line: whose rules give them.
             immune: as for `weights`.
-            said: what the rules ask of miners and of the round beside the records.
+            said: what the rules ask of miners and of the rounds so far beside the records; by
+                default what the last epoch was closed with, unless the open one has records.
 
         Raises:
             StateError: one of them is no miner.
         """
         for hotkey in immune:
             miner_of(self.state, hotkey)
-        rules, records = self.weighing(line), self._records(line)
-        return weigh(
-            Weighing(
-                rules=rules,
-                records=records,
-                hotkeys=self._slots,
-                of_round=records.of_round(self._last_round(line)),
-                carry=records.columns(rules, self.state.epoch, self._slots),
-                immune=immune,
-                said=said or RoundFile(),
-            )
-        )
+        epoch, last = self.state.epoch, self._last_round(line)
+        records = self._records(line, said)
+        return records.weighed(self.weighing(line), epoch, self._slots, last, immune)
 
     def quarantine(
         self,
@@ -408,6 +402,11 @@ class StateQueries:
         every = self._rounds()
         known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
         raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+
+    def closed_round(self, number: int, named: int) -> ClosedRound:
+        """A round that a file has closed, in which its records name an epoch."""
+        epoch = self.round_epoch(number)
+        return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
 
     def round_epoch(self, number: int) -> int | None:
         """The epoch that a round is pinned to, as `RoundInfo` has it; None without records."""
@@ -502,8 +501,20 @@ class StateQueries:
         """The rules that give the weights of a line: of the epoch of its last closed round."""
         return self.in_force.lines[line].at(self._weights_epoch(line))
 
-    def _records(self, line: str) -> LineRecords:
-        return LineRecords(self._transaction, self.in_force, line, self.pinned)
+    def _records(self, line: str, given: RoundFile | None) -> LineRecords:
+        transaction, in_force, opened = self._transaction, self.in_force, self.state.epoch
+
+        def said(epoch: int) -> RoundFile:
+            if epoch < opened:
+                return said_of(transaction, in_force, line, epoch)
+            if given is not None:
+                return given
+            closed = said_of(transaction, in_force, line, opened - 1)
+            lines = (in_force.line_of(each.skill_type) for each in transaction.events(opened))
+            # the rounds so far are others than those that it was said of
+            return NOTHING_SAID if closed and line in lines else closed
+
+        return LineRecords(transaction, in_force, line, self.pinned, said=said)
 
     @property
     def _slots(self) -> dict[str, int]:
@@ -511,6 +522,8 @@ class StateQueries:
 
     def _without(self, found: LineWeights) -> dict[str, str]:
         """By hotkey, why a miner with a slot has no weight."""
+        if found.refused:
+            return dict.fromkeys(sorted(self._slots), REFUSED)
         why = {} if found.allocation is None else found.allocation.without
         lacking = [hotkey for hotkey in self._slots if not found.weights.get(hotkey)]
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}

@@ -15,6 +15,8 @@ NO_MINERS = f"no miner is registered: {_REGISTER}"
 """Why a state has no miners."""
 NO_RECORD = "no record in the round"
 """Why a miner has no weight under rules that give weights to those of one round alone."""
+REFUSED = "the rules refuse what they are given"
+"""Why nobody has a weight where a step refuses the round."""
 NO_LINE = "no weight in any line"
 """Why a miner has no weight in a state whose lines share all."""
 NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
@@ -53,7 +55,11 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
     if all(each.uid is None for each in state.miners.values()):
         return f"no miner holds a slot: {_REGISTER}"
     allocation = allocation_of(rules.rule_set)
-    steps = () if allocation is None else allocation.steps
+    if allocation is None:
+        return (
+            f"{rules.rule_set.reference} has no [allocation]: it scores records, and weighs nobody"
+        )
+    steps = allocation.steps
     if any(isinstance(step, Collect) and step.records == "window" for step in steps):
         return (
             "no miner with a slot has a score above 0 in its window: close rounds with tallystick "

@@ -34,6 +34,7 @@ from tallystick.state.ingest import refusal
 from tallystick.state.ledger import Ledger
 from tallystick.state.pools import read_pools
 from tallystick.state.rules_log import load_rules
+from tallystick.state.said import of_body
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
@@ -106,6 +107,7 @@ class _Trust(_Stating):
 class _Epoch(TypedDict):
     at: str | None
     salt: NotRequired[str]
+    attributes: NotRequired[dict[str, Any]]
 
 
 class _RuleSet(TypedDict):
@@ -332,7 +334,11 @@ _DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
         "accept": lambda log, body: log.accept(body["claims"], body["at"]),
         "drop": lambda log, body: log.drop(body["claims"], body["at"]),
         "round": lambda log, body: log.close_round(body["round"], body["at"]),
-        "epoch": lambda log, body: log.close_epoch(body["at"], body.get("salt")),
+        "epoch": lambda log, body: log.close_epoch(
+            body["at"],
+            body.get("salt"),
+            of_body(body.get("attributes", {}), log.rules.lines),
+        ),
         FLAGS: lambda log, _: log.flag_colluders(),
         "group": lambda log, body: log.select_group(
             body["skill_type"], body["round"], body["seed"], body["epoch"]

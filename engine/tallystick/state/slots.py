@@ -19,12 +19,12 @@ import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
 from tallystick.io.inputs import whole
+from tallystick.population.uint16 import LAST_UID
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
-from tallystick.state.miners import LAST_UID
 from tallystick.state.rules_in_force import TypeRules
 
 COLUMNS = ("uid", "hotkey", "types")
