@@ -89,6 +89,18 @@ def exp_of_x(_: Parameters) -> Node:
     return exp(published("x"))
 
 
+@measure("subnets/steep-of-x@1", within=UNIT)
+def steep_of_x(_: Parameters) -> Node:
+    """A power of a power."""
+    return clip(power(power(clip(published("x")), 100), 70))
+
+
+@measure("subnets/square-of-y@1", within=UNIT)
+def square_of_y(_: Parameters) -> Node:
+    """A square."""
+    return published("y") ** 2
+
+
 @measure("subnets/undecided@1", within=UNIT)
 def undecided(_: Parameters) -> Node:
     """Whether x is above 3, asked so that no precision tells where it is 3."""
@@ -106,7 +118,8 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The formulas of steps."""
-    return [phylax_score, chutes_unique, points, power_of_x, log_of_x, exp_of_x, undecided]
+    columns = [power_of_x, log_of_x, exp_of_x, steep_of_x, square_of_y, undecided]
+    return [phylax_score, chutes_unique, points, *columns]
 
 
 def rules_of(name: str) -> Scorer:

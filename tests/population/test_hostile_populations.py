@@ -149,6 +149,23 @@ def test_a_formula_of_a_step_that_is_not_safe_does_not_load(text: str, expected:
     assert expected in problem.evidence["expected"]
 
 
+@pytest.mark.parametrize("publish", [False, True])
+def test_powers_of_powers_over_several_steps_are_refused_unless_one_is_rounded(
+    publish: bool,
+) -> None:
+    keys = ", publish = true" if publish else ""
+    steps = (
+        f'{{ name = "y", do = "formula", formula = "subnets/steep-of-x@1"{keys} }}',
+        '{ name = "z", do = "formula", formula = "subnets/square-of-y@1" }',
+    )
+    rules = rules_from(rules_with(*steps))
+    if publish:
+        assert tallystick.allocate(rules, [{"hotkey": "a", "x": 1}]).weights == {"a": 10**9}
+        return
+    with pytest.raises(RuleSetError, match=r"steps\[2\].* is of degree 14000 .* publish = true"):
+        tallystick.allocate(rules, [{"hotkey": "a", "x": 1}])
+
+
 def test_what_other_rules_carried_is_refused() -> None:
     with pytest.raises(InputError, match="carry-of-other-rules"):
         tallystick.allocate(rules_of("cswon"), [], carry={"allocation": "sha256:0", "carry": {}})

@@ -15,6 +15,7 @@ from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
 from tallystick.formula.text import decimal_text
+from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.population.binding import bind_allocation
 from tallystick.population.formula_step import FormulaColumnStep
@@ -35,9 +36,12 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
     bound = bind_allocation(rules.rule_set, rules.registry, value_ranges(rules))
     if bound is None:
         return None
+    degrees: dict[str, int] = {}
     for step in bound.steps:
+        degrees[step.name] = _degree(step, degrees)
         if isinstance(step, FormulaColumnStep):
             try:
+                _check_degree(degrees[step.name])
                 _prove(step, bound.ranges)
             except FormulaError as error:
                 expected = f"a formula that is safe for every population; {error}"
@@ -73,6 +77,22 @@ def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
             f"found that it can be from {decimal_text(program.low)} to "
             f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}: "
             "use clip(), or change its parameters"
+        )
+
+
+def _degree(step: Step, degrees: Mapping[str, int]) -> int:
+    """The degree of what a step computes in the values that were rounded last."""
+    own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
+    # what a step that is rounded gives is of degree 1
+    read = [1 if each.is_whole else degrees[each.name] for each in step.inputs]
+    return own * max(read, default=1)
+
+
+def _check_degree(degree: int) -> None:
+    if degree > MAX_DEGREE:
+        raise FormulaError(
+            f"found that it is of degree {degree} in what was rounded last, expected at most "
+            f"{MAX_DEGREE}: give an earlier step publish = true"
         )
 
 
