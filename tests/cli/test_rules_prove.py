@@ -40,6 +40,20 @@ def test_a_counterexample_is_told_with_its_record_and_can_be_scored(tmp_path: Pa
     assert json.loads(scores.read_text(encoding="utf-8"))["quality"] == "0.100000000"
 
 
+def test_a_law_of_groups_is_refuted_by_groups_that_consensus_takes(tmp_path: Path) -> None:
+    saved, computed = tmp_path / "broken.jsonl", tmp_path / "out.jsonl"
+    law = "consensus-unanimous"
+    done = run("rules", "prove", "skills@1.0.0", "--property", law, "--save", saved)
+    assert done.status == 1
+    told = f"a group has policy_agreement 0.666666667: --property {law} --save FILE writes it"
+    assert told in done.out
+    assert run("consensus", saved, "--rules", "skills@1.0.0", "-o", computed).status == 0
+    lines = computed.read_text(encoding="utf-8").splitlines()
+    members = [json.loads(line)["members"] for line in lines]
+    assert [len(each) for each in members] == [3, 4, 5, 6, 7]
+    assert {each[0]["components"]["policy_agreement"] for each in members} == {"0.666666667"}
+
+
 def test_machines_get_every_answer() -> None:
     done = run("rules", "prove", "skills@1.0.0", "--property", "no-gain-by-duplication", "--json")
     assert done.status == 1

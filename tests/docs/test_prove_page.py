@@ -13,6 +13,7 @@ from manual.table import rows_of
 import tallystick
 from tallystick.cli.rules_prove import prove_command
 from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick.governance.prove.consensus import GROUP_PROPERTIES
 from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import BUDGET, MILLION, PATIENCE, REQUEST
 from tallystick.governance.prove.subject import subject_of
@@ -23,13 +24,13 @@ _NAMES = {"proved": "proved", "counterexample": "refuted", "undecided": "undecid
 
 
 def _asked() -> Mapping[str, str]:
-    """Every property with its claim: those of every type first."""
+    """Every property with its claim: those of every type first, those of groups last."""
     found = dict.fromkeys(BUILT_IN, "")
     for reference in _RULE_SETS:
         scorer = tallystick.load(reference)
         for name in scorer.types:
             found |= {each.name: each.summary for each in questions(subject_of(scorer, name))}
-    return found
+    return {**found, **GROUP_PROPERTIES}
 
 
 def _cell(reference: str, name: str) -> str:

@@ -35,7 +35,8 @@ from tallystick.cli.shown import as_json, follow_links_option, print_json, print
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the records of the counterexamples, one a line, as `tallystick score` takes them.",
+    help="Write the records of the counterexamples, one a line, as `tallystick score` takes them; "
+    "of a property of groups the groups, as `tallystick consensus` does.",
 )
 @follow_links_option
 @click.option("-v", "--verbose", is_flag=True, help="Print each undecided question, and why.")
@@ -55,13 +56,14 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Prove properties of RULES for every valid record, or find records that break them.
 
     What is asked: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing
-    is gained by repeating items, nobody is treated differently, and what the plugins promise; of an
-    [allocation], that weights sum to 1, are not negative and prefer no hotkey. Each is proved,
-    refuted by records or miners that the engine confirms, or undecided. The exit status is 1 when
-    one is refuted. The solver's steps are counted, not its time: a busy machine gives the
-    same answers. It needs the extra `prove`.
+    is gained by repeating items, nobody is treated differently, what the plugins promise, and two
+    laws of the consensus of a group; of an [allocation], that weights sum to 1, are not negative
+    and prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine
+    confirms, or undecided. The exit status is 1 when one is refuted. The solver's steps are
+    counted, not its time: a busy machine gives the same answers. It needs the extra `prove`.
     """
     from tallystick.governance.prove import proving, render  # noqa: PLC0415  # heavy
+    from tallystick.governance.prove.consensus import GROUP_PROPERTIES  # noqa: PLC0415  # as above
     from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 
@@ -75,8 +77,9 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         progress = stack.enter_context(progress_bar("proving"))
         found = proving.prove(scorer, only=only, budget=most, progress=progress)
         for file in files:
-            scored = (answer for answer in found if answer.skill_type in scorer.types)
-            lines = (line for answer in scored for line in render.records(answer))
+            # what `score` takes; a law of groups alone gives what `consensus` takes
+            saved = (a for a in found if a.skill_type in scorer.types or only in GROUP_PROPERTIES)
+            lines = (line for answer in saved for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
     if as_json:

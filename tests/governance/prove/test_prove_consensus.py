@@ -11,12 +11,22 @@ import tallystick
 from tallystick.governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
 from tallystick.governance.prove.property import Answer
 from tallystick.governance.prove.proving import prove
+from tallystick.population.consensus.group import GroupConsensus
 from tallystick.resources import folder
 from tallystick.rules.consensus import COMPONENTS
 
 
 def answers(reference: str, name: str) -> tuple[Answer, ...]:
-    return prove(tallystick.load(reference), only=name)
+    """The answers, each with a group of which `consensus` says the same."""
+    scorer = tallystick.load(reference)
+    found = prove(scorer, only=name)
+    for answer in found:
+        if answer.record is not None:
+            (group,) = tallystick.consensus([answer.record], scorer)
+            assert isinstance(group, GroupConsensus)
+            values = [member["components"][answer.axis] for member in group.to_dict()["members"]]
+            assert answer.value == (values[0] if name == UNANIMOUS else values[-1])
+    return found
 
 
 @pytest.mark.parametrize("reference", ["skills@1.1.0", "skills@1.2.0"])
@@ -38,12 +48,30 @@ def test_as_printed_only_the_policy_of_the_unanimous_is_not_one() -> None:
     assert proved == {*COMPONENTS} - {"policy_agreement"}
 
 
-def test_as_printed_flooding_pays_in_the_smallest_group() -> None:
+def test_as_printed_flooding_pays_in_groups_of_every_size_but_not_for_the_precision() -> None:
     found = answers("skills@1.0.0", FLOODING)
-    (refuted,) = (each for each in found if each.status == "counterexample")
-    assert (refuted.skill_type, refuted.axis) == ("groups of 3", "findings_recall")
-    assert (refuted.value, refuted.about) == ("1.000000000", "the honest have 0.500000000")
-    assert not any(each.status == "proved" for each in found)
+    refuted = Counter(each.axis for each in found if each.status == "counterexample")
+    names = ("findings_recall", "capabilities_agreement", "dependencies_agreement")
+    assert refuted == dict.fromkeys(names, len(SIZES))
+    assert {each.axis for each in found if each.status == "proved"} == {"findings_precision"}
+    assert "undecided" not in {each.status for each in found}
+    first = next(each for each in found if each.status == "counterexample")
+    assert (first.skill_type, first.axis) == ("groups of 3", "findings_recall")
+    assert (first.value, first.about) == ("1.000000000", "the honest have 0.500000000")
+
+
+def test_kinds_that_every_policy_can_say_refute_nothing(tmp_path: Path) -> None:
+    """A counterexample is a group, not a count that no group has."""
+    text = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
+    said = '["net_domain", "fs_read", "fs_write", "tool", "child"]'
+    lines = [
+        f"capability_kinds = {said}" if line.startswith("capability_kinds") else line
+        for line in text.replace('kinds = "expressible"', 'kinds = "all"').splitlines()
+    ]
+    path = tmp_path / "rules.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = prove(tallystick.load(str(path)), only=UNANIMOUS)
+    assert {each.status for each in found} == {"proved"}
 
 
 @pytest.mark.parametrize(

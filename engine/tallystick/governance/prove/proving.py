@@ -59,25 +59,26 @@ def prove(
     budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
-    """The answers to every question about a rule set, type by type, then about its weights.
+    """The answers to every question about a rule set, type by type, then about its groups and weights.
 
     What is said in ``[aggregation]`` of weights is only asked about by name.
 
     Args:
         scorer: the rule set, bound.
         only: the name of the one property that is asked.
-        budget: the most steps of the solver for all questions; z3 calls them resource units. One
-            request has a fortieth of it, a question the steps of six requests. What is not asked
-            before it is spent is undecided.
+        budget: the most steps of the solver for all questions about records; z3 calls them
+            resource units. One request has a fortieth of it, a question the steps of six requests.
+            What is not asked before it is spent is undecided.
         progress: told after every question.
 
     Raises:
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    if only is not None and only in GROUP_PROPERTIES:
-        bound = bound_consensus(scorer)
-        return () if bound is None else tuple(prove_consensus(bound, only))
+    bound = bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
+    of_groups = () if bound is None else prove_consensus(bound, only)
+    if only in GROUP_PROPERTIES:
+        return tuple(of_groups)
     if only is not None and only in ALLOCATION_PROPERTIES:
         return _of_weights(scorer, only)
     asked = _asked(scorer, only)
@@ -90,6 +91,7 @@ def prove(
             left -= found[-1].work
         if progress is not None:
             progress(number, len(asked))
+    found += of_groups
     if only is None and scorer.rule_set.allocation is not None:
         found += _of_weights(scorer, None)
     return tuple(found)

@@ -12,6 +12,7 @@ import z3
 
 from tallystick.governance.markdown import cell, code, inline
 from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES
+from tallystick.governance.prove.consensus import GROUP_PROPERTIES
 from tallystick.governance.prove.property import Answer, Status
 from tallystick.governance.prove.proving import steps
 from tallystick.io.text import escaped
@@ -66,6 +67,9 @@ def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: in
     refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
     for answer in refuted:
         lines += ["", f"## Refuted: {inline(_title(answer))}", "", *map(inline, _claimed(answer))]
+        if is_of_groups(answer):
+            lines += ["", f"A group has {inline(answer.axis)} {answer.value}: {_where(answer)}."]
+            continue
         for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
             lines += [
                 "",
@@ -96,8 +100,13 @@ def verdict(found: Sequence[Answer]) -> str:
     return f"{refuted} refuted, {counts['undecided']} undecided, {counts['proved']} proved"
 
 
+def is_of_groups(answer: Answer) -> bool:
+    """Whether what refutes it is a group, which is long and which `score` does not take."""
+    return answer.property in GROUP_PROPERTIES
+
+
 def records(answer: Answer) -> Iterator[str]:
-    """The records of a counterexample, each as a line that `score` takes; of weights a table."""
+    """The records of a counterexample, as `score` takes them; groups as `consensus`; or a table."""
     for record in (answer.record, answer.other):
         if record is not None:
             yield json.dumps(record, ensure_ascii=True)
@@ -146,7 +155,15 @@ def _told(answer: Answer) -> Iterator[str]:
         yield f"  claimed: {answer.summary}"
     if answer.reason:
         yield f"  {answer.reason}"
+    if is_of_groups(answer):
+        if answer.record is not None:
+            yield f"  a group has {answer.axis} {answer.value}: {_where(answer)}"
+        return
     shown = zip((answer.value, answer.other_value), records(answer), strict=False)
     for number, (value, record) in enumerate(shown):
         yield f"  {'the other' if number else _what(answer)}: {answer.axis} {value}"
         yield record
+
+
+def _where(answer: Answer) -> str:
+    return f"--property {answer.property} --save FILE writes it"
