@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import Finished, message_of, run
+from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
 from trust.council import hotkey, key, key_file, root, signer, tables, toml
 
@@ -83,6 +84,24 @@ def test_a_batch_of_events(ledger: Ledger) -> None:
     batch = Envelope.of_json(Path("batch.json").read_bytes(), "batch.json")
     assert ledger.import_events("events.jsonl", authority=Authority(batch)).events == 2
     assert run("verify", "batch.json", "--trust", "trust.toml").status == 0
+
+
+def test_a_batch_of_records_with_groups_has_the_consensus_of_these(ledger: Ledger) -> None:
+    for uid, name in enumerate(HOTKEYS):
+        ledger.register(name, uid, [PYTHON])
+    records, group = of_round(0, validator=EVE)
+    written(Path("round.jsonl"), records)
+    written(Path("groups.jsonl"), [group])
+    made = ("sign", "events", "round.jsonl", "--validator", EVE, *STATE, "--wallet", "eve")
+    assert run(*made, "--groups", "groups.jsonl", "-o", "batch.json").status == 0
+    assert run(*made, "-o", "other.json").status == 0
+    other, batch = (
+        Authority(Envelope.of_json(Path(name).read_bytes(), name))
+        for name in ("other.json", "batch.json")
+    )
+    refused = ledger.import_events("round.jsonl", authority=other, groups=[group])
+    assert (refused.events, refused.refused) == (0, {"not-in-batch": len(HOTKEYS)})
+    assert ledger.import_events("round.jsonl", authority=batch, groups=[group]).events == 5
 
 
 def test_a_batch_is_of_one_validator(ledger: Ledger) -> None:

@@ -14,6 +14,7 @@ from tallystick.cli.signer_options import signer_needed, signer_options
 from tallystick.cli.state_options import (
     at_epoch_option,
     given_pools,
+    groups_option,
     major_option,
     pools_options,
     state_option,
@@ -190,25 +191,28 @@ def withdrawal_command(
 )
 @click.argument("path", metavar="FILE", type=_FILE)
 @click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
+@groups_option
 @state_option
 @_signing
-def events_command(
+def events_command(  # one argument for each option
     path: Path,
     validator: str,
+    groups: Path | None,
     where: str,
     signer: Signer | None,
     **options: Any,  # noqa: ANN401  # of `_write`
 ) -> None:
     """Sign the records and late events in FILE, all of one validator, so that others take them.
 
-    The envelope has the digest of each; who imports them needs FILE as well.
+    The envelope has the digest of each; who imports them needs FILE as well. With --groups records
+    are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
     from tallystick.state.statements import events  # noqa: PLC0415  # as above
 
     with Ledger.open(where) as ledger:
-        said = events(ledger, path, validator)
+        said = events(ledger, path, validator, groups)
     _write(said.envelope().signed(by), **options)
 
 

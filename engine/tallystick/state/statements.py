@@ -19,6 +19,7 @@ from tallystick.state.adoption import check_adoption, check_pools, check_withdra
 from tallystick.state.event_decoder import events_of
 from tallystick.state.ledger import Ledger
 from tallystick.state.pools import pools_of
+from tallystick.state.round_groups import RoundGroups, groups_of
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import Adoption
 from tallystick.trust import statement as statements
@@ -111,17 +112,20 @@ def pools(  # noqa: PLR0913  # what pools are, and from when
     return _expiring(in_force.pools_statement(change), expires_at_block)
 
 
-def events(ledger: Ledger, source: PathLike, validator: str) -> Statement:
+def events(
+    ledger: Ledger, source: PathLike, validator: str, groups: PathLike | None = None
+) -> Statement:
     """What a validator signs so that others take its records and late events.
 
     Args:
         ledger: the state of any validator of the network.
         source: a file of the validator's records and events, and of nobody else's.
         validator: its hotkey.
+        groups: a file of the groups of the records, whose consensus is signed with them.
 
     Raises:
-        InputError: the file cannot be read.
-        RefusedError: lines of it are no records or events.
+        InputError: a file cannot be read.
+        RefusedError: lines of it are no records, events or groups, or contradict their group.
         StateError: the state has no trust file.
         TrustError: a line is of another validator, or there are too many.
     """
@@ -129,8 +133,11 @@ def events(ledger: Ledger, source: PathLike, validator: str) -> Statement:
     in_force = ledger.in_force
     if in_force.root is None:
         raise _no_root()
-    read = source_of(path)
-    digests = list(_digests(ledger, read, str(path), validator))
+    read, joined = source_of(path), None
+    if groups is not None:
+        with ledger.store.reading() as transaction:
+            joined = groups_of(groups, ledger.scorer, transaction)
+    digests = list(_digests(ledger, read, str(path), validator, joined))
     return statements.events(
         genesis=in_force.genesis,
         network=in_force.root.network,
@@ -142,12 +149,14 @@ def events(ledger: Ledger, source: PathLike, validator: str) -> Statement:
     )
 
 
-def _digests(ledger: Ledger, source: Source, name: str, validator: str) -> Iterator[str]:
+def _digests(
+    ledger: Ledger, source: Source, name: str, validator: str, groups: RoundGroups | None
+) -> Iterator[str]:
     """What stands for each event of a source.
 
     A score is no part of it, so the snapshots of epochs are not asked for.
     """
-    for batch in events_of(source, ledger.scorer):
+    for batch in events_of(source, ledger.scorer, groups):
         if batch.rejects:
             raise RefusedError(name, batch.rejects)
         for line, event in batch.events:
