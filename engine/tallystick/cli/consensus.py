@@ -40,11 +40,13 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--reruns", type=_PATH, help="Where requests go to run submissions again.")
 @click.option("--seed", default="", metavar="TEXT", help="Of the draw of those; empty by default.")
-@click.option("--records", type=_PATH, help="The records of the groups, as JSON lines.")
+@click.option(
+    "--records", type=_PATH, help="The records of the groups, as `tallystick score` takes them."
+)
 @click.option(
     "--records-output",
     type=_PATH,
-    help="Where these go with their consensus; by default OUTPUT.records.jsonl.",
+    help="Where these go with their consensus, as JSON lines; by default OUTPUT.records.jsonl.",
 )
 @follow_links_option
 @snapshots_option

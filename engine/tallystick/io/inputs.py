@@ -118,6 +118,8 @@ def check_start(path: Path, start: bytes) -> None:
     if found == (codec or "") or any(each.startswith(start) for each in _STARTS):
         return
     if codec is None:
+        if path.name.lower().endswith(".parquet"):
+            remedy = "only JSON lines are read here"
         raise InputError(f"{path}: found {found}, expected one JSON record a line: {remedy}")
     known = found or "no compressed file"
     raise InputError(

@@ -182,6 +182,11 @@ def told_twice(records: list[Record], _: Record) -> None:
     records[0]["consensus"] = 0.5
 
 
+def silent(records: list[Record], _: Record) -> None:
+    del records[1]["submission"], records[1]["checks"]
+    records[1]["events"] = ["missed_deadline"]
+
+
 def doubled(_: list[Record], group: Record) -> None:
     group["members"][1]["hotkey"] = "hk-0"
 
@@ -191,6 +196,7 @@ def doubled(_: list[Record], group: Record) -> None:
     [
         (mismatched, "group-mismatch"),
         (foreign, "group-mismatch"),
+        (silent, "group-mismatch"),
         (told_twice, "consensus-twice"),
         (doubled, "duplicate-member"),
     ],

@@ -11,7 +11,6 @@ import attrs
 
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
-from tallystick.io.lines import LineReader, Splitter
 from tallystick.io.streams import STANDARD, standard_error, standard_output
 from tallystick.io.text import json_text
 from tallystick.population.consensus.join import Join
@@ -21,6 +20,7 @@ from tallystick.records.rejects import Reject
 
 if TYPE_CHECKING:
     from tallystick.population.consensus.group import GroupConsensus
+    from tallystick.records.decoding import Item
     from tallystick.scoring.bound_rules import BoundRules
 
 _REJECTS = ".rejects.jsonl"
@@ -157,10 +157,11 @@ def _fill(
     counts: ConsensusCounts,
 ) -> None:
     defects, counts.records = DefectLog(records), 0
-    for line, reject, is_filled in join.filled(_lines(records), rules.decoder):
+    for item, reject, is_filled in join.filled(_items(records), rules.decoder):
         counts.records += 1
         counts.filled += is_filled
         if reject is None:
+            line = item if isinstance(item, bytes) else json_text(item).encode()
             files["filled"].write(line + b"\n")
         else:
             counts.records_rejected += 1
@@ -170,11 +171,16 @@ def _fill(
     counts.internal_errors += defects.count
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    splitter = Splitter()
-    for block in LineReader(path).blocks():
-        yield from splitter.lines(block)
-    yield from splitter.rest()
+def _items(path: Path) -> Iterator[Item]:
+    """The records of a file or a folder, as they are scored.
+
+    Raises:
+        InputError: they cannot be read, or are facts.
+    """
+    from tallystick.scoring.sources import source_of  # noqa: PLC0415  # loads NumPy
+
+    for chunk in source_of(path):
+        yield from chunk.items()
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -74,37 +74,33 @@ class Join:
             expected = "no consensus: the group of the record has it"
             raise RecordError("consensus-twice", "consensus", "a consensus", expected)
         said, submission = members[record.miner.hotkey], record.submission
-        if said is None or submission is None:
+        if said is None:
             return {}
+        if submission is None:
+            expected = "the submission that its group has, or none in the group"
+            raise RecordError("group-mismatch", "submission", "nothing", expected)
         _check(said, submission)
         return said.components
 
     def filled(
-        self, items: Iterable[bytes], decoder: Decoder
-    ) -> Iterator[tuple[bytes, Reject | None, bool]]:
-        """Each line of records, why it is rejected, if it is, and whether it got a consensus.
+        self, items: Iterable[Item], decoder: Decoder
+    ) -> Iterator[tuple[Item, Reject | None, bool]]:
+        """Each record, why it is rejected, if it is, and whether it got a consensus.
 
-        A line without a group, or whose group has no consensus, stays as it is.
+        One without a group, or whose group has no consensus, stays as it is.
         """
-        for number, line in enumerate(items, 1):
-            found = decoder.decode(line, number)
+        for number, item in enumerate(items, 1):
+            take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
+            found = take(item, number)
             if isinstance(found, Reject):
-                yield line, found, False
+                yield item, found, False
                 continue
             record = found.record if isinstance(found, MissedDeadline) else found
             try:
                 components = self.components_of(record)
-                yield filled(line, components), None, bool(components)
+                yield with_consensus(item, components), None, bool(components)
             except RecordError as error:
-                yield line, Reject.of(error, number, whose(line)), False
-
-
-def filled(line: bytes, components: Mapping[str, int]) -> bytes:
-    """The line of a record with a consensus; without components as it is."""
-    if not components:
-        return line
-    record: Any = parse(line)
-    return json_text({**record, "consensus": as_numbers(components)}).encode()
+                yield item, Reject.of(error, number, whose(item)), False
 
 
 def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
@@ -113,10 +109,13 @@ def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
 
 
 def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
-    """A line or a mapping of a record with a consensus."""
+    """A line or a mapping of a record with a consensus; without components as it is."""
+    if not components:
+        return item
     if isinstance(item, bytes):
-        return filled(item, components)
-    if isinstance(item, Mapping) and components:
+        record: Any = parse(item)
+        return json_text({**record, "consensus": as_numbers(components)}).encode()
+    if isinstance(item, Mapping):
         return {**item, "consensus": as_numbers(components)}
     return item
 
