@@ -54,7 +54,7 @@ def test_every_row_follows_from_earlier_rows(store: Path) -> None:
             epoch + 1 == ADOPTED for epoch in range(EPOCHS)
         ]
         for epoch in range(EPOCHS):
-            _check_rows(known, epoch, side)
+            check_rows(known, epoch, side)
 
 
 def test_every_row_of_several_lines_follows_from_those_of_its_own(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_every_row_of_several_lines_follows_from_those_of_its_own(tmp_path: Path
     with opened_side(store) as side:
         known = agreed(side)
         for epoch in range(EPOCHS_OF_LINES):
-            _check_rows(known, epoch, side)
+            check_rows(known, epoch, side)
             weights = side.rows(epoch)["weights"]
             assert weights is not None
             lines = {row_key(read_row(data))[1] for data in weights.data}
@@ -74,7 +74,7 @@ def test_every_row_of_several_lines_follows_from_those_of_its_own(tmp_path: Path
         assert [{*leaf.adopted} for leaf in side.leaves] == [set(), {"skills"}, set(), set()]
 
 
-def _check_rows(known: Agreed, epoch: int, side: Side) -> None:
+def check_rows(known: Agreed, epoch: int, side: Side) -> None:
     steps = side.rows(epoch)
     for step, derive in (
         ("deltas", rederive.delta),

@@ -13,9 +13,18 @@ from tallystick.audit.side import RuleText
 from tallystick.audit.verdict import LETTERS, Kind, Verdict, wrong_of
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
+from tallystick.state.miners import ENGINE
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_log import load_rules
-from tallystick.state.step_roots import EpochLeaf, Key, Row, Step, row_data, row_key
+from tallystick.state.step_roots import (
+    ALIGNMENT,
+    EpochLeaf,
+    Key,
+    Row,
+    Step,
+    row_data,
+    row_key,
+)
 from tallystick.trust.envelope import Envelope
 from tallystick.trust.proof import bad_proof
 from tallystick.trust.statement import EVENTS, statement_of
@@ -174,9 +183,17 @@ def _of_record(asked: Question) -> Verdict:
         there = "has not" if row is None else "has"
         reason = f"the step of inputs, which both have, {there} this key"
         return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
+    own = {side: [_of_record_alone(each) for each in rows] for side, rows in asked.own.items()}
+    if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
+        reason = (
+            "they differ in how alike its group is, which no record says: compare the groups that "
+            "each was fed (--groups)"
+        )
+        return Verdict("input", reason)
     if asked.record is None:
         reason = "they score the same record differently: the record itself decides (--records)"
         return Verdict("arithmetic", reason)
+    asked = attrs.evolve(asked, own=own)
     found = _scored(asked)
     if found.event.claim_digest != row[-1]:
         raise bad_proof("the record", found.event.claim_digest, f"{row[-1]}, which inputs say")
@@ -185,9 +202,19 @@ def _of_record(asked: Question) -> Verdict:
     return attrs.evolve(verdict, explanation=found.explanation)
 
 
+def _of_record_alone(row: Row) -> Row:
+    """A row of facts or results without what its group says."""
+    if not isinstance(row[-1], Mapping):
+        return row
+    return (*row[:-1], {name: value for name, value in row[-1].items() if name != ALIGNMENT})
+
+
 def _deltas(asked: Question) -> Verdict:
     derived = rederive.delta(asked.agreed, asked.epoch, asked.key)
-    return _compared(asked, "arithmetic", derived, "of its events and its pinned reputation")
+    whence = "of its events and its pinned reputation"
+    if asked.key[2] == ENGINE:
+        whence = "of the alignments of the miner in the window"
+    return _compared(asked, "arithmetic", derived, whence)
 
 
 def _reputations(asked: Question) -> Verdict:

@@ -16,9 +16,11 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
+from tallystick.population.consensus.collusion import flags_of
 from tallystick.rules.allocation import MINER
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
+from tallystick.state.alignments import collusion_of, flag_of, rows_of
 from tallystick.state.carry import carried, carried_names
 from tallystick.state.epoch import Closing
 from tallystick.state.event import AGE, StateEvent
@@ -31,7 +33,7 @@ from tallystick.state.line_weights import (
     weigh,
     weights_of,
 )
-from tallystick.state.miners import pinned_reputation
+from tallystick.state.miners import ENGINE, pinned_reputation
 from tallystick.state.model import Columns, Miner, State
 from tallystick.state.reputation import initial_reputation, mean_delta
 from tallystick.state.rules import StateRules
@@ -86,17 +88,43 @@ class Scored:
 
 def delta(known: Known, epoch: int, key: Key) -> Row | None:
     """The row of deltas with a key; None where there are no events of it."""
-    hotkey, skill_type, *_, pinned = key
-    events = tuple(event_of(row) for row in known.rows(epoch, "results", key))
+    hotkey, skill_type, validator, *_, pinned = key
+    line = known.line_of(str(skill_type), epoch)
+    if validator == ENGINE:
+        flags = _flags(known, epoch, line, str(hotkey), str(skill_type))
+        events = tuple(each for each in flags if key_of(each)[: len(key)] == tuple(key))
+    else:
+        events = tuple(event_of(row) for row in known.rows(epoch, "results", key))
     if not events:
         return None
-    line = known.line_of(str(skill_type), epoch)
     states = {int(pinned): _reputations(known, int(pinned), str(hotkey), str(skill_type))}
     state = State(epoch, {}, {})
     closing = Closing(
         known.rules(line, epoch), states, events, state, lambda at: known.rules(line, at)
     )
     return next(iter(delta_rows(closing)), None)
+
+
+def _flags(
+    known: Known, epoch: int, line: str, hotkey: str, skill_type: str
+) -> Iterator[StateEvent]:
+    """The flags that the engine gives a miner in a type as an epoch closes."""
+    collusion = collusion_of(known.rules(line, epoch))
+    events = {
+        at: [event_of(row) for row in known.rows(at, "results", (hotkey, skill_type))]
+        for at in range(epoch + 1)
+    }
+    aligned = [each.round for each in events[epoch] if each.alignment is not None]
+    if collusion is None or not aligned:
+        return
+    rows = rows_of(each for found in events.values() for each in found)
+    before = [
+        int(row[3])
+        for at in range(epoch)
+        for row in known.rows(at, "deltas", (hotkey, skill_type, ENGINE))
+    ]
+    for number in flags_of(rows, collusion, before, min(aligned)):
+        yield flag_of(hotkey, skill_type, number, epoch)
 
 
 def reputation(known: Known, epoch: int, key: Key) -> Row:

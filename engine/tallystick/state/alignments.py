@@ -19,6 +19,8 @@ from tallystick.state.event import StateEvent
 from tallystick.state.miners import ENGINE, FLAG
 
 if TYPE_CHECKING:
+    from tallystick.rules.sections import Collusion
+    from tallystick.state.rules import StateRules
     from tallystick.state.rules_in_force import RulesInForce
     from tallystick.state.store.transaction import Transaction
 
@@ -62,15 +64,20 @@ def collusion_flags(
     found = []
     for (hotkey, skill_type), since in sorted(first.items()):
         rules = in_force.of_type(skill_type, epoch)
-        reputation = None if rules is None else rules.rule_set.reputation
-        if reputation is None or reputation.collusion is None:
+        collusion = None if rules is None else collusion_of(rules)
+        if collusion is None:
             continue
-        collusion = reputation.collusion
         own = _since(transaction, hotkey, skill_type, since - collusion.detection.rounds)
         before = transaction.flagged_rounds(hotkey, skill_type)
         flagged = flags_of(rows_of(own), collusion, before, since)
-        found += [_flag(hotkey, skill_type, number, epoch) for number in flagged]
+        found += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
     return found
+
+
+def collusion_of(rules: StateRules) -> Collusion | None:
+    """What rules say of collusion, if anything."""
+    reputation = rules.rule_set.reputation
+    return None if reputation is None else reputation.collusion
 
 
 def _since(
@@ -84,7 +91,8 @@ def _since(
             yield event
 
 
-def _flag(hotkey: str, skill_type: str, number: int, epoch: int) -> StateEvent:
+def flag_of(hotkey: str, skill_type: str, number: int, epoch: int) -> StateEvent:
+    """The flag that the engine gives a miner for a round as an epoch closes."""
     return StateEvent(
         validator=ENGINE,
         hotkey=hotkey,

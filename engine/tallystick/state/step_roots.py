@@ -9,11 +9,12 @@ places, deltas and means text of a fraction in lowest terms.
 step          key                                           value
 ============  ============================================  =====================================
 inputs        hotkey, type, validator, round, task, epoch,  the digest of the record, or of the
-              id of an event that came alone, or ""         event that came alone
+              id of an event that came alone, or ""         event that came alone; the flags of the
+                                                            engine are none, as they follow
 facts         as inputs, of records                         the digest of what was read of it
 results       as inputs                                     events, role, missed, quality,
-                                                            emission; group and measures, where
-                                                            there are any
+                                                            emission; group, measures and
+                                                            alignment, where there are any
 deltas        hotkey, type, validator, round, task, epoch   delta, and whether it takes part
 reputations   hotkey, type                                  before, mean delta, after, next
 thresholds    type, name                                    before, after, next
@@ -46,6 +47,7 @@ from tallystick.state.epoch import (
     record_deltas,
 )
 from tallystick.state.event import StateEvent, measure_texts, measures_of
+from tallystick.state.miners import ENGINE
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, initial_reputation
 from tallystick.state.rules import StateRules
@@ -60,6 +62,8 @@ Key = tuple[str | int, ...]
 """By what the rows of a step are sorted."""
 Row = Sequence[Any]
 """The parts of a key, and a value."""
+ALIGNMENT = "alignment"
+"""Of the value of a result what no record says: its group does."""
 KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
 """How many parts the keys of a step have."""
 
@@ -192,7 +196,8 @@ class Share:
 
 def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
     """The rows of every step, as the data of leaves, in the order of their keys."""
-    events = found.events
+    # what the engine says itself follows from the results, and changes deltas
+    events = [each for each in found.events if each.validator != ENGINE]
     records = [each for each in events if each.is_record]
     has_facts = all(each.facts is not None or each.missed for each in records)
     kept = records and has_facts and any(each.facts is not None for each in records)
@@ -243,6 +248,7 @@ def result_row(event: StateEvent) -> Row:
         "role": event.role,
         **({"group": event.group} if event.group is not None else {}),
         **({"measures": measure_texts(event.measures)} if event.measures else {}),
+        **({ALIGNMENT: event.alignment} if event.alignment is not None else {}),
     }
     return (*key_of(event), value)
 
@@ -265,6 +271,7 @@ def event_of(row: Row) -> StateEvent:
         emission=_nano(value["emission"]),
         group=value.get("group"),
         measures=measures_of(value.get("measures", {})),
+        alignment=tuple(value[ALIGNMENT]) if ALIGNMENT in value else None,
     )
 
 

@@ -59,7 +59,7 @@ def prove(
     budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
-    """The answers to every question about a rule set, type by type, then about its groups and weights.
+    """The answers to every question about a rule set, then about groups and weights.
 
     What is said in ``[aggregation]`` of weights is only asked about by name.
 
