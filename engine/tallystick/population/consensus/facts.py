@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tallystick.formula.facts.group import (
@@ -55,27 +55,28 @@ def _findings(answers: Sequence[Answer], rules: BoundConsensus, voting: Voting) 
     items = [answer.findings for answer in answers]
     found = set_facts(items, items, voting)
     for place in dict.fromkeys(place for answer in answers for place in answer.lines):
-        added = _lines(place, answers, rules, voting)
-        found = [one + other for one, other in zip(found, added, strict=True)]
+        for member, added in _lines(place, answers, rules, voting):
+            found[member] += added
     return found
 
 
 def _lines(
     place: Place, answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
-) -> list[SetFacts]:
-    """The facts of the lines of one category and file."""
+) -> Iterator[tuple[int, SetFacts]]:
+    """The facts of the lines of one category and file, of each member that they add to."""
     distance = rules.rules.finding_lines.lines or 0
     lists: list[Lines] = [answer.lines.get(place, ()) for answer in answers]
     merged = sorted((line, member) for member, lines in enumerate(lists) for line in lines)
-    found = []
-    for member, lines in enumerate(lists):
+    holders = [member for member, lines in enumerate(lists) if lines]
+    # fewer than a quorum agree on nothing
+    for member in range(len(lists)) if len(holders) >= voting.quorum else holders:
+        lines = lists[member]
         of_voters = [line for line, of in merged if voting.own_vote or of != member]
         spans = places(of_voters, voting.quorum, distance)
         fitting, unmatched = matched(lines, spans, distance)
         others = [*lists[:member], *lists[member + 1 :]]
         outlying = sum(supporters(x, others, distance) < voting.support for x in unmatched)
-        found.append(SetFacts(len(lines), len(spans), fitting, outlying))
-    return found
+        yield member, SetFacts(len(lines), len(spans), fitting, outlying)
 
 
 def _verdict(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
