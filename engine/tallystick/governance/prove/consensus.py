@@ -97,7 +97,7 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
     """Whether all but one keep a one; items are of the many, of both, or of the other alone."""
     if set_of(name) is None:
         return _unanimous_on_one(bound, size, name)
-    items = []
+    items: list[_Items] = []
     if set_of(name) != "policy" or bound.rules.permits:
         items += [
             _Items(z3.Int("both"), size, mine=True, voted=True),

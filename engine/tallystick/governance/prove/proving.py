@@ -9,7 +9,7 @@ Limits count the solver's own steps, never time: the answers are the same on a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableSet, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableSet, Sequence
 
 import attrs
 import z3
@@ -76,7 +76,7 @@ def prove(
             type do not have, or the steps of an allocation cannot be proved safe.
     """
     bound = bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
-    of_groups = () if bound is None else prove_consensus(bound, only)
+    of_groups: Iterable[Answer] = () if bound is None else prove_consensus(bound, only)
     if only in GROUP_PROPERTIES:
         return tuple(of_groups)
     if only is not None and only in ALLOCATION_PROPERTIES:
