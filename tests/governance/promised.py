@@ -107,6 +107,11 @@ PROMISES = (
         recall="1.000000000",
         precision="0.001000000",
     ),
+    _skills(
+        *("E72", "lint", "consensus-nothing-agreed"),
+        component="policy_agreement",
+        value="0.500000000",
+    ),
     _skills("E73", "lint", "consensus-denial-permits", denials="network/deny"),
     _skills("E74", "lint", "consensus-inexpressible", kinds="net_ip, net_port, proc, secret"),
     _skills("E77", "lint", "consensus-breakdown-of-one", members="3"),

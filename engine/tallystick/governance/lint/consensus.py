@@ -125,6 +125,27 @@ def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
 
 
 @check(
+    "consensus-nothing-agreed",
+    "warning",
+    "members who agree that there is nothing lack a part",
+    documentation=(
+        "Members who find nothing, and recommend nothing, are of one mind. A component that is "
+        "below 1 then costs all of them a part, whatever they do."
+    ),
+    remedy="take a formula that is 1 where nobody has anything, such as consensus/policy-f@1",
+)
+def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        for name, value in _computed(bound).items():
+            if value < NANO:
+                yield Finding(
+                    _path("components", name),
+                    f"{name} is {to_text(value)} where nobody has anything",
+                    {"component": name, "value": to_text(value)},
+                )
+
+
+@check(
     "consensus-inexpressible",
     "warning",
     "a policy is compared with what no policy can say",
