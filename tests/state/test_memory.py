@@ -208,8 +208,8 @@ def test_a_late_record_moves_the_average_of_the_epoch_that_counts_it(tmp_path: P
         assert carry_of(ledger) == nano(after(ledger, averages, 1))
 
 
-def test_who_has_no_slot_drops_out_and_begins_anew(tmp_path: Path) -> None:
-    with begun(tmp_path / "state.db", miners=3) as ledger:
+def test_who_has_no_slot_drops_out_and_begins_anew(where: str) -> None:
+    with begun(where, miners=3) as ledger:
         ledger.close_round([record(f"t{n}", name(n)) for n in range(3)])
         ledger.close_epoch()
         kept = carry_of(ledger)
@@ -225,8 +225,8 @@ def test_who_has_no_slot_drops_out_and_begins_anew(tmp_path: Path) -> None:
         assert name(2) not in carry_of(ledger)
 
 
-def test_a_missed_deadline_counts_as_nothing_and_absence_does_not(tmp_path: Path) -> None:
-    with begun(tmp_path / "state.db", miners=2) as ledger:
+def test_a_missed_deadline_counts_as_nothing_and_absence_does_not(where: str) -> None:
+    with begun(where, miners=2) as ledger:
         ledger.close_round([record(f"t{n}", name(n)) for n in range(2)])
         ledger.close_epoch()
         before = carry_of(ledger)
@@ -239,10 +239,12 @@ def test_a_missed_deadline_counts_as_nothing_and_absence_does_not(tmp_path: Path
 # --------------------------------------------------------------------------------------- adoption
 
 
-def test_an_average_begins_empty_and_keeps_its_value_when_adopted(tmp_path: Path) -> None:
+def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
+    where: str, tmp_path: Path
+) -> None:
     rules = tallystick.load(RULES)
     assert carried_names(rules.rule_set) == ("average",)
-    with begun(tmp_path / "state.db", BEFORE, miners=2) as ledger:
+    with begun(where, BEFORE, miners=2) as ledger:
         with ledger.queries() as queries:
             effect = effect_on(queries, queries.rules.only().digest, state_rules_of(rules))
         assert effect.begun == ("average",)
@@ -287,12 +289,10 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(tmp_path: Path
 @pytest.mark.parametrize(
     ("idle", "burn"), [("proportional", None), ("equal", None), ("burn", 7), ("burn", 1)]
 )
-def test_lines_come_to_one_vector_by_their_pools(
-    tmp_path: Path, idle: str, burn: int | None
-) -> None:
+def test_lines_come_to_one_vector_by_their_pools(where: str, idle: str, burn: int | None) -> None:
     shares = {"skills": Fraction("0.7"), "workflow": Fraction("0.3")}
     with Ledger.create(
-        tmp_path / "state.db",
+        where,
         [RULES, "workflow@1.1.0"],
         pools={line: str(float(each)) for line, each in shares.items()},
         idle=idle,

@@ -242,12 +242,12 @@ def _weights(asked: Question) -> Verdict:
                 "is no step, so compare their registrations and rounds",
             )
     at = asked.agreed, asked.epoch, asked.key, mine[-1]
-    told = rederive.told_beside(*at)
-    if told:
+    without_rows = rederive.without_rows(*at)
+    if without_rows:
         return Verdict(
             "membership",
-            f"what they come of depends on {', '.join(told)}, which a validator is told beside the "
-            "records and which is no step: compare what they closed their epochs with (--round)",
+            f"what they come of depends on {', '.join(without_rows)}, of which there are no rows: "
+            "compare the states, and what they closed their epochs with (--round)",
         )
     derived = rederive.standing(*at, asked.own["a"])
     text = None if derived.score is None else to_text(derived.score)

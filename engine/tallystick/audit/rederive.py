@@ -197,8 +197,8 @@ def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows:
     return Standing(scores_of(weighing).get(hotkey), carry)
 
 
-def told_beside(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -> list[str]:
-    """The attributes that weights and what is carried depend on, which are rows of no step.
+def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -> list[str]:
+    """What weights and carried columns depend on that is no row: attributes, and who burns.
 
     Args:
         known: what both sides agree on.
@@ -207,10 +207,15 @@ def told_beside(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) ->
         value: of the row, for the epoch of its rules.
     """
     line = str(key[1])
-    every = (known.rules(line, each).allocation for each in (epoch, value["epoch"]))
-    asked = {name for each in every if each is not None for name in each.attributes}
+    found = set[str]()
+    for bound in (known.rules(line, each).allocation for each in (epoch, value["epoch"])):
+        if bound is not None:
+            found |= {*bound.attributes}
+            before = bound.needed(bound.carried, {}) if bound.carried else ()
+            if any(getattr(step.rules, "burn", None) is not None for step in before):
+                found.add("what is carried for who burns")
     # epochs are closed without immunity
-    return sorted(asked - {f"{MINER}{IMMUNE}"})
+    return sorted(found - {f"{MINER}{IMMUNE}"})
 
 
 def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:

@@ -88,7 +88,8 @@ class Allocation:
             if not sources or any(place in has.get(each.name, ()) for each in sources):
                 break
             step = sources[0]
-        return f"{step.name}: {step.reason()}"
+        is_absent = step.name in has and not _has_value(self.columns[step.name], place)
+        return f"{step.name}: {step.nothing() if is_absent else step.reason()}"
 
 
 def allocate(
@@ -191,6 +192,13 @@ def _kept(given: Given, step: Step) -> dict[str, int]:
     assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
     held = zip(given.keys, column.numerators, strict=True)
     return {key: nano for key, nano in held if nano is not None}
+
+
+def _has_value(values: Values, place: int) -> bool:
+    if isinstance(values, Number):
+        return True
+    columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
+    return any(column.exact(place) is not None for column in columns)
 
 
 def _holders(values: Values) -> frozenset[int]:

@@ -49,6 +49,11 @@ class AverageStep(Step):
         """Nothing now, and nothing before that counts."""
         return f"the average of {self.rules.of} is 0"
 
+    def nothing(self) -> str:
+        """Nothing has come so far, or since it was dropped."""
+        when = "so far" if self.rules.leaver == "keep" else "in the round"
+        return f"no {self.rules.of} {when}"
+
     def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
         previous = None if carried is None else Fraction(carried, NANO)
         if value is None:

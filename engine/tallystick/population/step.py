@@ -140,6 +140,10 @@ class Step(ABC):
         """Why a miner has nothing here that has something before, for people."""
         return "the value is 0"
 
+    def nothing(self) -> str:
+        """The same of a miner who has no value here, rather than one of 0."""
+        return self.reason()
+
 
 @attrs.frozen(eq=False, slots=False)
 class ColumnStep(Step):

@@ -55,7 +55,7 @@ def carried(  # noqa: PLR0913  # what columns come of
         AllocationError: a step asks for something that is not said, or is told it wrong.
     """
     bound, steps = rules.allocation, allocation_of(rules.rule_set)
-    if bound is None or steps is None or not bound.carried:
+    if bound is None or steps is None or not bound.carried or not hotkeys:
         return {}
     miners = tuple(Miner(each, attributes=said.miners.get(each, {})) for each in {*hotkeys})
     keys = {*roster(bound, Population(miners, round=said.round))}

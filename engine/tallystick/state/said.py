@@ -142,10 +142,9 @@ def _closing(transaction: Transaction, epoch: int) -> Mapping[str, Any]:
 
 def _said_to(document: Any, lines: Iterable[StateRules], where: str) -> Said:  # noqa: ANN401  # any JSON value
     bound = {rules.line: each for rules in lines if (each := rules.allocation) is not None}
-    if not any(each.attributes for each in bound.values()):
+    if not bound:
         raise InputError(
-            f"{where}: found attributes, expected none: the rules of the state ask for nothing "
-            "beside the records"
+            f"{where}: found the file of a round, expected none: the rules weigh nobody"
         )
     found = {line: round_of(document, each, where, bound.values()) for line, each in bound.items()}
     return {line: each for line, each in found.items() if each}
