@@ -87,15 +87,15 @@ def test_who_has_no_weight_is_counted_and_one_miner_is_explained(subnet: Subnet)
     lines = run("weights", *state, "--explain", "hk-1").out.splitlines()
     assert lines[:3] == [
         "3 miners with a slot, 2 with a weight",
-        "    1 without: average: no score so far",
+        "    1 without: average: no score above 0 so far",
         "  uid  weight       uint16",
     ]
     average = next(each for each in lines if each.startswith("  average = average"))
     assert average == "  average = average of score: 0.23, rounded"
     assert lines[-1] == "  weight = cap of part: 0.5, rounded"
     found = run("weights", *state, "--explain", "hk-0", "--json").json()
-    assert found["without"] == {"average: no score so far": 1}
-    assert found["explanation"]["without"] == "average: no score so far"
+    assert found["without"] == {"average: no score above 0 so far": 1}
+    assert found["explanation"]["without"] == "average: no score above 0 so far"
     assert run("weights", *state, "--explain", "nobody").status == 2
     said = subnet.folder / "round.json"
     said.write_text('{"format": 1, "round": {"salt": "x"}}')

@@ -52,7 +52,7 @@ class AverageStep(Step):
     def nothing(self) -> str:
         """Nothing has come so far, or since it was dropped."""
         when = "so far" if self.rules.leaver == "keep" else "in the round"
-        return f"no {self.rules.of} {when}"
+        return f"no {self.rules.of} above 0 {when}"
 
     def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
         previous = None if carried is None else Fraction(carried, NANO)

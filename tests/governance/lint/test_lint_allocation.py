@@ -122,6 +122,14 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ),
         {},
     ),
+    "averages without leavers": (
+        (
+            MEAN.replace('as = "mean", empty = 0', 'as = "mean", records = "round"'),
+            'name = "average", do = "average", of = "mean", new = 0.5, leaver = "drop"',
+            'name = "weight", do = "share", of = "average", publish = true',
+        ),
+        {"weights-forget": "mean is of one round alone: weights are of who was drawn in it"},
+    ),
 }
 
 

@@ -133,7 +133,8 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     rounds = [
         each for each in steps if isinstance(each.rules, Collect) and each.rules.records == "round"
     ]
-    if not rounds or any(isinstance(each.rules, Average) for each in steps):
+    averages = [each.rules for each in steps if isinstance(each.rules, Average)]
+    if not rounds or any(each.leaver == "keep" for each in averages):
         return
     groups = scorer.rule_set.groups
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
