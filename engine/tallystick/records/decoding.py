@@ -220,6 +220,32 @@ class Decoder:
         return self._known[name]
 
 
+def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
+    """The decoder of some skill types, made once for the same schemas.
+
+    To make it takes as long as to load a rule set, and rule sets that are compared or follow each
+    other have the same schemas.
+
+    Args:
+        schemas: as of ``Decoder``.
+
+    Raises:
+        SchemaError: as ``Decoder``.
+    """
+    # a decoder keeps its schemas, so that no others can be at their place
+    key = tuple((name, id(schema)) for name, schema in schemas.items())
+    found = _MADE.get(key)
+    if found is None:
+        if len(_MADE) == _MOST_MADE:
+            _MADE.pop(next(iter(_MADE)), None)
+        found = _MADE[key] = Decoder(schemas)
+    return found
+
+
+_MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
+_MOST_MADE = 16
+
+
 def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a type
     return Union[(_Never, *(kind for kind in kinds if kind is not None))]
 

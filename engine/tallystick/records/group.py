@@ -106,6 +106,12 @@ class GroupDecoder:
             return Reject.of(error, number, whose(item))
 
 
+@functools.lru_cache(maxsize=16)
+def group_decoder(skill_types: frozenset[str]) -> GroupDecoder:
+    """The decoder of some skill types, made once: it takes as long as to load a rule set."""
+    return GroupDecoder(sorted(skill_types))
+
+
 def _group(found: Record | MissedDeadline) -> GroupRecord:
     """The group of a record that its schema accepts.
 

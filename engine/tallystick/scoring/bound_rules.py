@@ -14,7 +14,7 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.plugins.registry import Registry, united
-from tallystick.records.decoding import Decoder
+from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.messages import shown
 from tallystick.records.schema import Schema
 from tallystick.rules.model import RuleSet
@@ -124,7 +124,7 @@ class BoundRules:
     @cached_property
     def decoder(self) -> Decoder:
         """Decodes the records of the skill types of every epoch."""
-        return Decoder(self.schemas)
+        return decoder_of(self.schemas)
 
     @cached_property
     def _begins(self) -> list[int]:

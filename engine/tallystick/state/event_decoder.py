@@ -6,6 +6,7 @@ with the key ``event``, which no record has.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -99,9 +100,8 @@ class EventDecoder:
     def __init__(self, scorer: Scorer, groups: RoundGroups | None = None) -> None:
         """Take the rules, with the snapshots that epochs pin, and the groups of the records."""
         self._groups = groups
-        schema = _event_schema()
         self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
-        self._late = Decoder({name: _of_type(schema, name) for name in scorer.schemas})
+        self._late = _late_decoder(frozenset(scorer.schemas))
         self._keeps_facts = any(r.rule_set.claims.facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
@@ -271,6 +271,13 @@ def _is_event(line: Item) -> bool:
         return _probe(line).event is not msgspec.UNSET
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+@functools.lru_cache(maxsize=16)
+def _late_decoder(skill_types: frozenset[str]) -> Decoder:
+    """Decodes the late events of some types; made once, as that takes longer than a few events."""
+    schema = _event_schema()
+    return Decoder({name: _of_type(schema, name) for name in sorted(skill_types)})
 
 
 def _event_schema() -> Schema:

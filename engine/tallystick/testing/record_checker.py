@@ -12,7 +12,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import is_opaque
 from tallystick.formula.formula import Requirement
 from tallystick.formula.tree import Node, leaves
-from tallystick.records.decoding import Decoder, MissedDeadline
+from tallystick.records.decoding import Decoder, MissedDeadline, decoder_of
 from tallystick.records.extraction import FactsOf, compile_extraction
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import Schema, skill_type_of
@@ -35,7 +35,7 @@ class FactReader:
 
     @_decoder.default
     def _make_decoder(self) -> Decoder:
-        return Decoder({skill_type_of(self.schema): self.schema})
+        return decoder_of({skill_type_of(self.schema): self.schema})
 
     @_facts_of.default
     def _compile(self) -> FactsOf:

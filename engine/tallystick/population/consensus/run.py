@@ -14,7 +14,7 @@ from tallystick.io.lines import LineReader, Splitter
 from tallystick.population.consensus.binding import BoundConsensus, bind_consensus
 from tallystick.population.consensus.group import GroupConsensus, consensus_of
 from tallystick.records.defects import internal_errors
-from tallystick.records.group import MAX_GROUP_BYTES, GroupDecoder, GroupRecord
+from tallystick.records.group import MAX_GROUP_BYTES, GroupRecord, group_decoder
 from tallystick.records.identity import whose
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -78,7 +78,7 @@ class GroupScorer:
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )
         self._rules, self._seed, self._seeds = rules, seed, seeds or {}
-        self._decoder = GroupDecoder(rules.schemas)
+        self._decoder = group_decoder(frozenset(rules.schemas))
         self._seen: set[Key] | None = set() if unique else None
 
     def each(self, items: Iterable[Item], first: int = 1) -> Iterator[GroupConsensus | Reject]:

@@ -20,7 +20,7 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
 from tallystick.numbers.nano import NANO
-from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
@@ -65,7 +65,9 @@ class Extractor:
         """
         plans = [_plan_of(each, tuple(fields)) for each in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
-        self._decoder = decoder or Decoder({p.selection.name: p.selection.schema for p in plans})
+        self._decoder = decoder or decoder_of(
+            {plan.selection.name: plan.selection.schema for plan in plans}
+        )
 
     def facts(self, items: Sequence[Item], first: int = 1) -> FactBatch:
         """The facts of consecutive lines or mappings; ``first`` is the number of the first."""
