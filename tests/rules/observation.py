@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,23 +78,33 @@ _EVIDENCE = {
 }
 
 
-def observations(path: Path, folder: Path, *, state_first: bool = False) -> Told:
-    """What is observed of a rule-set file, each with its name; the folder is for stores."""
+def observations(path: Path, folder: Path, first: str = "scores") -> Told:
+    """What is observed of a rule-set file, each with its name.
+
+    Args:
+        path: the file.
+        folder: for stores.
+        first: what comes first of scores, state and groups.
+    """
     try:
         scorer = tallystick.load(str(path))
     except RuleSetError as error:
         yield "problems", str(error.problems)
         return
     yield "reference", scorer.rule_set.reference
-    if scorer.rule_set.consensus is not None:
-        yield from _groups(scorer)
-    scores, state = _rows(scorer), _state(path, folder, "workflow" in scorer.types)
-    for told in (state, scores) if state_first else (scores, state):
-        yield from told
+    parts = {
+        "scores": _rows(scorer),
+        "state": _state(path, folder, "workflow" in scorer.types),
+        "groups": _groups(scorer),
+    }
+    yield from parts.pop(first)
+    yield from chain.from_iterable(parts.values())
 
 
 def _groups(scorer: tallystick.Scorer) -> Told:
     """What groups come to, and whom rows of alignments flag."""
+    if scorer.rule_set.consensus is None:
+        return
     groups = {case["id"]: case["group"] for case in cases("consensus")}
     for name, group in (*groups.items(), ("findings without a line", WITHOUT_LINE)):
         (found,) = tallystick.consensus([group], scorer)

@@ -37,7 +37,13 @@ NAMES = ("skills", "workflow")
 NEWEST, OTHERS = "1.2.0", ("1.0.0", "1.1.0")
 KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
 """What only shows where reputations do not all fall."""
-OF_A_STATE = ("reputation", "epochs", "groups", "aggregation", "allocation", "claims")
+FIRST = {
+    "consensus": "groups",
+    **dict.fromkeys(
+        ("reputation", "epochs", "groups", "aggregation", "allocation", "claims"), "state"
+    ),
+}
+"""What shows the fields of a section; scores do those of the others."""
 STEPS = ("allocation", "steps")
 SAID = ("carry", "publish")
 """What a step of its kind, or in its place, has to say."""
@@ -120,7 +126,7 @@ def words_of(place: Place, data: Data) -> list[str]:
     return list(schema.get("enum", ()))
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Switch:
     """A field of a rule set, and how it is changed.
 
@@ -238,13 +244,13 @@ class Bench:
         self.folder = folder
         self.kept: dict[str, list[tuple[str, Any]]] = {}
 
-    def observed(self, data: Data, section: object) -> Told:
+    def observed(self, data: Data, section: str) -> Told:
         path = self.folder / "rules.toml"
         path.write_text(document_text(data), encoding="utf-8")
-        return observations(path, self.folder, state_first=section in OF_A_STATE)
+        return observations(path, self.folder, FIRST.get(section, "scores"))
 
-    def known(self, data: Data, section: object) -> list[tuple[str, Any]]:
-        key = f"{section in OF_A_STATE} {document_text(data)}"
+    def known(self, data: Data, section: str) -> list[tuple[str, Any]]:
+        key = f"{FIRST.get(section)} {document_text(data)}"
         if key not in self.kept:
             self.kept[key] = [*self.observed(data, section)]
         return self.kept[key]
@@ -256,7 +262,7 @@ class Bench:
         except RuleSetError:
             return ""
 
-    def difference(self, data: Data, other: Data, section: object) -> str:
+    def difference(self, data: Data, other: Data, section: str) -> str:
         """What differs first, by name; empty if nothing does."""
         known = self.known(data, section)
         for one, two in zip_longest(known, self.observed(other, section)):
@@ -280,11 +286,13 @@ def edited(data: Data, *edits: Edit) -> Data:
 def dead_switches(bench: Bench, data: Data, section: str) -> list[Place]:
     """The fields of a section that change nothing, and the documentation that changes something."""
     every = list(switches(data, section))
-    told = [each for each in every if is_documentation(each.place, data)]
-    silent = edited(data, *(edit for each in told if (edit := silent_edit(bench, data, each))))
+    own = bench.digest(data)
+    told = {each: is_documentation(each.place, data) for each in every}
+    edits = {each: silent_edit(bench, data, each, own) for each in every if told[each]}
+    silent = edited(data, *(edit for edit in edits.values() if edit))
     changed = bench.difference(data, silent, section)
-    dead = [each.place for each in every if each not in told and not is_alive(bench, data, each)]
-    loud = [each.place for each in told if changed or silent_edit(bench, data, each) is None]
+    dead = [each.place for each in every if not told[each] and not is_alive(bench, data, each)]
+    loud = [each.place for each, edit in edits.items() if changed or edit is None]
     return [*dead, *loud]
 
 
@@ -304,9 +312,8 @@ def is_alive(bench: Bench, data: Data, switch: Switch) -> bool:
     return "" not in seen and not free
 
 
-def silent_edit(bench: Bench, data: Data, switch: Switch) -> Edit | None:
+def silent_edit(bench: Bench, data: Data, switch: Switch, own: str) -> Edit | None:
     """A change of documentation that loads, and leaves the digest."""
-    own = bench.digest(data)
     return next((each for each in switch.edits if bench.digest(edited(data, each)) == own), None)
 
 
