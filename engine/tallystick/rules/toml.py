@@ -6,6 +6,7 @@ reads text that the reader has accepted and notes the line of every key, table a
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left
 from decimal import Decimal, InvalidOperation
@@ -78,9 +79,15 @@ def parse(text: str, file: str) -> Document:
     return Document.of(data, positions)
 
 
+# the rules of a state are read again for every look at it; what is kept is copied by who reads it
+@functools.lru_cache(maxsize=8)
+def _tables(text: str) -> dict[str, Any]:
+    return tomli.loads(text, parse_float=read_decimal)
+
+
 def _load(text: str, file: str) -> dict[str, Any]:
     try:
-        return tomli.loads(text, parse_float=read_decimal)
+        return _tables(text)
     except tomli.TOMLDecodeError as error:
         # what is missing at the end of the text is missing on its last line
         line = min(error.lineno, text.rstrip().count("\n") + 1)
@@ -177,6 +184,7 @@ class Positions:
         return 0
 
 
+@functools.lru_cache(maxsize=8)
 def scan(text: str) -> Positions:
     """The positions of a document that a TOML reader has accepted.
 
