@@ -167,6 +167,21 @@ def test_a_number_is_shown_with_its_first_places() -> None:
     assert decimal(-root(2), 3) == "-1.414…"
     assert decimal(Fraction(1, 3), 3) == "0.333…"
     assert decimal(Fraction(5, 4)) == "1.25"
+    assert decimal(-Fraction(10**5000, 3)) == f"-{'3' * 26}…e4974"
+
+
+def test_a_number_whose_last_place_is_undecided_is_shown_all_the_same() -> None:
+    one = root(3 + 2 * root(2)) - root(2)
+    with pytest.raises(UndecidedError):
+        real.places(one / 20, 1)
+    assert decimal(one / 20, 1) in {"0.0…", "0.1…"}
+    assert decimal(one / 20) == "0.0500000000000000000000000…"
+
+
+def test_the_log_of_what_may_be_1_is_not_asked() -> None:
+    one = root(3 + 2 * root(2)) - root(2)
+    assert publish(log(one)) == 0
+    assert compare(log(root(2) * root(8) / 4), Fraction(0)) == 0
 
 
 def test_many_different_radicals_are_told_apart_by_few_steps() -> None:

@@ -282,9 +282,13 @@ def decimal(x: Exact, n: int = 25) -> str:
     """The first places of a number, rounded; what goes on behind them ends in ``…``.
 
     A number of so few places is shown without zeros at its end, and one of very many digits by the
-    first ones and how many follow: ``123…e5000``.
+    first ones and how many follow: ``123…e5000``. Where it is undecided how the last place is
+    rounded, it is cut.
     """
-    scaled = _nearest(x, 10**n)
+    try:
+        scaled = _nearest(x, 10**n)
+    except UndecidedError:
+        scaled = _enclosed(x, MOST_BITS)[0] * 10**n >> MOST_BITS
     whole, rest = divmod(abs(scaled), 10**n)
     minus = "-" if scaled < 0 else ""
     if whole >= _LONG:
