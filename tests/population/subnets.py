@@ -101,6 +101,12 @@ def square_of_y(_: Parameters) -> Node:
     return published("y") ** 2
 
 
+@measure("subnets/attribute-of-miner@1", within=UNIT)
+def attribute_of_miner(_: Parameters) -> Node:
+    """A number of a miner, over the largest there can be."""
+    return clip(published("miner.age") / 10**9)
+
+
 @measure("subnets/undecided@1", within=UNIT)
 def undecided(_: Parameters) -> Node:
     """Whether x is above 3, asked so that no precision tells where it is 3."""
@@ -118,8 +124,8 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The formulas of steps."""
-    columns = [power_of_x, log_of_x, exp_of_x, steep_of_x, square_of_y, undecided]
-    return [phylax_score, chutes_unique, points, *columns]
+    columns = [power_of_x, log_of_x, exp_of_x, steep_of_x, square_of_y]
+    return [phylax_score, chutes_unique, points, *columns, attribute_of_miner, undecided]
 
 
 def rules_of(name: str) -> Scorer:

@@ -14,8 +14,10 @@ from work import calls
 
 import tallystick
 from tallystick.errors import AllocationError, InputError, RuleSetError
+from tallystick.numbers.nano import NANO
 from tallystick.population.allocate import allocate
 from tallystick.population.allocation import bound_allocation
+from tallystick.population.files import weights_document
 from tallystick.population.population import Miner, Population, Sample
 
 Row = Mapping[str, Any]
@@ -34,6 +36,11 @@ TABLES: list[tuple[str, str, str]] = [
     ("hotkey,uid,quality\na,-1,0.5\n", "t.csv:2: uid: found -1", "from 0 to 65535"),
     ("hotkey,quality\na\n", "t.csv:2: expected 2 cells", ""),
     ("hotkey,quality\na,0.5,7\n", "t.csv:2: expected 2 cells", ""),
+    ("hotkey,hotkey,quality\na,b,0.5\n", "t.csv:1: found the column hotkey twice", "once"),
+    ("a,0.5\n", "t.csv:1: found no column hotkey", "the names of the columns in the first line"),
+    ("hotkey,qualty\na,\n", "found the column qualty", "did you mean 'quality'?"),
+    ("hotkey,uid,quality\na,7,0.5\nb,7,0.5\n", "t.csv:3: uid: found the slot 7 of b",
+     "row 2 gives it to a"),
 ]  # fmt: skip
 LINES = [
     (b'{"hotkey": "a", "quality": NaN}', "not-finite"),
@@ -74,6 +81,59 @@ def test_a_line_that_is_wrong_is_refused(line: bytes, expected: str, tmp_path: P
     said = refused(path)
     assert expected in said
     assert "t.jsonl:2" in said
+
+
+def test_results_are_no_table_and_say_what_they_are_of(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    result = '{"miner_hotkey": "b", "quality": "0.5", "axes": {"success": "0.5"}}\n'
+    path.write_text(f'{result}{{"hotkey": "a"}}\n')
+    done = run("allocate", path, "--rules", "workflow@1.1.0", "-o", tmp_path / "w.json")
+    assert "2 miners, 1 with a weight" in done.out
+    for text, expected in (
+        (f'{{"hotkey": "a", "quality": 0.5}}\n{result}', "a table or results, not both"),
+        (f'{result}{{"hotkey": "a", "quality": 0.5}}\n', "a table or results, not both"),
+        ('{"miner_hotkey": "b", "axes": [1]}\n', "t.jsonl:1: axes: found [1], expected an object"),
+        ('{"miner_hotkey": "b", "measures": 7}\n', "measures: found 7, expected an object"),
+    ):
+        path.write_text(text)
+        assert expected in refused(path)
+
+
+WEIGHED = rules_from(
+    rules_with(
+        '{ name = "y", do = "collect", value = "y", as = "weighted_mean", within = [0, 9], '
+        'times = ["stake"], over = ["stake"], missed = "zero" }'
+    )
+)
+
+
+def test_a_weighted_mean_has_what_it_is_weighed_by() -> None:
+    rows = [{"hotkey": "a", "x": 1, "y": [1, "0.5"], "stake": 2}, {"hotkey": "b", "x": 1}]
+    found = tallystick.allocate(WEIGHED, rows, columns=["y"])
+    assert found.nano("y") == {"a": 750_000_000}
+    for stake, expected in (
+        (None, "stake: found nothing, expected what y is weighed by"),
+        (-1, "stake: found -1, expected a factor from 0 to 1000000000"),
+        ("1e10", "expected a factor from 0"),
+        ("1/3", "at most nine decimal places"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            tallystick.allocate(WEIGHED, [{"hotkey": "a", "x": 1, "y": 1, "stake": stake}])
+
+
+def test_the_results_of_the_shipped_rules_lack_what_a_state_has(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"miner_hotkey": "a", "emission": "1", "base_weight": "1"}\n')
+    found = run("allocate", path, "--rules", "skills@1.2.0", "-o", tmp_path / "w.json")
+    assert found.status == 2
+    assert "t.jsonl:1: reputation: found nothing" in found.err
+    assert "tallystick weights takes it from a state" in found.err
+
+
+def test_a_group_is_a_name() -> None:
+    for track in (["skills"], {}, 7, None):
+        with pytest.raises(InputError, match="expected one of mcp_servers, packages"):
+            tallystick.allocate(rules_of("phylax"), [{"hotkey": "a", "track": track}])
 
 
 def test_a_population_has_a_hotkey_once() -> None:
@@ -166,6 +226,17 @@ def test_powers_of_powers_over_several_steps_are_refused_unless_one_is_rounded(
         tallystick.allocate(rules, [{"hotkey": "a", "x": 1}])
 
 
+def test_a_number_of_a_miner_is_in_the_range_that_is_proved() -> None:
+    text = '{ name = "y", do = "formula", formula = "subnets/attribute-of-miner@1" }'
+    rules = rules_from(rules_with(text))
+    rows = [{"hotkey": "a", "x": 1, "age": "1000000000"}]
+    assert tallystick.allocate(rules, rows).nano("y") == {"a": NANO}
+    with pytest.raises(AllocationError, match=r"miner\.age of the miner a: .* at most 1000000000"):
+        tallystick.allocate(rules, [{**rows[0], "age": "-1000000000.5"}])
+    with pytest.raises(InputError, match="at most nine decimal places"):
+        tallystick.allocate(rules, [{**rows[0], "age": "1/3"}])
+
+
 def test_what_other_rules_carried_is_refused() -> None:
     with pytest.raises(InputError, match="carry-of-other-rules"):
         tallystick.allocate(rules_of("cswon"), [], carry={"allocation": "sha256:0", "carry": {}})
@@ -200,6 +271,29 @@ def test_a_column_that_is_given_is_rounded_as_that_of_its_step(name: str) -> Non
     found = tallystick.allocate(rules_of("phylax"), rows, round=SAID, given=given)
     assert found.weights == {"a": 333_333_333, "b": 666_666_667}
     assert found.carry == {"smooth": found.weights if name == "smooth" else {}}
+
+
+@pytest.mark.parametrize("value", ["-0.000000001", "1.000000001", "1e3"])
+def test_what_a_step_cannot_have_carried_is_refused(value: str) -> None:
+    rules = rules_of("phylax")
+    document = {"allocation": bound_allocation(rules).digest, "carry": {"smooth": {"a": value}}}
+    with pytest.raises(InputError, match=r"carry\.smooth\.a: found .*, expected"):
+        tallystick.allocate(rules, [], carry=document)
+
+
+def test_a_reserved_hotkey_that_is_called_like_a_slot_is_none() -> None:
+    steps = (
+        '{ name = "s", do = "share", of = "x" },\n'
+        '{ name = "y", do = "reserve", of = "s", key = "round.key", share = "round.part", '
+        "publish = true }"
+    )
+    text = rules_with(steps).split(',\n{ name = "lift"')[0] + "\n]\n"
+    held = {"format": 1, "round": {"key": "uid:x", "part": "0.5"}}
+    found = weights_document(
+        tallystick.allocate(rules_from(text), [{"hotkey": "a", "x": 1, "uid": 1}], round=held)
+    )
+    assert (found["uids"], found["uint16"]) == ([1], [65535])
+    assert found["weights"] == {"a": "0.500000000", "uid:x": "0.500000000"}
 
 
 def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:

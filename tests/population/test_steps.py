@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -215,6 +216,29 @@ def test_an_average_keeps_who_left_or_drops_them() -> None:
         }
         after = applied(text, {"a": {"x": 2}, "b": {}}, carry=document)
         assert after.carry["y"] == {key: int(value * 10**9) for key, value in wanted.items()}
+
+
+def test_a_result_without_a_submission_is_a_missed_deadline(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    steps = (
+        '{ name = "all", do = "collect", value = "quality", as = "mean", missed = "zero" },\n'
+        '{ name = "done", do = "collect", value = "quality", as = "mean" },\n'
+        '{ name = "weight", do = "share", of = "all", publish = true }'
+    )
+    rules.write_text(
+        '[rule_set]\nname = "r"\nversion = "1.0.0"\nformat = 1\n'
+        '[axes.success]\nformula = "workflow/success@2"\n[skill_types.workflow]\n'
+        'composite = "arithmetic"\nweights = { success = 1 }\n'
+        f"[allocation]\nsteps = [\n{steps}\n]\n"
+    )
+    result = {"miner_hotkey": "a", "task_id": "1", "axes": {"success": "0.5"}, "quality": "0.5"}
+    missed = {"miner_hotkey": "a", "task_id": "2", "axes": {}, "quality": None}
+    flat = {"miner_hotkey": "a", "task_id": "2", "axes.success": None, "quality": None}
+    for none in (missed, flat, {**missed, "axes": {"success": None}}):
+        found = tallystick.allocate(rules, [result, none])
+        assert found.nano("all") == {"a": 250_000_000}
+        found = tallystick.allocate(rules, [result, none], columns=["done"])
+        assert found.nano("done") == {"a": 500_000_000}
 
 
 GROUPED = (

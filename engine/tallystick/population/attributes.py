@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
-from tallystick.population.population import Attribute
+from tallystick.population.population import LARGEST_ATTRIBUTE, Attribute
 from tallystick.population.step import Given
 from tallystick.rules.allocation import MINER, ROUND
 
@@ -37,12 +37,16 @@ def miner_number(given: Given, place: int, name: str) -> Fraction | None:
     """A flag of a miner as 1 or 0, or a number of it.
 
     Raises:
-        AllocationError: it is a text.
+        AllocationError: it is a text, or too large.
     """
     found = _of_miner(given, place, name)
     if isinstance(found, str):
         raise _wrong(name, f"the miner {escaped(given.keys[place])}", found, "a flag or a number")
-    return None if found is None else Fraction(found)
+    number = None if found is None else Fraction(found)
+    if number is not None and abs(number) > LARGEST_ATTRIBUTE:
+        whose = f"the miner {escaped(given.keys[place])}"
+        raise _wrong(name, whose, found, f"at most {LARGEST_ATTRIBUTE}")
+    return number
 
 
 def round_text(given: Given, name: str) -> str:

@@ -15,7 +15,7 @@ from tallystick.io.text import escaped
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import fraction
 from tallystick.population.column import Column, Values, column_of_ratios
-from tallystick.population.population import Sample
+from tallystick.population.population import LARGEST_FACTOR, Sample
 from tallystick.population.step import NOTHING, Given, Range, Step, Stop, hull
 from tallystick.rules.allocation import UNGROUPED, Collect
 
@@ -63,6 +63,10 @@ class CollectStep(Step):
             low, high = min(low, Fraction()) * MOST_SAMPLES, max(high, Fraction()) * MOST_SAMPLES
         elif rules.statistic == "count":
             low, high = Fraction(), Fraction(rules.last or MOST_SAMPLES)
+        elif rules.statistic == "weighted_mean" and sorted(rules.times) != sorted(rules.over):
+            # whatever is not 0 of the divisor is a nano of each factor at least
+            most = LARGEST_FACTOR ** len(rules.times) * NANO ** len(rules.over)
+            low, high = min(low, Fraction()) * most, max(high, Fraction()) * most
         found = hull((low, high), NOTHING) if rules.missed == "zero" else (low, high)
         return found if rules.empty is None else hull(found, (Fraction(rules.empty),) * 2)
 

@@ -23,11 +23,12 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.inputs import start_of
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.numbers.nano import from_decimal, from_text, to_decimal, to_text
+from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
+from tallystick.numbers.text import fraction
 from tallystick.population.allocate import Allocation
 from tallystick.population.population import Attribute
 from tallystick.population.share import slot_of
-from tallystick.population.step import BoundAllocation
+from tallystick.population.step import BoundAllocation, Range
 from tallystick.population.uint16 import to_uint16
 
 LARGEST = 256 << 20
@@ -175,11 +176,19 @@ def carry_of(
     _check_keys(carry, names, where, "carry")
     return {
         name: {
-            hotkey: _nano(text, where, f"carry.{name}.{escaped(hotkey)}")
+            hotkey: _carried(text, bound.ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
             for hotkey, text in _table(held, where, f"carry.{name}").items()
         }
         for name, held in carry.items()
     }
+
+
+def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
+    """What was carried, which is in the range that the steps after it take for granted."""
+    nano, (low, high) = _nano(value, where, path), within
+    if not low * NANO - 1 < nano < high * NANO + 1:
+        raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")
+    return nano
 
 
 def _attributes(

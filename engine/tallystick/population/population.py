@@ -19,6 +19,8 @@ from tallystick.io.text import escaped
 
 MOST_MINERS = 1_000_000
 """The largest population; what a z-score is proved to be depends on it."""
+LARGEST_FACTOR = LARGEST_ATTRIBUTE = 10**9
+"""What a weighted mean weighs by is from 0 to it; a number of a miner from minus it to it."""
 
 Attribute = str | bool | int | Decimal
 Task = tuple[int, str, str]

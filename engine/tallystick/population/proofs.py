@@ -19,11 +19,12 @@ from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.population.binding import bind_allocation
 from tallystick.population.formula_step import FormulaColumnStep
+from tallystick.population.population import LARGEST_ATTRIBUTE
 from tallystick.population.step import BoundAllocation, Range, Step
 from tallystick.rules.allocation import MINER
 from tallystick.scoring.bound_rules import BoundRules
 
-_ATTRIBUTE: Range = (Fraction(-(10**9)), Fraction(10**9))
+_ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 """Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -230,14 +230,30 @@ class BoundAllocation:
     @cached_property
     def values(self) -> tuple[str, ...]:
         """What is collected of records, in name order."""
-        collected = (step.rules for step in self.steps if isinstance(step.rules, Collect))
-        return tuple(sorted({rules.value for rules in collected}))
+        return tuple(sorted({rules.value for rules in self._collected}))
+
+    @cached_property
+    def weighed(self) -> Mapping[str, frozenset[str]]:
+        """By the value of a weighted mean what it is weighed by."""
+        found: dict[str, frozenset[str]] = {}
+        for rules in self._collected:
+            names = frozenset((*rules.times, *rules.over))
+            found[rules.value] = found.get(rules.value, frozenset()) | names
+        return found
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
         """What weighted means weigh by, in name order."""
-        collected = (step.rules for step in self.steps if isinstance(step.rules, Collect))
-        return tuple(sorted({name for rules in collected for name in (*rules.times, *rules.over)}))
+        return tuple(sorted(frozenset[str]().union(*self.weighed.values())))
+
+    @cached_property
+    def missed(self) -> frozenset[str]:
+        """The values of which a missed deadline counts as 0."""
+        return frozenset(rules.value for rules in self._collected if rules.missed == "zero")
+
+    @property
+    def _collected(self) -> Iterator[Collect]:
+        return (step.rules for step in self.steps if isinstance(step.rules, Collect))
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:

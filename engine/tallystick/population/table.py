@@ -12,7 +12,8 @@ Whatever is wrong refuses the whole table: a miner more or less changes what all
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -26,16 +27,23 @@ from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.numbers.nano import NANO, from_double
-from tallystick.population.population import MOST_MINERS, Attribute, Miner, Population, Sample
+from tallystick.numbers.nano import NANO, from_double, to_decimal
+from tallystick.population.population import (
+    LARGEST_FACTOR,
+    MOST_MINERS,
+    Attribute,
+    Miner,
+    Population,
+    Sample,
+)
 from tallystick.population.step import BoundAllocation
 from tallystick.population.uint16 import LAST_UID
 from tallystick.records.strict_json import parse
 from tallystick.rules.allocation import EMISSION, QUALITY, UNGROUPED
 
 HOTKEY, UID = "hotkey", "uid"
-_RESULT = "miner_hotkey"
-"""The column by which results are told."""
+_RESULT, _VALUES = "miner_hotkey", "values"
+"""The column by which results are told, and what a table has instead."""
 _MOST_ROWS = 16 * MOST_MINERS
 _LONGEST_NAME = 64
 _MOST_DIGITS = 400
@@ -111,6 +119,9 @@ class _Reading:
         self.found: dict[str, _Known] = {}
         self.samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
         self.values, self.factors = bound.values, bound.factors
+        self.weighed, self.missed = bound.weighed, bound.missed
+        self.slots = dict[int, tuple[str, int]]()
+        self.shape = ""
         self.attributes = bound.miner_attributes
         self.columns = (HOTKEY, UID, *([bound.group] if bound.group else []), *self.values)
         self.columns = (*self.columns, *self.factors, *self.attributes)
@@ -126,6 +137,13 @@ class _Reading:
         else:
             self._add_row(line, row)
 
+    def _take_shape(self, line: int, shape: str) -> None:
+        """Refuse values of a table beside results: which would count? Others add a miner alone."""
+        if shape != (self.shape or shape):
+            expected = f"rows with {self.shape}, as before: a table or results, not both"
+            raise self._wrong(line, "", f"a row with {shape}", expected)
+        self.shape = shape
+
     def _add_row(self, line: int, row: Row) -> None:
         for column in row:
             if column not in self.columns:
@@ -135,34 +153,73 @@ class _Reading:
         hotkey = self._hotkey(line, HOTKEY, row.get(HOTKEY))
         group = self._group(line, row)
         known = self._known(line, hotkey, row.get(UID), row)
+        if known.uid is not None:
+            self._check_slot(line, hotkey, known.uid)
         if group in known.lines:
             what = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
             expected = f"it once; it is in row {known.lines[group]} too (duplicate-miner)"
             raise self._wrong(line, HOTKEY, what, expected)
         known.lines[group] = line
-        factors = {n: self._nano(line, n, row[n]) for n in self.factors if row.get(n) is not None}
+        factors = self._factors(line, row)
         for name in self.values:
             if _is_given(row, name):
+                self._take_shape(line, _VALUES)
+                self._check_weighed(line, name, factors)
                 cells = row[name] if isinstance(row[name], list) else [row[name]]
                 numbers = [self._number(line, name, cell) for cell in cells if cell is not None]
                 groups = self.samples.setdefault(name, {}).setdefault(group, {})
                 groups[hotkey] = [Sample(number, factors=factors) for number in numbers]
 
     def _add_result(self, line: int, row: Row) -> None:
+        self._take_shape(line, _RESULT)
         hotkey = self._hotkey(line, _RESULT, row[_RESULT])
         group = self._group(line, row)
         self._known(line, hotkey, row.get("miner_uid"), {})
         # in CSV each measure is a column of its own
-        flat = {name: row.get(f"measures.{name}") for name in self.values}
-        held = {**flat, **(row.get("measures") or {})}
-        held |= {name: row.get(name) for name in (QUALITY, EMISSION)}
+        measures = self._nested(line, row, "measures")
+        held = {**measures, **{name: row.get(name) for name in (QUALITY, EMISSION)}}
+        # who submits nothing has neither axes nor measures
+        scored = (*self._nested(line, row, "axes").values(), *measures.values())
+        missed = all(value is None for value in scored)
         task = (0, str(row.get("task_id", "")), str(row.get("skill_type", "")))
-        factors = {n: self._nano(line, n, row[n]) for n in self.factors if row.get(n) is not None}
+        factors = self._factors(line, row)
         for name in self.values:
-            if (value := held.get(name)) is not None:
-                sample = Sample(self._number(line, name, value), task, factors=factors)
-                groups = self.samples.setdefault(name, {}).setdefault(group, {})
-                groups.setdefault(hotkey, []).append(sample)
+            value = held.get(name)
+            if value is None and not missed:
+                continue
+            number = None if value is None else self._number(line, name, value)
+            if number is not None or name in self.missed:
+                self._check_weighed(line, name, factors)
+            sample = Sample(number, task, number is None, factors)
+            groups = self.samples.setdefault(name, {}).setdefault(group, {})
+            groups.setdefault(hotkey, []).append(sample)
+
+    def _nested(self, line: int, row: Row, column: str) -> dict[str, Any]:
+        """The values of a column by name; in CSV each is a column of its own."""
+        nested, prefix = row.get(column), f"{column}."
+        if nested is not None and not isinstance(nested, Mapping):
+            raise self._wrong(line, column, _shown(nested), "an object")
+        flat = {n.removeprefix(prefix): v for n, v in row.items() if n.startswith(prefix)}
+        return {**flat, **(nested or {})}
+
+    def _factors(self, line: int, row: Row) -> dict[str, int]:
+        """What a weighted mean weighs by, in nano."""
+        found = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
+        for name, nano in found.items():
+            if not 0 <= nano <= LARGEST_FACTOR * NANO:
+                expected = f"a factor from 0 to {LARGEST_FACTOR}"
+                raise self._wrong(line, name, _shown(row[name]), expected)
+        return found
+
+    def _check_weighed(self, line: int, value: str, factors: Mapping[str, int]) -> None:
+        """Refuse a value without what it is weighed by."""
+        for name in self.weighed.get(value, ()):
+            if name not in factors:
+                expected = (
+                    f"what {value} is weighed by: a table needs a column of it, results of score "
+                    "have not all; tallystick weights takes it from a state"
+                )
+                raise self._wrong(line, name, "nothing", expected)
 
     def _known(self, line: int, hotkey: str, uid: Any, row: Row) -> _Known:  # noqa: ANN401  # any cell
         slot = None if uid is None or uid == "" else self._uid(line, uid)
@@ -180,6 +237,13 @@ class _Reading:
                 raise self._wrong(line, name, escaped(str(value)), expected)
         return known
 
+    def _check_slot(self, line: int, hotkey: str, slot: int) -> None:
+        """Refuse two miners in one slot; results may be of who had it before."""
+        taken, before = self.slots.setdefault(slot, (hotkey, line))
+        if taken != hotkey:
+            expected = f"a slot of its own; row {before} gives it to {escaped(taken)}"
+            raise self._wrong(line, UID, f"the slot {slot} of {escaped(hotkey)}", expected)
+
     def _hotkey(self, line: int, column: str, value: Any) -> str:  # noqa: ANN401  # any cell
         if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
             raise self._wrong(line, column, _shown(value), "a text of 1 to 64 characters")
@@ -192,11 +256,11 @@ class _Reading:
             return UNGROUPED
         # results call the group of a record by what it is, unless it is its skill type
         value = row.get(self.bound.group, row.get("group"))
-        if value not in self.bound.groups:
+        if not isinstance(value, str) or value not in self.bound.groups:
             raise self._wrong(
                 line, self.bound.group, _shown(value), f"one of {', '.join(self.bound.groups)}"
             )
-        return str(value)
+        return value
 
     def _uid(self, line: int, value: Any) -> int:  # noqa: ANN401  # any cell
         number = self._number(line, UID, value)
@@ -220,7 +284,7 @@ class _Reading:
         elif isinstance(value, bool) or value in ("true", "false"):
             return value in (True, "true")
         elif kind != "a flag":
-            return _decimal(self._number(line, column, value))
+            return to_decimal(self._nano(line, column, value))
         raise self._wrong(line, column, _shown(value), kind)
 
     def _number(self, line: int, column: str, value: Any) -> Fraction:  # noqa: ANN401  # any cell
@@ -272,10 +336,6 @@ def _finite(value: Decimal) -> Fraction:
     return Fraction(value)
 
 
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
 def _is_given(row: Row, column: str) -> bool:
     return row.get(column) not in (None, "")
 
@@ -314,18 +374,33 @@ def _row(item: Row | bytes | LongLine, where: str) -> Row:
 
 
 def _csv_rows(path: Path) -> Iterator[_Found]:
-    """The rows of a CSV file, with the line at which each ends; an empty cell is left out."""
+    """The rows of a CSV file, with the line at which each ends; an empty cell is none."""
     with opened(path) as file:
         lines = (_text(line, path, number) for number, line in enumerate(_lines(file, path), 1))
         reader = csv.DictReader(lines, strict=True)
         try:
+            _check_header(reader.fieldnames, path)
             for row in reader:
                 if None in row or None in row.values():
                     expected = f"{len(reader.fieldnames or ())} cells, as the first line has"
                     raise InputError(f"{path}:{reader.line_num}: expected {expected}")
-                yield reader.line_num, {key: cell for key, cell in row.items() if cell != ""}
+                yield reader.line_num, {key: cell or None for key, cell in row.items()}
         except csv.Error as error:
             raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+
+
+def _check_header(names: Sequence[str] | None, path: Path) -> None:
+    """A file without a line is of nobody; any other begins with the names of its columns."""
+    if names is None:
+        return
+    twice = next((name for name, many in Counter(names).items() if many > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}:1: found the column {escaped(twice)} twice, expected it once")
+    if not {HOTKEY, _RESULT} & {*names}:
+        raise InputError(
+            f"{path}:1: found no column {HOTKEY}, expected the names of the columns in the first "
+            f"line: {HOTKEY} of a table, or {_RESULT} of results"
+        )
 
 
 def _lines(file: Any, path: Path) -> Iterator[bytes]:  # noqa: ANN401  # a binary file
