@@ -135,9 +135,10 @@ def check_closed_with(
 
 
 def _closing(transaction: Transaction, epoch: int) -> Mapping[str, Any]:
-    """The entry with which an epoch was closed."""
-    bodies = map(json.loads, transaction.bodies_of_kind("epoch"))
-    return next((body for body in bodies if body["epoch"] == epoch), {})
+    """The entry with which an epoch was closed; nothing of one that is not."""
+    body = transaction.closing(epoch)
+    found: Mapping[str, Any] = {} if body is None else json.loads(body)
+    return found
 
 
 def _said_to(document: Any, lines: Iterable[StateRules], where: str) -> Said:  # noqa: ANN401  # any JSON value

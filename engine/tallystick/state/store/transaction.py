@@ -291,6 +291,16 @@ class Transaction:
         query = f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
         return [(seq, body) for seq, body in self.connection.rows(query, (kind,))]
 
+    def closing(self, epoch: int) -> str | None:
+        """The body of the entry with which an epoch was closed; None of one that is not."""
+        # they are closed one after the other, from the first
+        query = (
+            f"SELECT body FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} "  # noqa: S608  # ours
+            "ORDER BY seq LIMIT 1 OFFSET ?"
+        )
+        rows = [] if epoch < 0 else [*self.connection.rows(query, (epoch,))]
+        return rows[0][0] if rows else None
+
     def epoch_leaves(self) -> dict[int, str]:
         """By epoch, the leaves that are kept."""
         query = "SELECT epoch, leaf FROM tallystick_epochs ORDER BY epoch"
