@@ -212,6 +212,33 @@ def test_what_is_carried_comes_of_what_was_said_and_the_log_keeps_it(
             assert [leaf.to_bytes().decode() for leaf in log.leaves] == leaves
 
 
+def test_neither_order_nor_batches_matter_to_what_is_said_nor_does_an_adoption(
+    where: str, rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    text = rules[0].read_text().replace(', ties = "digest", salt = "round.salt"', "")
+    (tmp_path / "later.toml").write_text(text.replace('"1.0.0"', '"1.1.0"', 1))
+    found = set[str]()
+    for place, in_order in ((where, True), (tmp_path / "other.db", False)):
+        with begun(place, rules) as ledger:
+            ledger.adopt(tmp_path / "later.toml", 1)
+            for epoch in range(2):
+                lines = sent(epoch)
+                for part in [lines] if in_order else [lines[15:], lines[14::-1]]:
+                    ledger.import_events(part)
+                told = said(epoch)
+                if epoch:
+                    # the rules since then ask for none
+                    with pytest.raises(InputError, match="found salt"):
+                        ledger.close_epoch(round=told)
+                    del told["round"]["salt"]
+                ledger.close_epoch(round=told)
+            verify(ledger)
+            with ledger.epoch_log() as log:
+                roots = [leaf.steps["weights"] for leaf in log.leaves]
+            found.add(f"{digest_of(ledger)} {roots} {carry_of(ledger)}")
+    assert len(found) == 1
+
+
 def test_one_meaning_has_one_entry(rules: tuple[Path, Scorer], tmp_path: Path) -> None:
     hashes = set[str]()
     spellings = ("0.05", "0.050", 0.05)
@@ -266,6 +293,20 @@ def test_what_is_said_wrong_closes_nothing(
         with pytest.raises((InputError, StateError), match=told):
             ledger.close_epoch(round=said(0, **change))
         assert (digest_of(ledger), ledger.open_epoch()) == (before, 0)
+
+
+def test_a_file_that_was_forgotten_is_missed_though_flags_need_not_be_said(
+    rules: tuple[Path, Scorer], tmp_path: Path
+) -> None:
+    text = rules[0].read_text().replace(', ties = "digest", salt = "round.salt"', "")
+    (tmp_path / "flags.toml").write_text(text)
+    with begun(tmp_path / "state.db", (tmp_path / "flags.toml", rules[1])) as ledger:
+        ledger.import_events(sent(0))
+        with pytest.raises(StateError, match=r"nothing said of miner\.helper, on which"):
+            ledger.close_epoch()
+        ledger.close_epoch(round={"format": 1})
+        assert carry_of(ledger)
+        verify(ledger)
 
 
 def test_a_closed_epoch_stays_with_what_was_said(

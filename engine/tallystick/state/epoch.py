@@ -29,7 +29,7 @@ from tallystick.state.miners import has_declared, pinned_reputation
 from tallystick.state.model import Miner, State
 from tallystick.state.reputation import damped, effect, mean_delta
 from tallystick.state.rules import StateRules
-from tallystick.state.said import NOTHING_SAID, not_carried
+from tallystick.state.said import NOTHING_SAID, check_said, not_carried
 from tallystick.state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
@@ -61,7 +61,7 @@ class Closing:
     state: State
     base_rules: Callable[[int], StateRules]
     newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
-    said: RoundFile = NOTHING_SAID
+    said: RoundFile | None = None
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
@@ -73,7 +73,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
     *,
     base_rules: Callable[[int], StateRules] | None = None,
     newest: Callable[[str], Iterable[StateEvent]] | None = None,
-    said: RoundFile = NOTHING_SAID,
+    said: RoundFile | None = None,
 ) -> State:
     """The state as the next epoch begins.
 
@@ -184,8 +184,11 @@ def carry_columns(closing: Closing) -> Closing:
     hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
     before = state.carry.get(line, {})
     records = _Records(closing)
+    if closing.events and hotkeys:
+        check_said(closing.rules, closing.said)
+    said = closing.said or NOTHING_SAID
     try:
-        after = carried(closing.rules, before, records, closing.events, hotkeys, said=closing.said)
+        after = carried(closing.rules, before, records, closing.events, hotkeys, said=said)
     except AllocationError as error:
         raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))

@@ -13,7 +13,7 @@ from tallystick.state.epoch import close_epoch
 from tallystick.state.event import StateEvent
 from tallystick.state.model import State
 from tallystick.state.rules_in_force import RulesInForce
-from tallystick.state.said import NOTHING_SAID, Said
+from tallystick.state.said import Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def _closed(
             {pin: _pinned(transaction, pin) for pin in sorted(pins)},
             base_rules=in_force.lines[line].at,
             newest=newest,
-            said=said.get(line, NOTHING_SAID),
+            said=said.get(line),
         )
         state = attrs.evolve(closed, epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
 from rfc8785 import CanonicalizationError
 
 from tallystick.canonical import canonical_bytes
@@ -17,6 +18,7 @@ from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.population.files import RoundFile, read_document, round_of
 from tallystick.records.messages import shown
+from tallystick.rules.allocation import MINER
 from tallystick.state.line_weights import IMMUNE
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import RulesInForce
@@ -30,6 +32,9 @@ OF_ATTRIBUTES = frozenset({"attribute-missing", "reserve-share"})
 """The codes of what a step asks for in vain, or is told wrong."""
 NOTHING_SAID = RoundFile()
 _MOST_BYTES = 1 << 25
+_ADVICE = (
+    ": close the epoch with --round FILE, which says it for the rounds that the epoch has counted"
+)
 _WHAT = "a file of the round, or what stands in it"
 
 
@@ -102,13 +107,29 @@ def said_of(transaction: Transaction, in_force: RulesInForce, line: str, epoch: 
 
 def not_carried(error: AllocationError) -> StateError:
     """That an epoch cannot be closed, as a step refuses what it is told beside the records."""
-    advice = ""
-    if error.code in OF_ATTRIBUTES:
-        advice = (
-            ": close the epoch with --round FILE, which says it for the rounds that the epoch has "
-            "counted"
-        )
+    advice = _ADVICE if error.code in OF_ATTRIBUTES else ""
     return StateError(f"{error}{advice}", code=error.code)
+
+
+def check_said(rules: StateRules, said: RoundFile | None) -> None:
+    """Refuse to carry on without a word where what is carried depends on attributes.
+
+    A flag that nobody says is false, so that a file which was forgotten would not be missed.
+
+    Raises:
+        StateError: nothing is said.
+    """
+    bound = rules.allocation
+    if said is not None or bound is None:
+        return
+    part = attrs.evolve(bound, steps=bound.needed(bound.carried, {}))
+    asked = sorted(part.attributes.keys() - {f"{MINER}{IMMUNE}"})
+    if asked:
+        raise StateError(
+            f"found nothing said of {', '.join(asked)}, on which what {rules.line} carries "
+            f"depends, expected a file that says it, or says nothing of a flag{_ADVICE}",
+            code="attribute-missing",
+        )
 
 
 def check_closed_with(
@@ -148,4 +169,4 @@ def _said_to(document: Any, lines: Iterable[StateRules], where: str) -> Said:  #
             f"{where}: found the file of a round, expected none: the rules weigh nobody"
         )
     found = {line: round_of(document, each, where, bound.values()) for line, each in bound.items()}
-    return {line: each for line, each in found.items() if each}
+    return {line: each for line, each in found.items() if bound[line].attributes}
