@@ -26,9 +26,13 @@ os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
-# A loaded machine takes any time for an example, and for making one.
+# A loaded machine takes any time for an example, and for making one. A test whose law needs more
+# examples says so.
 hypothesis.settings.register_profile(
-    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "unhurried",
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("unhurried")
 
