@@ -39,7 +39,7 @@ from tallystick.state.transfer import export_state
 
 __all__ = ["server"]
 
-_SOME = [pytest.param(10), pytest.param(CASES // 100, marks=pytest.mark.slow)]
+_SOME = [pytest.param(6), pytest.param(CASES // 100, marks=pytest.mark.slow)]
 _FEW = [pytest.param(3), pytest.param(15, marks=pytest.mark.slow)]
 # a server takes five times as long to come up again
 _MOST_ON_A_SERVER = max(10, CASES // 500)

@@ -12,7 +12,7 @@ import pytest
 from cli.command import Finished, message_of, run
 from oracle.tiers import BASELINES
 from state.chronicle import digest_of, snapshots_of
-from state.databases import database, server, where
+from state.databases import database, server
 from state.subnet import Record, event, record, written
 from state.test_workflow_state import task
 
@@ -29,7 +29,7 @@ from tallystick.state.replay import verify
 from tallystick.state.rules_log import read
 from tallystick.state.transfer import export_state, import_state
 
-__all__ = ["database", "server", "where"]
+__all__ = ["database", "server"]
 
 SKILLS, WORKFLOW = "skills@1.0.0", "workflow@1.0.0"
 PYTHON = "executable_python"
@@ -111,8 +111,8 @@ def lived(ledger: Ledger, at: Path, *lines: str, interleaved: bool = False) -> L
 
 
 @pytest.fixture
-def both(where: str) -> Iterator[Ledger]:
-    with Ledger.create(where, [WORKFLOW, SKILLS]) as found:
+def both(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.create(tmp_path / "both.db", [WORKFLOW, SKILLS]) as found:
         yield found
 
 
@@ -149,13 +149,16 @@ def test_a_round_of_one_line_leaves_the_weights_of_the_others(both: Ledger) -> N
     assert sorted(each["uid"] for each in shares.values()) == [*before.uids]
 
 
-def test_order_does_not_matter_and_the_log_leads_to_it(both: Ledger, tmp_path: Path) -> None:
+def test_order_does_not_matter_and_the_log_leads_to_it(
+    both: Ledger, database: str, tmp_path: Path
+) -> None:
     expected = lived(both, tmp_path, "skills", "workflow")
     assert verify(both).snapshots == EPOCHS + 1
-    with Ledger.create(tmp_path / "other.db", [SKILLS, WORKFLOW]) as other:
+    with Ledger.create(database, [SKILLS, WORKFLOW]) as other:
         assert lived(other, tmp_path, "workflow", "skills", interleaved=True) == expected
+        assert verify(other).snapshots == EPOCHS + 1
         assert snapshots_of(other) == snapshots_of(both)
-    export_state(both, tmp_path / "state.jsonl")
+        export_state(other, tmp_path / "state.jsonl")
     import_state(tmp_path / "state.jsonl", tmp_path / "copy.db")
     with Ledger.open(tmp_path / "copy.db") as copy:
         assert digest_of(copy) == digest_of(both)

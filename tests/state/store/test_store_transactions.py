@@ -214,13 +214,14 @@ from state.store.filled import made, record, event
 from tallystick.errors import StoreError
 from tallystick.state.store.store import Store
 room = int(sys.argv[2])
+many = 20_000 if room > 1_000_000 else 5_000
 sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 try:
     if sys.argv[3] == "make":
-        made(sys.argv[1], [event(n) for n in range(20_000)])
+        made(sys.argv[1], [event(n) for n in range(many)])
     with Store.open(sys.argv[1]).writing() as transaction:
-        record(transaction, [event(n) for n in range(100, 20_000)])
+        record(transaction, [event(n) for n in range(100, many)])
 except StoreError as error:
     print(error)
 """
