@@ -18,7 +18,7 @@ from tallystick.records.decoding import Decoder
 from tallystick.testing.random_records import RandomRecords
 
 TYPES = sorted(installed().skill_types)
-FEW = 200
+FEW = 100
 """Lines of a type in the suite that always runs."""
 MANY = 4_000
 
@@ -130,7 +130,7 @@ def test_mutations_lead_to_good_and_to_bad_records() -> None:
 
 
 def _verdicts(skill_type: str) -> Iterator[tuple[str, bool]]:
-    for name, text in lines_of(skill_type, 3 * FEW, seed=1):
+    for name, text in lines_of(skill_type, 6 * FEW, seed=1):
         yield name, judges_of(skill_type).expected(text.encode())
 
 
