@@ -45,8 +45,12 @@ def samples_of(
         hotkeys: of the population.
         of_round: the events of the round that steps collect of which read one alone.
         last: windows end with this round; by default with the newest.
+
+    Raises:
+        StateError: a mean is weighed by what no state knows.
     """
     found = Collected(rules, records)
+    found.check_factors()
     for event in of_round:
         if event.is_record and event.hotkey in hotkeys:
             found.take(event)
@@ -101,6 +105,19 @@ class Collected:
     @cached_property
     def _factors(self) -> tuple[str, ...]:
         return tuple(sorted({n for each in self._collects for n in (*each.times, *each.over)}))
+
+    def check_factors(self) -> None:
+        """Refuse means that are weighed by what no state knows.
+
+        Raises:
+            StateError: there is such.
+        """
+        for name in self._factors:
+            if name not in _FACTORS:
+                raise StateError(
+                    f"found a mean that is weighed by {name}, expected {' or '.join(_FACTORS)}: a "
+                    "state knows no other; weigh a table by it with tallystick allocate"
+                )
 
     def take(self, event: StateEvent) -> None:
         """Take what is collected of the round of a record alone."""
