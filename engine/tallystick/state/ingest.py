@@ -271,7 +271,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         groups: those of the records, which get their consensus from them.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or the groups are of other records.
         RefusedError: a line is bad; the transaction has to be given up.
     """
     refused, lines, is_own = list[Reject](), _Lines(log), log.hearing.is_own
@@ -291,6 +291,8 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
             lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))
+    if groups is not None:
+        groups.check_joined(name)
     return lines.ingested()
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.errors import RefusedError
+from tallystick.errors import InputError, RefusedError
+from tallystick.numbers.text import numbered
 from tallystick.population.consensus.join import Join, with_consensus
 from tallystick.population.consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
 from tallystick.records.rejects import Reject
@@ -39,6 +40,8 @@ class RoundGroups:
 
     rejects: list[Reject] = attrs.field(factory=list, init=False)
     _join: Join = attrs.field(factory=Join, init=False)
+    _records: int = attrs.field(default=0, init=False)
+    _joined: int = attrs.field(default=0, init=False)
     _alignments: dict[tuple[Key, str], Alignment] = attrs.field(factory=dict, init=False)
     _reruns: set[tuple[Key, str]] = attrs.field(factory=set, init=False)
 
@@ -70,7 +73,24 @@ class RoundGroups:
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
         """
+        self._records += 1
+        self._joined += self._join.has_group_of(record)
         return with_consensus(item, self._join.components_of(record))
+
+    def check_joined(self, name: str) -> None:
+        """Refuse groups of which none is that of a record: they are of other records.
+
+        Args:
+            name: of the records in errors.
+
+        Raises:
+            InputError: there are records and groups, and none belongs to the other.
+        """
+        if self._records and not self._joined and len(self._join):
+            raise InputError(
+                f"{name}: found no record of any of {numbered(len(self._join), 'group')}, expected "
+                "the groups of these records: they join by validator, skill_type, task_id and round"
+            )
 
     def noted(self, event: StateEvent) -> StateEvent:
         """The event of a record, with what its group says of it."""

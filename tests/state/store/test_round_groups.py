@@ -13,7 +13,7 @@ from cli.command import run
 from state.subnet import Record, record, written
 
 import tallystick
-from tallystick.errors import DamagedError, RefusedError
+from tallystick.errors import DamagedError, InputError, RefusedError
 from tallystick.state import transfer
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import Ledger
@@ -212,6 +212,17 @@ def test_what_contradicts_its_group_changes_nothing(
         with pytest.raises(RefusedError, match=code):
             ledger.close_round(records, groups=[group])
         assert standing(ledger) == before
+
+
+def test_groups_of_other_records_change_nothing(tmp_path: Path) -> None:
+    records, (_, other) = of_round(0)[0], of_round(1)
+    with begun(str(tmp_path / "s.db"), "skills@1.1.0") as ledger:
+        before = standing(ledger)
+        with pytest.raises(InputError, match="found no record of any of 1 group, expected the gr"):
+            ledger.close_round(records, groups=[other])
+        assert standing(ledger) == before
+        # a group more than there are records of is no mistake
+        ledger.close_round(records, groups=[of_round(0)[1], other])
 
 
 def test_a_group_that_comes_twice_is_refused(tmp_path: Path) -> None:

@@ -55,14 +55,20 @@ class Join:
             for member in found.group.members
         }
 
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def has_group_of(self, record: Record) -> bool:
+        """Whether the group of a record is here."""
+        return _key_of_record(record) in self._groups
+
     def components_of(self, record: Record) -> Mapping[str, int]:
         """The components of a record in nano; empty without a group or a consensus.
 
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
         """
-        key = record.validator, record.skill_type, record.task_id, record.round
-        members = self._groups.get(key)
+        members = self._groups.get(_key_of_record(record))
         if members is None:
             return {}
         if record.miner.hotkey not in members:
@@ -118,6 +124,10 @@ def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
     if isinstance(item, Mapping):
         return {**item, "consensus": as_numbers(components)}
     return item
+
+
+def _key_of_record(record: Record) -> Key:
+    return record.validator, record.skill_type, record.task_id, record.round
 
 
 def _said(submission: Submission, components: Mapping[str, int]) -> Said:
