@@ -171,7 +171,7 @@ class Ledger:
 
     @property
     def scorer(self) -> Scorer:
-        """The rules in force, bound: what scores records, each by the rules of its epoch.
+        """What scores records, each by the rules that its epoch has.
 
         Raises:
             RuleSetError: formulas, types and schemas do not fit.
