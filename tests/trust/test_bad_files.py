@@ -116,6 +116,10 @@ def test_duplicate_keys() -> None:
         with pytest.raises(TrustError, match="stands twice") as error:
             Envelope.of_json(twice.encode(), "bad")
         assert error.value.code == "bad-envelope"
+    # so many take minutes where each is looked for among all
+    keys = ",".join(f'"k{number}":0' for number in range(200_000))
+    with pytest.raises(TrustError, match=r"k199999.*stands twice"):
+        Envelope.of_json(f'{{{keys},"k199999":0}}'.encode(), "bad")
     payload = to_adopt().payload.replace(b'"epoch":20', b'"epoch":20,"epoch":20')
     with pytest.raises(TrustError, match="stands twice") as error:
         statement_of(Envelope(payload, PAYLOAD_TYPE), "bad")

@@ -10,14 +10,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.documents import object_of
 from tallystick.io.inputs import opened
 from tallystick.io.lines import LongLine
 from tallystick.io.sources import SUFFIXES, JsonLinesSource, ParquetSource
@@ -82,7 +84,10 @@ def _json_lines(path: Path) -> Iterator[PublishedRow]:
 def _parsed(row: PublishedRow) -> Mapping[str, Value]:
     try:
         found = json.loads(
-            row.data or b"", parse_float=Decimal, parse_constant=str, object_pairs_hook=_object
+            row.data or b"",
+            parse_float=Decimal,
+            parse_constant=str,
+            object_pairs_hook=partial(object_of, refused=_stands_twice),
         )
     except (ValueError, RecursionError) as error:
         raise _refusal(row, f"no JSON ({error})") from error
@@ -91,11 +96,8 @@ def _parsed(row: PublishedRow) -> Mapping[str, Value]:
     return _flat(found)
 
 
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+def _stands_twice(_: str) -> ValueError:
+    return ValueError("a key stands twice")
 
 
 def _refusal(row: PublishedRow, found: str) -> InputError:

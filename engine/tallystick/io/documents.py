@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,25 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  # any JSON value
         ValueError: it is too large, nested too deep, or no JSON.
     """
     return _parsed(json.loads, read_text(path))
+
+
+def object_of(
+    pairs: Sequence[tuple[str, Any]], refused: Callable[[str], Exception]
+) -> dict[str, Any]:
+    """A JSON object each of whose keys stands once.
+
+    Args:
+        pairs: its keys and values, as ``object_pairs_hook`` has them.
+        refused: makes the error of a key that stands twice, which is raised.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen = set[str]()
+        for key, _ in pairs:
+            if key in seen:
+                raise refused(key)
+            seen.add(key)
+    return found
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:  # noqa: ANN401  # as above

@@ -21,6 +21,7 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
+from tallystick.io.documents import object_of
 from tallystick.io.inputs import start_of
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
@@ -252,7 +253,7 @@ def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
             data,
             parse_float=Decimal,
             parse_constant=_refuse_constant,
-            object_pairs_hook=partial(_with_each_key_once, str(path)),
+            object_pairs_hook=partial(object_of, refused=partial(_stands_twice, path)),
         )
     except RecursionError:
         raise InputError(f"{path}: found JSON that is nested too deep") from None
@@ -260,15 +261,8 @@ def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
         raise _unread(path, error) from error
 
 
-def _with_each_key_once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict[str, Any]()
-    for key, value in pairs:
-        if key in found:
-            raise InputError(
-                f"{where}: found {escaped(key)[:64]} twice in an object, expected it once"
-            )
-        found[key] = value
-    return found
+def _stands_twice(path: Path, key: str) -> InputError:
+    return InputError(f"{path}: found {escaped(key)[:64]} twice in an object, expected it once")
 
 
 def _unread(path: Path, error: OSError | ValueError) -> InputError:

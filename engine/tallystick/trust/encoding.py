@@ -10,10 +10,12 @@ import binascii
 import hashlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tallystick.errors import InputError, TrustError
+from tallystick.io.documents import object_of
 from tallystick.io.inputs import start_of
 
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
@@ -148,7 +150,7 @@ def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> An
     try:
         value = json.loads(
             data.decode("utf-8"),
-            object_pairs_hook=_object,
+            object_pairs_hook=partial(object_of, refused=_stands_twice),
             parse_constant=_no_number,
             parse_float=_no_number if exact else None,
         )
@@ -161,13 +163,8 @@ def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> An
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {json.dumps(twice[:60])} stands twice")
-    return found
+def _stands_twice(key: str) -> ValueError:
+    return ValueError(f"the key {json.dumps(key[:60])} stands twice")
 
 
 def _no_number(text: str) -> float:
