@@ -122,6 +122,15 @@ weights = { care = 1 }
 measures = ["precision", "recall"]
 """
 TEXT = HEAD + AXES + MEASURES + TYPE
+EPOCHS = """
+[epochs]
+blocks = 100
+nominal_minutes = 20
+snapshot = "round_start"
+snapshot_pin = "epoch_id"
+takes_effect = "next_round"
+steps = ["persist"]
+"""
 
 
 def _closed(required: str, **fields: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from scoring import parcels
-from scoring.parcels import TEXT, parcel
+from scoring.parcels import EPOCHS, TEXT, parcel
 from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.subnet import Record, written
@@ -45,15 +45,6 @@ steps = [
   { name = "weight", do = "reserve", of = "smooth", key = "round.reserved", share = "round.share", publish = true },
 ]
 """  # noqa: E501  # as a rule set has it
-EPOCHS = """
-[epochs]
-blocks = 100
-nominal_minutes = 20
-snapshot = "round_start"
-snapshot_pin = "epoch_id"
-takes_effect = "next_round"
-steps = ["persist"]
-"""
 SHARES = {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}
 PARTS = Fraction(3, 5), Fraction(2, 5)
 MINERS = 8

@@ -10,7 +10,7 @@ from random import Random
 import attrs
 import pytest
 from scoring import parcels
-from scoring.parcels import GROUPS, TEXT, expected, missed, parcel
+from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
 from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.subnet import Record, written
@@ -27,15 +27,6 @@ from tallystick.state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 
-EPOCHS = """
-[epochs]
-blocks = 100
-nominal_minutes = 20
-snapshot = "round_start"
-snapshot_pin = "epoch_id"
-takes_effect = "next_round"
-steps = ["persist"]
-"""
 MINERS = 4
 
 

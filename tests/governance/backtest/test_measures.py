@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 from scoring import parcels
-from scoring.parcels import GROUPS, TEXT, expected
+from scoring.parcels import EPOCHS, GROUPS, TEXT, expected
 from scoring.test_measures import random_parcels
 
 from tallystick.errors import InputError
@@ -60,17 +60,6 @@ def test_a_back_test_tells_the_mean_of_each_measure(tmp_path: Path) -> None:
     assert "No type has an emission or a quality" in report
     assert "parcel, units" in report
     assert "total quality" not in report
-
-
-EPOCHS = """
-[epochs]
-blocks = 100
-nominal_minutes = 20
-snapshot = "round_start"
-snapshot_pin = "epoch_id"
-takes_effect = "next_round"
-steps = ["persist"]
-"""
 
 
 def replayed(rules: Path, history: Path, scorer: Scorer, folder: Path) -> list[StateEvent]:
