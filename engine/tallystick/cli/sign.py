@@ -194,7 +194,7 @@ def withdrawal_command(
 @groups_option
 @state_option
 @_signing
-def events_command(  # one argument for each option
+def events_command(
     path: Path,
     validator: str,
     groups: Path | None,

@@ -83,14 +83,13 @@ def of_body(body: Mapping[str, Any], lines: Iterable[StateRules]) -> Said:
     Raises:
         StateError: the rules do not ask for it.
     """
-    known = {rules.line: rules for rules in lines}
     found = dict[str, RoundFile]()
-    for line, rules in known.items():
-        bound, said = rules.allocation, body.get(line)
+    for rules in lines:
+        bound, said = rules.allocation, body.get(rules.line)
         if said is None:
             continue
         try:
-            found[line] = NOTHING_SAID if bound is None else round_of(said, bound, "the log")
+            found[rules.line] = NOTHING_SAID if bound is None else round_of(said, bound, "the log")
         except InputError as error:
             raise StateError(str(error)) from None
     return found

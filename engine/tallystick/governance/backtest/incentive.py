@@ -19,7 +19,7 @@ import numpy as np
 from tallystick.errors import InputError, YumaError
 from tallystick.governance.backtest.comparison_model import Counts, Miner
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick.population.share import UID
+from tallystick.population.share import slot_of
 from tallystick.population.yuma.cases import parameters_of
 from tallystick.population.yuma.cells import Cells
 from tallystick.population.yuma.documents import MOST_UIDS
@@ -299,8 +299,8 @@ def _others(miners: Sequence[Miner], *found: Weighed) -> Iterator[Miner]:
     """Who has a weight and is no miner of the history; the uid of a hotkey is not known."""
     known = {miner.hotkey for miner in miners}
     for key in sorted({key for each in found for key in each.weights} - known):
-        slot = key.removeprefix(UID)
-        yield Miner(key, int(slot) if slot != key and slot.isdecimal() else UNKNOWN)
+        slot = slot_of(key)
+        yield Miner(key, UNKNOWN if slot is None else slot)
 
 
 class _Subnet:

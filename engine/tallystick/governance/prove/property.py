@@ -102,7 +102,7 @@ class Answer:
             ``scored``.
         reason: why it is undecided.
         record: the record that refutes it; of weights the table of miners, and the round's file;
-            of groups the counts.
+            of groups the group.
         other: the other record, where two are compared.
         value: what the record scores, as text of nine places.
         other_value: what the other scores.
