@@ -26,6 +26,7 @@ from state.subnet import event, record, written
 import tallystick
 from tallystick.cli.main import main
 from tallystick.state.chain import check
+from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import Ledger
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, state_rules_of
@@ -264,6 +265,27 @@ def begin_once(where: str, exported: Path | None, pipe: Connection) -> None:
     else:
         import_state(exported, where)
     signs.begin(1)
+
+
+def die_at_entry(where: str, kind: str) -> None:
+    """Close an epoch in a process that is killed as it has made an entry of a kind."""
+    process = started(_close_and_die, where, kind)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def _close_and_die(where: str, kind: str) -> None:
+    chained = EventLog._chained
+
+    def killing(log: EventLog, found: str, body: str) -> object:
+        entry = chained(log, found, body)
+        if found == kind:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return entry
+
+    setattr(EventLog, "_chained", killing)  # noqa: B010  # of this process alone
+    with Ledger.open(where) as ledger:
+        ledger.close_epoch()
 
 
 def seen_meanwhile(where: str, sources: Sequence[Path], readers: int) -> list[list[Moment]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.command import run
+from state.crashing import die_at_entry
 from state.subnet import Record, record, written
 
 import tallystick
@@ -237,11 +236,7 @@ def test_a_closing_that_is_killed_is_whole_or_did_not_happen(where: str, entry: 
     with begun(where, "skills@1.2.0") as ledger:
         feed(ledger, range(5))
         before = standing(ledger)
-    child = os.fork()
-    if not child:
-        _close_and_die(where, entry)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
+    die_at_entry(where, entry)
     with Ledger.open(where) as ledger:
         assert standing(ledger) == before
         ledger.close_epoch()
@@ -250,24 +245,6 @@ def test_a_closing_that_is_killed_is_whole_or_did_not_happen(where: str, entry: 
         after = standing(ledger)
         ledger.close_epoch(0)
         assert standing(ledger) == after
-
-
-def _close_and_die(where: str, entry: str) -> None:
-    """Close an epoch in a process that is killed as it has made an entry of a kind."""
-    chained = EventLog._chained
-
-    def killing(log: EventLog, kind: str, body: str) -> object:
-        found = chained(log, kind, body)
-        if kind == entry:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return found
-
-    EventLog._chained = killing  # type: ignore[method-assign, assignment]
-    try:
-        with Ledger.open(where) as ledger:
-            ledger.close_epoch()
-    finally:
-        os._exit(1)
 
 
 def test_a_log_without_a_flag_that_follows_is_refused(tmp_path: Path) -> None:
