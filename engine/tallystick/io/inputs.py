@@ -27,6 +27,8 @@ CODECS = {".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 _LOG = logging.getLogger(__name__)
 _PATIENCE = 1
 """After a second it is told that a pipe is waited for."""
+_TRIES = 100
+"""How often in that second a wait that is given up is ended."""
 _STARTS = {
     b"PAR1": ("Parquet", "give the file the extension .parquet"),
     b"\x1f\x8b": ("gzip", "give the file the extension .jsonl.gz, or decompress it first"),
@@ -185,9 +187,13 @@ def _pipe(path: Path) -> BinaryIO:
 
 def _release(path: Path, waiting: threading.Thread, found: list[BinaryIO | OSError]) -> None:
     """End the wait for a writer by being one, for a moment."""
-    with suppress(OSError):
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-        waiting.join(_PATIENCE)
+    for _ in range(_TRIES):
+        # a thread that has not come to its wait yet is nobody to write to
+        with suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        waiting.join(_PATIENCE / _TRIES)
+        if not waiting.is_alive():
+            break
     for file in found:
         if not isinstance(file, OSError):
             file.close()
