@@ -1,19 +1,22 @@
 """The schema that migrations make is the one that the engine reads, on every database."""
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
 from state.store.filled import contents, event, made
 
 from tallystick.errors import StoreError
 from tallystick.state.store import migration
-from tallystick.state.store.connection import Connection
+from tallystick.state.store.connection import Connection, place_of
 from tallystick.state.store.migration import PREFIX, VERSION_TABLE
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import METADATA
@@ -43,9 +46,41 @@ def differences(connection: Connection) -> list[object]:
         return list(compare_metadata(MigrationContext.configure(found, opts=options), METADATA))
 
 
-def test_the_migrated_schema_is_that_of_the_tables(where: str) -> None:
+def described(connection: Connection) -> dict[str, str]:
+    """Every table of ours, as the database tells of it."""
+    with migration.alchemy(connection) as found:
+        told = inspect(found)
+        parts = (
+            *(told.get_columns, told.get_pk_constraint, told.get_unique_constraints),
+            *(told.get_check_constraints, told.get_foreign_keys),
+        )
+        return {
+            name: json.dumps(
+                # types and conditions of an index are equal to themselves alone
+                [*(part(name) for part in parts), by_name(told.get_indexes(name))],
+                default=str,
+            )
+            for name in told.get_table_names()
+        }
+
+
+def by_name(indexes: list[Any]) -> list[Any]:
+    return sorted(indexes, key=lambda index: str(index["name"]))
+
+
+def test_a_new_schema_is_that_of_the_tables_and_of_all_migrations(where: str) -> None:
+    with place_of(where, 30, create=True).transaction("write") as connection:
+        migration.migrate(connection)
+        assert differences(connection) == []
+        migrated = described(connection), migration.found_version(connection)
+        for name in migrated[0]:
+            connection.execute(f"DROP TABLE {name}")
+        assert described(connection) == {}
     with made(where).reading() as transaction:
         assert differences(transaction.connection) == []
+        new = described(transaction.connection), migration.found_version(transaction.connection)
+    assert new == migrated
+    assert migration.VERSION_TABLE in new[0]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,13 @@ from typing import Self
 
 from tallystick.errors import StoreError
 from tallystick.state.store.connection import TIMEOUT, Connection, Place, place_of
-from tallystick.state.store.migration import foreign_table, found_version, is_older, migrate
+from tallystick.state.store.migration import (
+    create_schema,
+    foreign_table,
+    found_version,
+    is_older,
+    migrate,
+)
 from tallystick.state.store.transaction import Transaction
 
 _INIT = "run tallystick state init"
@@ -66,7 +72,7 @@ class Store:
         with place.transaction("write") as connection:
             # another process may have been faster
             _refuse_what_is_there(place, connection)
-            migrate(connection)
+            create_schema(connection)
             yield cls(place), Transaction(connection)
 
     @classmethod
