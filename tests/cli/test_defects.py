@@ -40,9 +40,9 @@ def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     owner, attribute, spoilt = planted.PLANTS[request.param]
     monkeypatch.setattr(owner, attribute, spoilt(getattr(owner, attribute)))
     # functions that were compiled before are good ones
-    extraction._plan_of.cache_clear()
+    extraction._compiled.cache_clear()
     yield request.param
-    extraction._plan_of.cache_clear()
+    extraction._compiled.cache_clear()
 
 
 def spoilt(records: Path) -> Path:
@@ -167,12 +167,12 @@ def test_a_back_test_goes_on_without_the_record(
 ) -> None:
     owner, attribute, spoilt_by = {**planted.PLANTS, **planted.OF_BACKTEST}[place]
     monkeypatch.setattr(owner, attribute, spoilt_by(getattr(owner, attribute)))
-    extraction._plan_of.cache_clear()
+    extraction._compiled.cache_clear()
     found = run(
         *("backtest", records, "--rules", RULES, "--rules", "skills@1.1.0", "--json"),
         *("-o", tmp_path / "report"),
     )
-    extraction._plan_of.cache_clear()
+    extraction._compiled.cache_clear()
     assert found.status == 3, found.err
     assert found.json()["rejects"] == {"internal-error": 1}
     assert sum(found.json()["records"].values()) == 6

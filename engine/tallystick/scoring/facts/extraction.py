@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 
@@ -19,12 +20,14 @@ from tallystick.errors import RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import count, integer
 from tallystick.formula.formula import Requirement
+from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline, decoder_of
 from tallystick.records.defects import internal_error
 from tallystick.records.extraction import PackedFactsOf, compile_packed, is_double
 from tallystick.records.identity import whose
 from tallystick.records.rejects import Identity, Reject
+from tallystick.records.schema import Schema
 from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows, absent
 from tallystick.scoring.facts.catalog import FactCatalog, Selection
 from tallystick.scoring.facts.isolation import isolated
@@ -63,7 +66,7 @@ class Extractor:
             fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
             decoder: of the records, if there is one already.
         """
-        plans = [_plan_of(each, tuple(fields)) for each in selections]
+        plans = [_Plan(each, fields) for each in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
         self._decoder = decoder or decoder_of(
             {plan.selection.name: plan.selection.schema for plan in plans}
@@ -186,19 +189,35 @@ class _Plan:
         """The same of a record without a submission; what reads more than the task is 0."""
         return self._compiled(self.selection.answers)
 
-    def _compiled(self, zero: Collection[str]) -> PackedFactsOf:
-        return compile_packed(
-            self.packed,
-            self.selection.schema,
-            texts=[*self.texts.values()],
-            zero=zero,
-            may_fail=self.selection.may_fail,
-        )
+    def _compiled(self, zero: frozenset[str]) -> PackedFactsOf:
+        schema, may_fail = self.selection.schema, self.selection.may_fail
+        facts = tuple((fact.digest, id(fact.function)) for fact in self.packed)
+        texts = tuple(self.texts.values())
+        return _compiled(_PackedKey(id(schema), facts, texts, zero, may_fail, schema, self.packed))
 
 
-@lru_cache(maxsize=1 << 6)
-def _plan_of(selection: Selection, fields: tuple[str, ...]) -> _Plan:
-    return _Plan(selection, fields)
+@attrs.frozen
+class _PackedKey:
+    """What is packed of the records of one schema; the source of an opaque fact is not all of it.
+
+    The schema and the facts are remembered with the rest, so that no others can be at their place.
+    """
+
+    schema_id: int
+    identities: tuple[tuple[str, int], ...]
+    texts: tuple[str, ...]
+    zero: frozenset[str]
+    may_fail: frozenset[str]
+    schema: Schema = attrs.field(eq=False)
+    facts: tuple[Node, ...] = attrs.field(eq=False)
+
+
+@lru_cache(maxsize=1 << 8)
+def _compiled(key: _PackedKey) -> PackedFactsOf:
+    """What takes the facts; remembered, as rule sets that follow each other read much the same."""
+    return compile_packed(
+        key.facts, key.schema, texts=key.texts, zero=key.zero, may_fail=key.may_fail
+    )
 
 
 class _Taken:
