@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -98,21 +99,44 @@ def test_a_pipe_that_nobody_writes_to_stops_no_command(
         assert f"{name}: " in found.err
 
 
-@pytest.mark.parametrize("which", ["records", "output"])
-def test_a_working_folder_that_is_gone_is_told(which: str, tmp_path: Path) -> None:
+def test_records_in_a_working_folder_that_is_gone_are_told(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     leaving = ["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone)]
     output = tmp_path / "out.jsonl"
-    given = ("records.jsonl", output) if which == "records" else (SKILLS, "out.jsonl")
-    records, out = given
-    said = message_of(start("score", records, *RULES, "-o", out, through=leaving))
-    assert said.startswith(f"{records if which == 'records' else out}: ")
+    said = message_of(start("score", "records.jsonl", *RULES, "-o", output, through=leaving))
+    assert said.startswith("records.jsonl: ")
     assert names(tmp_path) == set()
 
 
+def test_an_output_in_a_working_folder_that_is_gone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    said = message_of(run("score", SKILLS, *RULES, "-o", "out.jsonl"))
+    assert said.startswith("out.jsonl: ")
+    assert names(tmp_path) == set()
+
+
+@contextlib.contextmanager
+def without_room(size: int) -> Iterator[None]:
+    """Let this process write no larger files, as on a disk that is full."""
+    limits, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    # bytecode would be cut off too, and stay for every later import
+    sys.dont_write_bytecode = True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        sys.dont_write_bytecode = bytecode
+
+
 def limited(size: int) -> list[str]:
-    """What keeps a command from writing larger files, as on a disk that is full."""
+    """The same for a command in a process of its own."""
     code = (
         f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
         # bytecode would be cut off too, and stay for every later import
@@ -132,7 +156,8 @@ def limited(size: int) -> list[str]:
 def test_a_full_disk_leaves_nothing(name: str, records: bytes, room: int, tmp_path: Path) -> None:
     source, output = tmp_path / "records.jsonl", tmp_path / f"out.{name}"
     source.write_bytes(records)
-    found = start("score", source, *RULES, "-o", output, through=limited(room))
+    with without_room(room):
+        found = run("score", source, *RULES, "-o", output)
     assert "the file cannot be written (file too large)" in message_of(found)
     assert names(tmp_path) == {"records.jsonl"}
 
@@ -309,6 +334,16 @@ def piped(*arguments: str | Path, data: bytes) -> subprocess.CompletedProcess[by
     )
 
 
+def read_here(*arguments: str | Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> Finished:
+    """A command in this process that reads what is written to it."""
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        return run(*arguments)
+
+
 @pytest.mark.parametrize("more", [(), pytest.param(("--format", "csv"), marks=pytest.mark.slow)])
 def test_records_score_from_pipe_to_pipe(more: tuple[str, ...], tmp_path: Path) -> None:
     """The results are those of files; rejected records and the summary are beside them."""
@@ -353,22 +388,27 @@ def test_a_reader_that_has_enough_ends_a_pipe() -> None:
         (("-o", "-", "--json"), "--json and -o - both want the standard output"),
     ],
 )
-def test_what_no_pipe_takes_is_told(more: tuple[str, ...], said: str) -> None:
-    found = piped("score", "-", *RULES, *more, data=b"{}\n")
-    assert (found.returncode, found.stdout.partition(b"{")[0]) == (2, b"")
-    assert said in found.stderr.decode()
+def test_what_no_pipe_takes_is_told(
+    more: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = read_here("score", "-", *RULES, *more, data=b"{}\n", monkeypatch=monkeypatch)
+    assert (found.status, found.out.partition("{")[0]) == (2, "")
+    assert said in found.err
 
 
-def test_explain_reads_a_pipe() -> None:
-    found = piped("explain", "-", *RULES, "--line", "3", data=SKILLS.read_bytes())
+def test_explain_reads_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("explain", "-", *RULES, "--line", "3")
+    found = read_here(*words, data=SKILLS.read_bytes(), monkeypatch=monkeypatch)
     read = run("explain", SKILLS, *RULES, "--line", "3")
-    assert (found.returncode, found.stdout.decode()) == (0, read.out)
+    assert (found.status, found.out) == (0, read.out)
 
 
-def test_facts_are_no_text(tmp_path: Path) -> None:
-    found = piped("facts", "-", "-o", "-", data=SKILLS.read_bytes())
-    assert b"expected a file for a table" in found.stderr
-    assert piped("facts", "-", "-o", tmp_path / "f.parquet", data=b"{}\n").returncode == 1
+def test_facts_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = SKILLS.read_bytes()
+    found = read_here("facts", "-", "-o", "-", data=data, monkeypatch=monkeypatch)
+    assert "expected a file for a table" in found.err
+    words = ("facts", "-", "-o", tmp_path / "f.parquet")
+    assert read_here(*words, data=b"{}\n", monkeypatch=monkeypatch).status == 1
 
 
 def test_no_standard_input_is_told() -> None:
