@@ -1,15 +1,20 @@
 """Many small pieces of one file, and what one process makes of them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from distributed import LocalCluster
 from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.io import chunks
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 
@@ -47,6 +52,8 @@ def mortal() -> Iterator[LocalCluster]:
 
 
 def _two_workers() -> LocalCluster:
+    from distributed import LocalCluster  # noqa: PLC0415  # heavy, and of few tests
+
     return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
 
 

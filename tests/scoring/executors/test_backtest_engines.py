@@ -1,12 +1,14 @@
 """A back-test by workers, of this machine or of a cluster, leaves the files of one process."""
 
+from __future__ import annotations
+
 import os
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from distributed import LocalCluster
 from scoring.executors.children import workers_of
 
 from tallystick.errors import EngineError
@@ -18,6 +20,9 @@ from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 # half a minute of starting processes; tests of facts and scores on them always run
 pytestmark = pytest.mark.slow

@@ -1,13 +1,15 @@
 """A real Dask cluster gives the files of one process, also when a worker is killed."""
 
+from __future__ import annotations
+
 import os
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from distributed import LocalCluster
 
 import tallystick
 from tallystick.errors import EngineError, InputError
@@ -15,6 +17,9 @@ from tallystick.io.chunks import FileChunk
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.run import ScoringSpec, ScoringTask
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 
 def files(
@@ -136,6 +141,8 @@ def test_a_cluster_that_cannot_be_reached_is_told_soon(
 def test_a_cluster_without_workers_is_told(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path
 ) -> None:
+    from distributed import LocalCluster  # noqa: PLC0415  # heavy, and of few tests
+
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         engine = Cluster(empty.scheduler_address, patience=1)
         with pytest.raises(EngineError, match="found a cluster without workers"):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from cli.command import SKILLS, message_of, run
-from distributed import LocalCluster, Security
 from scoring.executors.tls import make_certificates
 
 import tallystick
@@ -30,6 +29,8 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """Of a scheduler that takes TLS only, with one worker, in threads of this process."""
+    from distributed import LocalCluster, Security  # noqa: PLC0415  # heavy, and of few tests
+
     roles = {
         f"tls_{role}_{kind}": str(folder / f"{role}.{ending}")
         for role in ("scheduler", "worker", "client")

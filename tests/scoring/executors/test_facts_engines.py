@@ -1,17 +1,19 @@
 """Whatever the records are kept in and whoever works on them: the same results, the same facts."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import LocalCluster
 from generators import SKILL_TYPES, lines
 
 import tallystick
@@ -24,6 +26,9 @@ from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.run import ExtractionSpec, extract_file
 from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.run import ScoringSpec, ScoringTask
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 SKILLS = [name for name in SKILL_TYPES if name != "workflow"]
 COUNT = 450
