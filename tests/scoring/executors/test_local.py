@@ -36,7 +36,7 @@ def files(
 
 
 @pytest.mark.parametrize(
-    ("name", "workers"), [("out.jsonl", 1), ("out.csv", 1), ("out.parquet", 3)]
+    ("name", "workers"), [("out.jsonl", 1), ("out.csv", 1), ("out.parquet", 2)]
 )
 def test_the_files_are_those_of_one_process(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path, name: str, workers: int

@@ -1,5 +1,6 @@
 """The facts file: the same bytes however it was made, and refused when it cannot be trusted."""
 
+import functools
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -67,21 +68,25 @@ def written(cuts: list[int], chunk: int = CHUNK, count: int | None = None) -> by
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
     path = tmp_path / "facts.parquet"
-    path.write_bytes(written([]))
+    path.write_bytes(whole())
     return path
+
+
+@functools.cache
+def whole() -> bytes:
+    """The file when facts were taken of all records at once."""
+    return written([])
 
 
 @settings(max_examples=15)
 @given(st.lists(st.integers(1, 399), max_size=12))
 def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) -> None:
-    if "whole" not in _CACHE:
-        _CACHE["whole"] = written([])
-    assert written(cuts) == _CACHE["whole"]
+    assert written(cuts) == whole()
 
 
 def test_other_chunks_are_other_bytes_with_the_same_facts(tmp_path: Path) -> None:
     one, other = tmp_path / "one.parquet", tmp_path / "other.parquet"
-    one.write_bytes(written([], 64))
+    one.write_bytes(whole())
     other.write_bytes(written([], 1000))
     assert one.read_bytes() != other.read_bytes()
     assert len(list(read(one, FactsRequest(CATALOGUES)))) == -(-400 // 64)
@@ -271,16 +276,16 @@ def test_records_are_no_facts(tmp_path: Path) -> None:
 
 def test_no_facts_file_is_cut_or_corrupt_anywhere(facts: Path, tmp_path: Path) -> None:
     """Of three row groups, as the file is read from the beginning for each place."""
-    whole, bad = written([], count=130), tmp_path / "bad.parquet"
-    facts.write_bytes(whole)
+    data, bad = written([], count=130), tmp_path / "bad.parquet"
+    facts.write_bytes(data)
     expected = _digest(facts)
-    for cut in (0, 3, 100, len(whole) // 2, len(whole) - 1):
-        bad.write_bytes(whole[:cut])
+    for cut in (0, 3, 100, len(data) // 2, len(data) - 1):
+        bad.write_bytes(data[:cut])
         with pytest.raises(InputError, match=r"bad\.parquet"):
             list(read(bad, FactsRequest(CATALOGUES)))
     told = 0
-    for place in range(4, len(whole) - 4, max(1, len(whole) // 50)):
-        bad.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+    for place in range(4, len(data) - 4, max(1, len(data) // 50)):
+        bad.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
         found = _digest_or_refusal(bad)
         # otherwise a byte that nobody reads
         assert found == expected or str(found).startswith(f"{bad}: ")
