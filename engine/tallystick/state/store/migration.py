@@ -1,7 +1,6 @@
-"""The version of a store's schema, how a new store gets it, and the way from an older one to it.
+"""The version of a store's schema, and the way from an older one to this one.
 
-A new store is made of the tables themselves, which is what all migrations come to. Alembic keeps
-the version and is loaded only when there is something to migrate.
+Alembic keeps the version and is loaded only when there is something to migrate.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,33 +74,6 @@ def is_older(version: str) -> bool:
             "update tallystick"
         )
     return int(version) < int(REVISION)
-
-
-def create_schema(connection: Connection) -> None:
-    """Make the schema of this version, in the transaction that the connection is in."""
-    for statement in _statements(connection.is_sqlite):
-        connection.execute(statement)
-    connection.execute(
-        f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
-        f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
-    )
-    insert = f"INSERT INTO {VERSION_TABLE} (version_num) VALUES (?)"  # noqa: S608  # our name
-    connection.execute(insert, [REVISION])
-
-
-@cache
-def _statements(is_sqlite: bool) -> tuple[str, ...]:
-    from sqlalchemy.dialects import postgresql, sqlite  # noqa: PLC0415  # heavy, and seldom needed
-    from sqlalchemy.schema import CreateIndex, CreateTable  # noqa: PLC0415  # as above
-
-    from tallystick.state.store.tables import METADATA  # noqa: PLC0415  # as above
-
-    dialect = (sqlite if is_sqlite else postgresql).dialect()
-    made: list[CreateTable | CreateIndex] = []
-    for table in METADATA.sorted_tables:
-        made.append(CreateTable(table))
-        made += map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))
-    return tuple(str(each.compile(dialect=dialect)) for each in made)
 
 
 def migrate(connection: Connection) -> None:

@@ -18,13 +18,8 @@ from typing import Self
 
 from tallystick.errors import StoreError
 from tallystick.state.store.connection import TIMEOUT, Connection, Place, place_of
-from tallystick.state.store.migration import (
-    create_schema,
-    foreign_table,
-    found_version,
-    is_older,
-    migrate,
-)
+from tallystick.state.store.migration import foreign_table, found_version, is_older, migrate
+from tallystick.state.store.schema import create_schema
 from tallystick.state.store.transaction import Transaction
 
 _INIT = "run tallystick state init"
