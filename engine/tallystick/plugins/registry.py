@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -76,8 +76,8 @@ class Plugin:
     module: str = ""
 
 
-class Plugins(Protocol):
-    """Where the plugins are found that a rule set names."""
+class Plugins(Hashable, Protocol):
+    """Where the plugins are found that a rule set names; what was read with them is remembered."""
 
     def of(self, names: Collection[str]) -> Registry:
         """What some plugins offer, by their names."""

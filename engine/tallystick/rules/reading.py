@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 LARGEST = 256 * 1024
 """The largest rule-set file in bytes."""
+_KEPT = 16
+"""So many rule sets are remembered by their text: nothing of one ever changes."""
 
 
 @attrs.frozen
@@ -64,6 +67,7 @@ def read(path: Path, plugins: Plugins) -> LoadedRuleSet:
     return read_text(_read_text(path), path, plugins)
 
 
+@lru_cache(maxsize=_KEPT)
 def read_text(text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
     """The rule set that a text is; ``path`` says where it comes from.
 
@@ -87,6 +91,7 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
     return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
 
 
+@lru_cache(maxsize=_KEPT)
 def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRuleSet:
     """The rule set that a text is, which was read before and then had the digest ``known``.
 
