@@ -36,6 +36,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("unhurried")
 
+# Most of what the garbage collector looks through are modules and tests, so it looks seldom.
+# `gc.freeze` would hide them, and Hypothesis asks the collector who holds its generator.
+gc.set_threshold(100_000, 20, 100)
+
 # A run in the background or under nohup ignores signals, and the commands that it starts would too;
 # a handler is not passed on to them.
 for _number in (signal.SIGHUP, signal.SIGINT):
@@ -70,15 +74,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Remember the sources, in the process that starts the others."""
     if session.config.option.unchanged_sources and not hasattr(session.config, "workerinput"):
         session.config.stash[_DIGESTS] = digests(*SOURCES)
-
-
-def pytest_collection_finish() -> None:
-    """Let the garbage collector look seldom: most of what it looks through are modules and tests.
-
-    `gc.freeze` would hide them, and Hypothesis asks the collector who holds its generator.
-    """
-    gc.collect()
-    gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.hookimpl(tryfirst=True)

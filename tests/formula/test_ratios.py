@@ -11,26 +11,39 @@ from tallystick.formula.columns import CHUNK, ColumnProgram
 from tallystick.formula.integers import compile_integers
 from tallystick.numbers.nano import NANO
 
-SMALL = small_ratios(300)
-WANTED = [round(Fraction(a, b) * NANO) for a, b in SMALL]
+Ratios = list[tuple[int, int]]
+
+
+@pytest.fixture(scope="module")
+def small() -> Ratios:
+    return small_ratios(300)
+
+
+@pytest.fixture(scope="module")
+def wanted(small: Ratios) -> list[int]:
+    return [round(Fraction(a, b) * NANO) for a, b in small]
 
 
 @pytest.mark.parametrize(
     ("most", "strategy"),
     [(300, "exact doubles"), (1 << 40, "corrected doubles"), (1 << 62, "integers")],
 )
-def test_every_small_ratio_is_rounded_half_even_by_every_strategy(most: int, strategy: str) -> None:
+def test_every_small_ratio_is_rounded_half_even_by_every_strategy(
+    most: int, strategy: str, small: Ratios, wanted: list[int]
+) -> None:
     program = lowered(share(most))
     columns = ColumnProgram(program)
     assert columns.strategies == (strategy,)
-    found = columns([np.array(column, np.int64) for column in zip(*SMALL, strict=True)], len(SMALL))
-    assert len(SMALL) > CHUNK
-    assert found.tolist() == WANTED
+    found = columns([np.array(column, np.int64) for column in zip(*small, strict=True)], len(small))
+    assert len(small) > CHUNK
+    assert found.tolist() == wanted
 
 
-def test_every_small_ratio_is_rounded_half_even_by_the_integer_function() -> None:
+def test_every_small_ratio_is_rounded_half_even_by_the_integer_function(
+    small: Ratios, wanted: list[int]
+) -> None:
     function = compile_integers(lowered(share(300)))
-    assert [function(a, b) for a, b in SMALL] == WANTED
+    assert [function(a, b) for a, b in small] == wanted
 
 
 @pytest.mark.slow

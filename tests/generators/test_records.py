@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -16,15 +17,17 @@ from generators.description import description
 Record = dict[str, Any]
 
 FITS = {name: Draft202012Validator(description(name)) for name in SKILL_TYPES}
-SEEDED = {
-    name: [record(Random(f"{name}-{seed}"), name) for seed in range(400)] for name in SKILL_TYPES
-}
 PRINTED = dict.fromkeys(SKILL_TYPES, "skills@1.0.0") | {"workflow": "workflow@1.0.0"}
+
+
+@cache
+def seeded(skill_type: str) -> list[Record]:
+    return [record(Random(f"{skill_type}-{seed}"), skill_type) for seed in range(400)]
 
 
 @pytest.mark.parametrize("skill_type", SKILL_TYPES)
 def test_valid_records_fit(skill_type: str) -> None:
-    faults = [error.message for whole in SEEDED[skill_type] for error in errors_of(whole)]
+    faults = [error.message for whole in seeded(skill_type) for error in errors_of(whole)]
     assert faults == []
 
 
@@ -34,7 +37,7 @@ def errors_of(whole: Record) -> list[Any]:
 
 @pytest.mark.parametrize("skill_type", SKILL_TYPES)
 def test_valid_records_are_scored_as_printed(skill_type: str) -> None:
-    scored = [score(whole, PRINTED[skill_type])["quality"] for whole in SEEDED[skill_type]]
+    scored = [score(whole, PRINTED[skill_type])["quality"] for whole in seeded(skill_type)]
     assert len(set(scored)) > 50
 
 
@@ -157,4 +160,4 @@ def has_repeats(items: list[Any] | None) -> bool:
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_the_records_reach_the_edge(edge: str) -> None:
-    assert any(EDGES[edge](whole) for records in SEEDED.values() for whole in records)
+    assert any(EDGES[edge](whole) for name in SKILL_TYPES for whole in seeded(name))

@@ -4,8 +4,7 @@ import hashlib
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from tallystick.plugins.registry import installed
 
 TYPES = sorted(installed().skill_types)
 LAWS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
-SCORERS = {name: tallystick.load(name) for name in LAWS}
 
 Record = dict[str, Any]
 
@@ -54,8 +52,9 @@ def made(skill_type: str, seed: int, skill: int) -> Record:
     return {**record, "events": list(make.events(draw, checks))}
 
 
-def scorers_of(skill_type: str) -> Iterator[tallystick.Scorer]:
-    yield from (scorer for scorer in SCORERS.values() if skill_type in scorer.types)
+@cache
+def scorers_of(skill_type: str) -> list[tallystick.Scorer]:
+    return [scorer for scorer in map(tallystick.load, LAWS) if skill_type in scorer.types]
 
 
 def test_choices_are_these_on_every_machine_and_under_every_version() -> None:
