@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from population.subnets import rules_from
-from population.tables import applied, column
+from population.tables import applied, column, rules_with
 
 import tallystick
-from tallystick.errors import AllocationError
+from tallystick.errors import AllocationError, RuleSetError
+from tallystick.population.proofs import proved_allocation
 
 Cells = dict[str, Any]
 THREE: Cells = {"a": 1, "b": 2, "c": 5}
@@ -45,6 +46,13 @@ CASES = [
     ("share", 'zero = "zero"', ZEROS, {"a": "0", "b": "0"}),
     ("share", 'zero = "equal"', ZEROS, {"a": "0.5", "b": "0.5"}),
     ("share", "drop_zero = true", {"a": 0, "b": 2}, {"b": "1"}),
+    ("share", 'below = "keep"', {"a": -1, "b": 3}, {"a": "-0.5", "b": "1.5"}),
+    ("share", 'below = "keep"', {"a": 1, "b": -3}, {"a": "-0.5", "b": "1.5"}),
+    ("share", 'below = "keep"', {"a": -1, "b": -3}, {"a": "0.25", "b": "0.75"}),
+    ("share", 'below = "keep", zero = "zero"', {"a": 1, "b": -1}, {"a": "0", "b": "0"}),
+    ("share", 'below = "keep", zero = "equal"', {"a": 1, "b": -1}, {"a": "0.5", "b": "0.5"}),
+    ("share", 'below = "keep", drop_zero = true', {"a": -1, "b": 0, "c": 3},
+     {"a": "-0.5", "c": "1.5"}),
     ("equal", "", THREE, dict.fromkeys(THREE, "0.3333333333333333333333333…")),
     ("lift", "lowest = 0.5", THREE, {"a": "0.5", "b": "1.5", "c": "4.5"}),
     ("lift", "lowest = 0.5", {"a": -7}, {"a": "0.5"}),
@@ -133,9 +141,12 @@ def test_a_cap_of_roots_is_decided() -> None:
         assert max(float(value.rstrip("…")) for value in found.values()) <= 0.4
 
 
+KEPT = f'{{ name = "s", {SHARE}, below = "keep" }},\n'
 REFUSED = [
     (step("share"), ZEROS, "share-undefined"),
     (step("share"), {"a": -1, "b": 2}, "negative"),
+    (step("share", 'below = "keep"'), {"a": -2, "b": 2}, "share-undefined"),
+    (KEPT + '{ name = "y", do = "share", of = "s" }', {"a": -1, "b": 2}, "negative"),
     (step("statistic", 'as = "max"'), {}, "statistic-of-none"),
     (step("statistic", 'as = "max", above = 9'), THREE, "statistic-of-none"),
     (step("z_score", 'deviation = "sample"'), {"a": 1}, "z-score-of-one"),
@@ -156,6 +167,34 @@ def test_what_a_step_refuses_sets_no_weights(steps: str, cells: Cells, code: str
     with pytest.raises(AllocationError) as caught:
         applied(steps, cells)
     assert caught.value.code == code
+
+
+def test_a_sum_that_no_published_values_have_makes_no_shares() -> None:
+    steps = (
+        '{ name = "zero", do = "filter", of = "x", above = 9, others = "zero" },\n'
+        '{ name = "m", do = "mix", of = { x = 0.000000001, zero = 0.999999999 } },\n'
+        '{ name = "y", do = "share", of = "m", below = "keep" }'
+    )
+    assert column(steps, {"a": 3, "b": -2}) == {"a": "3", "b": "-2"}
+    for cells in ({"a": "1.5", "b": "-1"}, {"a": "-1.5", "b": "1"}):
+        with pytest.raises(AllocationError, match="found a sum of") as caught:
+            column(steps, cells)
+        assert caught.value.code == "share-undefined"
+    # of one sign it is as good as any
+    assert column(steps, {"a": "0.3", "b": "0.1"}) == {"a": "0.75", "b": "0.25"}
+
+
+def test_shares_that_can_be_below_0_are_told_from_weights() -> None:
+    lifted = '{ name = "l", do = "lift", of = "x", lowest = 0 }'
+    unit = '{ name = "u", do = "share", of = "l", below = "keep" }'
+    bound = proved_allocation(rules_from(rules_with(KEPT.rstrip(",\n"), lifted, unit)))
+    assert bound is not None
+    # a share is largest where the greatest value is over the least sum
+    assert bound.ranges["s"] == (-(10**18), 10**18)
+    assert bound.ranges["u"] == (0, 1)
+    last = rules_with().replace('of = "lift"', 'of = "x", below = "keep"')
+    with pytest.raises(RuleSetError, match='"refuse" in the last step: no weight is below 0'):
+        rules_from(last)
 
 
 def test_what_no_precision_decides_sets_no_weights() -> None:

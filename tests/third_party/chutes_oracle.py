@@ -13,7 +13,7 @@ PARTS = {"units": "0.52", "calls": "0.20", "unique": "0.20", "bounties": "0.08"}
 
 
 def weights(miners: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
-    """The weights in nano; None where nobody has a unique chute."""
+    """The weights in nano; None where nobody has a unique chute, or a best score is below 0."""
     features = {miner["hotkey"]: _features(miner) for miner in miners}
     coldkeys = {miner["hotkey"]: miner["coldkey"] for miner in miners}
     with localcontext(prec=PLACES):
@@ -32,7 +32,9 @@ def weights(miners: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
             held = best.setdefault(coldkeys[hotkey], hotkey)
             if scores[hotkey] > scores[held]:
                 best[coldkeys[hotkey]] = hotkey
-        kept = {hotkey: scores[hotkey] for hotkey in best.values() if scores[hotkey] > 0}
+        kept = {hotkey: scores[hotkey] for hotkey in best.values() if scores[hotkey]}
+        if any(score < 0 for score in kept.values()):
+            return None
         total = sum(kept.values())
         return {hotkey: _nano(value / total) for hotkey, value in kept.items()}
 

@@ -379,9 +379,22 @@ def test_of_a_coldkey_only_the_best_hotkey_is_paid_and_of_equals_the_first() -> 
     assert same == {"w": NANO // 2, "b": NANO // 2}
 
 
-def test_there_are_no_shares_of_negative_units() -> None:
-    miners = miner("a"), miner("b", compute_units="-0.5")
-    assert answer(SUBNET, "weights", {"miners": miners}) is None
+def test_units_below_0_are_divided_by_their_sum_as_any() -> None:
+    found = weights(miner("a"), miner("b", compute_units="-0.5"))
+    # 0.52 · −0.5 / 99.5 + 0.48 / 2 of b
+    assert found == {"a": 762_613_065, "b": 237_386_935}
+    # a sum below 0 turns the shares round
+    assert weights(miner("a", compute_units="1"), miner("b", compute_units="-4")) is not None
+    # units that cancel each other are nobody's
+    cancelled = miner("a"), miner("b", compute_units="-100")
+    assert weights(*cancelled) == {"a": NANO // 2, "b": NANO // 2}
+
+
+def test_a_weight_below_0_leaves_all_without_one() -> None:
+    debtor = miner("b", compute_units="-99")
+    assert weights(miner("a"), debtor) is None
+    # of a coldkey the best is paid, and the others have nothing
+    assert weights(miner("a"), debtor, miner("c", coldkey=debtor["coldkey"])) is not None
 
 
 def test_private_instances_count_as_calls_by_whole_seconds() -> None:

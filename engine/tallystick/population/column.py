@@ -215,6 +215,13 @@ def negative(column: Column) -> list[int]:
     return [i for i in column.present if real.sign(_at(column, i)) < 0]
 
 
+def other_than_zero(column: Column) -> list[int]:
+    """The places whose value is not 0."""
+    if isinstance(column, RationalColumn):
+        return [i for i, n in enumerate(column.numerators) if n]
+    return [i for i in column.present if real.sign(_at(column, i))]
+
+
 def ascending(column: Column) -> list[list[int]]:
     """The places with a value from the lowest to the highest, equal ones together.
 

@@ -11,6 +11,7 @@ import attrs
 
 from tallystick.errors import AllocationError
 from tallystick.numbers import real
+from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import fraction
 from tallystick.population.attributes import miner_flag, round_number, round_text
 from tallystick.population.column import (
@@ -23,6 +24,8 @@ from tallystick.population.column import (
     column_of,
     constant,
     kept,
+    negative,
+    other_than_zero,
     over,
     positive,
     times,
@@ -46,6 +49,8 @@ from tallystick.rules.allocation import ROUND, ByRank, Equal, Mix, Pools, Reserv
 
 UID = "uid:"
 """What the key of a slot begins with that gets a share without being a miner of the population."""
+_LEAST_SUM = Fraction(1, NANO)
+"""No sum of published values, other than 0, is nearer to 0."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -55,33 +60,54 @@ class ShareStep(ColumnStep):
     rules: Share
 
     def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """Shares are in [0, 1]."""
-        del ranges
-        return UNIT
+        """Shares are in [0, 1], but for a column with values below 0, whose sum can be near 0."""
+        low, high = ranges[self.inputs[0].name]
+        if self.rules.below == "refuse" or low >= 0:
+            return UNIT
+        furthest = max(-low, high) / _LEAST_SUM
+        return hull((-furthest, furthest), UNIT)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The shares."""
         del group
-        refuse_negative(column, self, given)
+        if self.rules.below == "refuse":
+            refuse_negative(column, self, given)
         present = column.present
         if not present:
             return column
         shares = self._shares(column, present)
-        return kept(shares, positive(shares)) if self.rules.drop_zero else shares
+        return kept(shares, other_than_zero(shares)) if self.rules.drop_zero else shares
+
+    def reason(self) -> str:
+        """Nothing, or less."""
+        return super().reason() if self.rules.below == "refuse" else "the share is 0 or below"
 
     def _shares(self, column: Column, present: Sequence[int]) -> Column:
         whole = total(column)
-        if real.sign(whole) > 0:
+        if real.sign(whole):
+            if self.rules.below == "keep":
+                self._refuse_near_zero(column, whole)
             return divided(column, whole)
         if self.rules.zero == "zero":
-            return column
+            return constant(present, Fraction(), len(column))
         if self.rules.zero == "equal":
             return constant(present, Fraction(1, len(present)), len(column))
         raise AllocationError(
             f"{self.name}: found a sum of 0 of {self.rules.of} over {len(present)} miners, "
-            'expected a value above 0: say zero = "zero" or "equal" if that is no mistake',
+            'expected another one: say zero = "zero" or "equal" if that is no mistake',
             code="share-undefined",
         )
+
+    def _refuse_near_zero(self, column: Column, whole: real.Exact) -> None:
+        """Refuse a sum that values of both signs leave nearer to 0 than any published one."""
+        size = whole if real.sign(whole) > 0 else -whole
+        if real.compare(size, _LEAST_SUM) < 0 and negative(column) and positive(column):
+            raise AllocationError(
+                f"{self.name}: found a sum of {real.decimal(whole, 25)} of {self.rules.of}, "
+                f"expected 0, or one at least {fraction(_LEAST_SUM)} from it, as values below 0 "
+                "are kept",
+                code="share-undefined",
+            )
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -298,10 +324,11 @@ class ReserveStep(Step):
 
 
 def divided(column: Column, whole: real.Exact) -> Column:
-    """The values over a number above 0."""
+    """The values over a number that is not 0."""
     if isinstance(column, RationalColumn) and isinstance(whole, Fraction):
-        numerators = [None if n is None else n * whole.denominator for n in column.numerators]
-        return over(numerators, column.denominator * whole.numerator)
+        factor = whole.denominator if whole > 0 else -whole.denominator
+        numerators = [None if n is None else n * factor for n in column.numerators]
+        return over(numerators, column.denominator * abs(whole.numerator))
     inverse = 1 / whole
     return column_of(None if v is None else v * inverse for v in column.cells)
 

@@ -178,12 +178,15 @@ class Share(StepRules):
     Attributes:
         of: the column.
         zero: what a sum of 0 gives: zeros, equal parts, or no weights at all.
+        below: whether values below 0 are refused, or kept: shares are then in no range, and a sum
+            below 0 turns the sign of each.
         drop_zero: whether who has 0 is left out.
     """
 
     do: Literal["share"]
     of: str
     zero: Literal["zero", "equal", "refuse"] = "refuse"
+    below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
 
 
@@ -410,7 +413,7 @@ def sums_to_one(step: StepRules, inputs: bool) -> bool:
     """Whether the values of a step, before they are rounded, sum to 1, or are all 0 or absent.
 
     Of a column of groups this is so in each group. A step that can be given values below 0 refuses
-    them, or drops them.
+    them, drops them, or sums them up as they are.
 
     Args:
         step: the step.

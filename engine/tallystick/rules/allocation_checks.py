@@ -30,6 +30,7 @@ from tallystick.rules.allocation import (
     Pools,
     Reserve,
     Shape,
+    Share,
     Statistic,
     StepRules,
     Top,
@@ -214,6 +215,9 @@ class _Steps:
         elif not last.publish:
             expected = "true in the last step, which is the weight"
             yield mistake((*path, "publish"), shown(last.publish), expected)
+        if isinstance(last, Share) and last.below == "keep":
+            expected = '"refuse" in the last step: no weight is below 0'
+            yield mistake((*path, "below"), shown(last.below), expected)
 
     def collect(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
         """A value that there is, and keys that do something."""

@@ -60,6 +60,22 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         (MEAN, 'name = "weight", do = "share", of = "mean", publish = true'),
         {"share-undefined": "where all of mean is 0, weight has no shares, and nobody a weight"},
     ),
+    "shares below 0": (
+        (
+            MEAN,
+            'name = "seconds", do = "collect", value = "seconds", as = "sum", within = [-9, 9]',
+            'name = "spent", do = "share", of = "seconds", below = "keep"',
+            'name = "part", do = "share", of = "mean", zero = "zero", below = "keep"',
+            'name = "mixed", do = "mix", of = { spent = 0.25, part = 0.75 }',
+            'name = "weight", do = "share", of = "mixed", zero = "zero", publish = true',
+        ),
+        {
+            "share-undefined": "where seconds sums to 0, spent has no shares, and nobody a weight",
+            "share-turned": (
+                "where seconds sums to less than 0, who has more of it has less of spent"
+            ),
+        },
+    ),
     "the cap of few": (
         (
             *(MEAN, PART),

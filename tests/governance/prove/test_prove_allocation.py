@@ -74,6 +74,11 @@ WRONG = {
     "parts": (SUM, KEPT, f'{{ {RANK}, parts = [0.5, 0.3], short = "leave" }}'),
     "filtered": (SUM, KEPT, SHARE, '{ name = "w", do = "filter", of = "s", above = 0.4 }'),
     "negative": (SIGN, '{ name = "w", do = "filter", of = "x", at_least = -5 }'),
+    "kept": (
+        SIGN,
+        '{ name = "s", do = "share", of = "x", below = "keep" }',
+        '{ name = "w", do = "mix", of = { s = 1 } }',
+    ),
     "deviation": (SIGN, '{ name = "w", do = "z_score", of = "x", deviation = "population" }'),
     "hotkeys": (ORDER, KEPT, f"{{ {RANK}, parts = [0.5, 0.3, 0.2] }}"),
     "chosen": (

@@ -161,12 +161,45 @@ def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
     bound = _bound(scorer)
     for step in () if bound is None else bound.steps:
         rules = step.rules
-        if isinstance(rules, Share) and rules.zero == "refuse" and not _has_some(step.inputs[0]):
+        if not isinstance(rules, Share) or rules.zero != "refuse":
+            continue
+        cancels = _keeps_negative(step, bound)  # type: ignore[arg-type]  # it has steps
+        if cancels or not _has_some(step.inputs[0]):
+            when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
             yield Finding(
                 (*step.origin, "zero"),
-                f"where all of {rules.of} is 0, {step.name} has no shares, and nobody a weight",
+                f"where {when}, {step.name} has no shares, and nobody a weight",
                 {"step": step.name, "of": rules.of},
             )
+
+
+@check(
+    "share-turned",
+    "note",
+    "a sum below 0 turns shares round",
+    documentation=(
+        "The step keeps values below 0 of a column that can have them. A share is a value over the "
+        "sum: where that is below 0, who has more of the column has less of the shares; where it "
+        "is near 0, shares are large."
+    ),
+    remedy='say below = "refuse", lift the column before, or silence it with the reason',
+)
+def _share_turned(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        if _keeps_negative(step, bound):  # type: ignore[arg-type]  # it has steps
+            of = step.inputs[0].name
+            yield Finding(
+                (*step.origin, "below"),
+                f"where {of} sums to less than 0, who has more of it has less of {step.name}",
+                {"step": step.name, "of": of},
+            )
+
+
+def _keeps_negative(step: Step, bound: BoundAllocation) -> bool:
+    """Whether a step makes shares of values that can be below 0."""
+    rules = step.rules
+    return isinstance(rules, Share) and rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
 def _has_some(step: Step) -> bool:
