@@ -49,7 +49,7 @@ def test_every_evaluator_gives_the_exact_value_of_roots_powers_exp_and_log() -> 
     assert taken["open"] >= 3
 
 
-@pytest.mark.parametrize("number", [250, pytest.param(4_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_what_is_proved_of_values_that_are_not_rounded_holds(number: int) -> None:
     assert check_unrounded(number, number) >= number // 4
 
@@ -61,8 +61,8 @@ def test_every_evaluator_gives_the_exact_value_of_thousands_of_roots_and_powers(
 
 @pytest.mark.slow
 def test_every_evaluator_gives_the_exact_value_of_thousands_of_products() -> None:
-    taken = check_many(product_case, 11, 20_000)
-    assert taken["checked"] == 20_000
+    taken = check_many(product_case, 11, 5_000)
+    assert taken["checked"] == 5_000
     assert set(taken) >= {"constant", "proposed", "integers"}
 
 
@@ -70,12 +70,12 @@ def test_every_evaluator_gives_the_exact_value_of_thousands_of_products() -> Non
 @pytest.mark.parametrize(
     ("make", "seed", "least"),
     [
-        pytest.param(guarded_case, 101, 5_800),
-        pytest.param(tight_case, 5, 2_400),
-        pytest.param(signed_case, 6, 2_400),
+        pytest.param(guarded_case, 101, 1_934),
+        pytest.param(tight_case, 5, 800),
+        pytest.param(signed_case, 6, 800),
     ],
 )
 def test_every_evaluator_gives_the_exact_value_of_thousands_of_trees(
     make: Make, seed: int, least: int
 ) -> None:
-    assert check_many(make, seed, 6_000)["checked"] >= least
+    assert check_many(make, seed, 2_000)["checked"] >= least

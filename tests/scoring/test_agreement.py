@@ -73,7 +73,7 @@ def test_many_records_score_as_the_oracle_says(
     scorers: dict[str, tallystick.Scorer], seed: int
 ) -> None:
     for kind in ("skills", "workflow"):
-        records = records_of(kind, 7_000 + seed, 10_000)
+        records = records_of(kind, 7_000 + seed, 4_000)
         for version in VERSIONS:
             batch = scorers[f"{kind}@{version}"].score_lines(records)
             found: dict[int, Row | str] = {reject.line: reject.code for reject in batch.rejects}
