@@ -356,6 +356,8 @@ def _claim(found: Claim) -> View:
         "id": event.id,
         "events": list(event.events),
     }
+    if event.alignment is not None:
+        view["alignment"] = list(event.alignment)
     return view if event.quality is None else {**view, "quality": to_text(event.quality)}
 
 

@@ -89,6 +89,7 @@ def list_command(
 def _line(claim: Claim) -> str:
     event = claim.event
     what = "record" if event.id is None else f"event {event.id}"
+    what += "" if event.alignment is None else " with its group"
     about = f"{what} of {event.hotkey}, {event.skill_type}, task {event.task_id}"
     said = f"round {event.round}, epoch {event.epoch}, by {event.validator}"
     return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank.name.lower()}  {about}, {said}")

@@ -35,6 +35,7 @@ from tallystick.state.claims import (
     OVER,
     REASONS,
     UNKNOWN,
+    Claim,
     Hearing,
     Rank,
 )
@@ -192,7 +193,7 @@ class _Lines:
         self._lines.extend(lines[place][0] for place in taken.entries)
         self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
         for place in taken.refused:
-            self._refuse(_held(*lines[place], OVER))
+            self._refuse(_held(*lines[place], OVER, _WANTED[OVER]))
         if self._log.in_force.changes:
             for place in taken.entries:
                 self._leave_out(*lines[place])
@@ -242,8 +243,13 @@ class _Lines:
         """Why lines of the file are in quarantine, of the first ones."""
         lines = {seq: self._line_of(seq) for seq in reasons}
         first = nsmallest(MOST_TOLD, reasons, key=lines.__getitem__)
-        for each in self._log.transaction.claims.numbered(first):
-            yield _held(lines[each.seq], each.event, reasons[each.seq])
+        claims = self._log.transaction.claims
+        for each in claims.numbered(first):
+            alone = None
+            if each.reason == CONFLICT and each.event.is_record:
+                alone = _without_group(claims.of([each.event.identity]))
+            wanted = _WANTED[reasons[each.seq]] if alone is None else _ALONE.format(alone)
+            yield _held(lines[each.seq], each.event, reasons[each.seq], wanted)
 
     def _line_of(self, seq: int) -> int:
         return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
@@ -351,16 +357,24 @@ def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
     return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
-def _held(line: int, event: StateEvent, code: str) -> Reject:
+def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
     """Why a line is not recorded although it is good."""
     path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
     if code == OVER:
         path, value = "validator", event.validator
     elif code == UNKNOWN:
         path, value = "task_id", event.task_id
-    return _reject(line, event, code, path, shown(value), _WANTED[code])
+    return _reject(line, event, code, path, shown(value), wanted)
 
 
+def _without_group(claims: Iterable[Claim]) -> int | None:
+    """The claim without its group, where one of the record with it is all it conflicts with."""
+    rivals = [each for each in claims if each.reason == CONFLICT]
+    alone = [each.seq for each in rivals if each.event.alignment is None]
+    return alone[0] if len(rivals) == 2 and len(alone) == 1 else None
+
+
+_ALONE = "the record with its group alone: drop the claim without, tallystick quarantine drop {}"
 _WANTED = {
     CLOSED: "what was counted in an epoch that is closed, or a new identity",
     CONFLICT: "one thing that its validator says, or a new identity; all that differ wait",

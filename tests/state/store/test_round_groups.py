@@ -12,7 +12,9 @@ from state.crashing import die_at_entry
 from state.subnet import Record, record, written
 
 import tallystick
+from tallystick import views
 from tallystick.errors import DamagedError, InputError, RefusedError
+from tallystick.population.consensus.join import as_numbers
 from tallystick.state import transfer
 from tallystick.state.event_log import EventLog
 from tallystick.state.ledger import Ledger
@@ -276,6 +278,43 @@ def test_the_commands_take_groups_and_list_what_is_to_be_run_again(tmp_path: Pat
     assert f"to be run again: t0 of {shown['reruns'][0]['hotkey']}" in told.out
     again = run("events", "import", str(files[0]), "--groups", str(files[1]), "--state", where)
     assert again.status == 0
+
+
+def digest_of(ledger: Ledger) -> str:
+    with ledger.queries() as queries:
+        return queries.digest()
+
+
+@pytest.mark.parametrize("is_filled", [False, True], ids=["raw", "with its consensus"])
+@pytest.mark.parametrize("with_group", [0, 1], ids=["group first", "group second"])
+def test_a_record_without_its_group_waits_beside_it_until_one_is_dropped(
+    tmp_path: Path, is_filled: bool, with_group: int
+) -> None:
+    """In either order; the record itself may even be the same, but for how alike its miner is."""
+    records, group = of_round(0)
+    alone = records
+    if is_filled:
+        (found,) = tallystick.consensus([group], "skills@1.1.0")
+        assert not isinstance(found, tallystick.Reject)
+        components = {each.hotkey: as_numbers(each.components) for each in found.members}
+        alone = [each | {"consensus": components[each["miner"]["hotkey"]]} for each in records]
+    with begun(str(tmp_path / "once.db"), "skills@1.1.0") as ledger:
+        nothing = digest_of(ledger)
+        ledger.import_events(records, groups=[group])
+        wanted = digest_of(ledger)
+    with begun(str(tmp_path / "twice.db"), "skills@1.1.0") as ledger:
+        feeds: list[Any] = [(alone, None), (records, [group])]
+        for given, groups in feeds if with_group else feeds[::-1]:
+            told = ledger.import_events(given, groups=groups)
+        assert told.quarantined == {"conflict": 5}
+        assert (told.displaced, told.events, digest_of(ledger)) == (5, 0, nothing)
+        with ledger.queries() as queries:
+            waiting = views.quarantine(queries.quarantine())["claims"]
+        without = [each["claim"] for each in waiting if "alignment" not in each]
+        assert [each.expected.rpartition(" ")[2] for each in told.told] == [*map(str, without)]
+        assert ledger.drop(without) == 5
+        assert digest_of(ledger) == wanted
+        verify(ledger)
 
 
 def test_the_seed_of_a_group_draws_whose_submission_is_run_again(tmp_path: Path) -> None:
