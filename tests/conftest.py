@@ -4,6 +4,8 @@ The folder goes to the end of the search path, so that a folder here never hides
 standard library that has the same name (`numbers`). Another plugin that is installed in the same
 environment is left out; tests of discovery set the variable themselves.
 
+A test that waits for longer than `_DEADLINE` fails where it waits, and the next one runs.
+
 With ``--unchanged-sources`` a run in which a file below ``engine`` or ``plugins`` changed fails at
 its end; the commands of the Makefile ask for it.
 """
@@ -12,10 +14,14 @@ import gc
 import os
 import signal
 import sys
+import threading
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import hypothesis
 import pytest
@@ -50,6 +56,12 @@ ROOT = Path(__file__).resolve().parents[1]
 _PLUGINS = "tallystick.plugins"
 _DIGESTS = pytest.StashKey[dict[Path, str]]()
 _FOUND = pytest.StashKey[list[str]]()
+_DEADLINE, _AGAIN = 1200, 30
+"""Seconds after which a part of a test is ended, and after which what waits at its end is."""
+
+
+class DeadlineError(BaseException):
+    """A test waits for what does not come; no Exception, so that the code under test lets it by."""
 
 
 def pytest_configure() -> None:
@@ -74,6 +86,46 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Remember the sources, in the process that starts the others."""
     if session.config.option.unchanged_sources and not hasattr(session.config, "workerinput"):
         session.config.stash[_DIGESTS] = digests(*SOURCES)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Give what a test asks for a deadline."""
+    return (yield from _ending_in_time())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Give the test one of its own."""
+    return (yield from _ending_in_time())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """And the end of what it asked for."""
+    return (yield from _ending_in_time())
+
+
+def _ending_in_time(seconds: float = _DEADLINE, again: float = _AGAIN) -> Iterator[None]:
+    """Raise `DeadlineError` in what takes too long, as far as it looks at signals.
+
+    What does not, such as a solver, is ended by the timeout of the fault handler with the process.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return (yield)
+    handler = signal.signal(signal.SIGALRM, _end)
+    # again and again: the end of a block may wait for the same thing
+    before = signal.setitimer(signal.ITIMER_REAL, seconds, again)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise DeadlineError("a part of the test was not over in time")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -57,6 +57,9 @@ _CONTEXT.set_forkserver_preload(
     ]
 )
 
+_PATIENCE = 600
+"""Seconds in which others come to the same barrier, and a server sees that its clients are gone."""
+
 Sign = tuple[int, int]
 """How far a process is: the number of its step, and of what that step has reached.
 
@@ -203,7 +206,9 @@ def settled(where: str) -> None:
     """
     if "://" in where:
         with psycopg.connect(where, autocommit=True) as connection:
+            deadline = time.monotonic() + _PATIENCE
             while connection.execute(_OTHERS).fetchone() != (0,):
+                assert time.monotonic() < deadline, "a client is still there"
                 time.sleep(0.01)
 
 
@@ -351,5 +356,6 @@ def _command(arguments: list[str], output: Path, limit: int, barrier: Barrier) -
     sys.argv = ["tallystick", *arguments]
     sys.dont_write_bytecode = True  # it would be cut off too, and stay for every later import
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    barrier.wait()
+    # where another one has died, nobody waits for it for ever
+    barrier.wait(_PATIENCE)
     main()

@@ -125,7 +125,7 @@ def _entries(store: Store) -> list[object]:
 
 def test_writers_take_turns(where: str) -> None:
     made(where)
-    start = Barrier(4)
+    start = Barrier(4, timeout=60)
 
     def write(worker: int) -> None:
         store = Store.open(where)
@@ -144,7 +144,7 @@ def test_writers_take_turns(where: str) -> None:
 
 
 def test_of_several_that_make_a_store_one_does(where: str) -> None:
-    start = Barrier(4)
+    start = Barrier(4, timeout=60)
 
     def make(worker: int) -> str:
         start.wait()
