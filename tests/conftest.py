@@ -32,6 +32,8 @@ os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
+from tallystick.state.store import connection
+
 # A loaded machine takes any time for an example, and for making one. A test whose law needs more
 # examples says so.
 hypothesis.settings.register_profile(
@@ -45,6 +47,11 @@ hypothesis.settings.load_profile("unhurried")
 # Most of what the garbage collector looks through are modules and tests, so it looks seldom.
 # `gc.freeze` would hide them, and Hypothesis asks the collector who holds its generator.
 gc.set_threshold(100_000, 20, 100)
+
+# What a test writes here need not survive a power cut, and a disk is waited for longer than most
+# tests take. The processes that tests start wait for it as those of users do.
+connection.SYNCHRONOUS = "OFF"
+os.fsync = lambda _number: None
 
 # A run in the background or under nohup ignores signals, and the commands that it starts would too;
 # a handler is not passed on to them.

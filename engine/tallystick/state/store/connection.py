@@ -1,9 +1,9 @@
 """Where a store is: a file of SQLite, or a database of PostgreSQL, and how each is talked to.
 
 SQLite keeps a store in one file, in WAL mode, so that readers and the one writer do not wait for
-each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. ``synchronous=FULL``
-makes a commit survive a power cut. A new store is its owner's alone (0600), and so are those two.
-What a database says when it fails becomes a `StoreError` that names the store and says what to do.
+each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. A new store is its
+owner's alone (0600), and so are those two. What a database says when it fails becomes a
+`StoreError` that names the store and says what to do.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
+SYNCHRONOUS = "FULL"
+"""How SQLite commits: so that what is committed survives a power cut."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 MOST_VALUES = 900
 """The most values of one statement, below what every version of SQLite takes."""
@@ -239,7 +241,7 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
             _make_private(path)
         connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True)
         try:
-            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         except UnicodeDecodeError as error:
             # what SQLite says of a schema that is damaged quotes it
             connection.close()
