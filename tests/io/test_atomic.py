@@ -3,15 +3,14 @@
 import hashlib
 import json
 import os
-import signal
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli.command import message_of, run, start
+from state.crashing import killed_at_each_call
 from state.subnet import record, written
 
 from tallystick import Ledger, load
@@ -261,41 +260,9 @@ def state_of(folder: Path, old: Mapping[str, bytes], new: Mapping[str, bytes]) -
     return "old" if whole == old else "new" if whole == new else "neither"
 
 
-def in_child(work: Call) -> int:
-    """The signal that ended a process that does some work, or 0."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return os.WTERMSIG(os.waitpid(child, 0)[1])
-
-
-def calls_of_commit(monkeypatch: pytest.MonkeyPatch, at: Callable[[int], None]) -> None:
-    """Call ``at`` with its number before each call by which names change, and after the last."""
-    count = 0
-
-    def counted(name: str) -> None:
-        call = getattr(os, name)
-
-        def wrapped(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401  # of any call
-            nonlocal count
-            at(count)
-            count += 1
-            return call(*arguments, **options)
-
-        monkeypatch.setattr(os, name, wrapped)
-
-    for name in ("replace", "unlink", "fsync"):
-        counted(name)
-
-
-# the child runs the one thread that forked
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("has_old", [True, False])
 def test_whoever_is_killed_leaves_a_set_that_is_whole_or_known_not_to_be(
-    tmp_path: Path, has_old: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, has_old: bool
 ) -> None:
     sets = {}
     written(tmp_path / "records.jsonl", [record("t1"), {"not": "a record"}])
@@ -307,25 +274,13 @@ def test_whoever_is_killed_leaves_a_set_that_is_whole_or_known_not_to_be(
         scorer.score_file(tmp_path / f"{name}.jsonl", made / OUTPUTS[0])
         sets[name] = contents(made)
     old, new = sets["records"], sets["other"]
-    found = []
-    for number in range(100):
-        folder = tmp_path / f"at-{number}"
+    folders = [tmp_path / f"at-{number}" for number in range(100)]
+    for folder in folders:
         folder.mkdir()
         for name, content in old.items() if has_old else ():
             (folder / name).write_bytes(content)
-
-        def work(number: int = number, folder: Path = folder) -> None:
-            def die(count: int) -> None:
-                if count == number:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-            calls_of_commit(monkeypatch, die)
-            scorer.score_file(tmp_path / "other.jsonl", folder / OUTPUTS[0])
-
-        ended = in_child(work)
-        found.append(state_of(folder, old, new))
-        if ended == 0:
-            break
+    kills = killed_at_each_call(tmp_path / "other.jsonl", [each / OUTPUTS[0] for each in folders])
+    found = [state_of(folder, old, new) for folder in folders[: kills + 1]]
     assert found[-1] == "new"
     assert {*found} == ({"old", "no receipt", "new"} if has_old else {"no receipt", "new"})
     # from the first instant at which a set is not whole, to the last
