@@ -9,12 +9,14 @@ import jsonschema_rs
 import pyarrow.parquet as pq
 import pytest
 from cli.command import SKILLS, Finished, run
+from state.store.test_round_groups import begun, of_round
 from state.subnet import record, written
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.governance.shadow import FACTS, FILE, read
+from tallystick.governance.shadow import FACTS, FILE, Shadow, read
 from tallystick.resources import schema_path
+from tallystick.state.ledger import Ledger
 
 OWN, TRIED = "skills@1.0.0", "skills@1.2.0"
 STATE = ("--state", "state.db")
@@ -196,6 +198,70 @@ def test_a_report_is_the_back_test_of_what_was_recorded(folder: Path, rounds: in
     for name in tables:
         assert pq.read_table(Path("report") / name).equals(pq.read_table(Path("direct") / name))
     assert run("shadow", "report", "tried", "--with-state", "-o", "replayed").status == 0
+
+
+def grouped(folder: Path, rules: str) -> tuple[Path, Path, str]:
+    """Records of a round without a consensus, their groups, and a state of their members."""
+    records, group = of_round(0)
+    where = str(folder / f"{rules}.db")
+    begun(where, rules).close()
+    files = written(folder / "raw.jsonl", records), written(folder / "groups.jsonl", [group])
+    return *files, where
+
+
+def test_a_shadow_of_groups_scores_the_consensus_that_its_rules_compute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # the same components, which weigh otherwise
+    text = tallystick.load(TRIED).loaded.text.replace(
+        "findings_recall = 0.30 ", "findings_recall = 0.10 "
+    )
+    text = text.replace("risk_agreement = 0.10 ", "risk_agreement = 0.30 ")
+    Path("tried.toml").write_text(text.replace('version = "1.2.0"', 'version = "1.3.0"'))
+    records, groups, where = grouped(tmp_path, TRIED)
+    command = ("round", "close", records, "--groups", groups, "--json", "--state")
+    theirs = run(*command, grouped(tmp_path, "tried.toml")[2]).json()["rounds"][0]
+    done = run(*command, where, "--shadow", "tried.toml", *SHADOW[2:])
+    assert done.status == 0
+    (own,) = done.json()["rounds"]
+    assert own["shadow"] == theirs["scores"] != own["scores"]
+    # the state is the same as without
+    assert run(*command, where).json()["rounds"][0]["scores"] == own["scores"]
+    report = run("shadow", "report", "tried", "-o", "report", "--json")
+    assert (report.status, report.json()["records"]) == (0, {"executable_python": 5})
+    filled = ("consensus", groups, "--rules", TRIED, "--records", records)
+    assert run(*filled, "-o", "consensus.jsonl").status == 0
+    rules = ("--rules", TRIED, "--rules", "tried.toml")
+    assert run("backtest", "consensus.jsonl.records.jsonl", *rules, "-o", "direct").status == 0
+    for path in Path("direct").glob("*.parquet"):
+        assert pq.read_table(Path("report") / path.name).equals(pq.read_table(path))
+
+
+def test_a_shadow_of_another_consensus_is_refused_and_nothing_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    records, groups, where = grouped(tmp_path, OWN)
+    before = run("state", "digest", "--state", where).out
+    command = ("round", "close", records, "--groups", groups, *SHADOW, "--json", "--state", where)
+    found = run(*command)
+    assert (found.status, found.json()["code"]) == (2, "other-consensus")
+    assert run("state", "digest", "--state", where).out == before
+    assert not Path("tried").exists()
+
+
+def test_late_records_of_rules_with_another_consensus_leave_no_facts(tmp_path: Path) -> None:
+    records, groups, where = grouped(tmp_path, OWN)
+    shadow = Shadow(tmp_path / "tried", tallystick.load(TRIED))
+    with Ledger.open(where) as ledger:
+        ledger.adopt("skills@1.1.0", 1)
+        ledger.close_epoch()
+        shadow.check_consensus(ledger)
+        rounds, _ = ledger.close_round(records, groups=groups)
+        scores = shadow.close(ledger, records, rounds, groups)[0]
+    assert len(scores) == 5
+    assert not (tmp_path / "tried").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', "[" * 2000, " " * (2**20 + 1)])

@@ -159,17 +159,18 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     their own. How alike the members are is kept, and whose submissions are to be run again.
 
     With --shadow the state is the same as without. What the other rules would make of each round is
-    printed second, and the facts of its records go to --shadow-folder.
+    printed second, and the facts of its records go to --shadow-folder. With --groups they have to
+    compute the same consensus as the rules in force.
     """
-    if groups is not None and shadow_reference is not None:
-        raise click.UsageError("found --groups with --shadow, expected one of the two")
-    shadow = _shadow(shadow_reference, shadow_folder, records)
+    shadow = _shadow(shadow_reference, shadow_folder, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
+        if shadow is not None and groups is not None:
+            shadow.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress
         )
-        tried = {} if shadow is None else shadow.close(ledger, records, rounds)
+        tried = {} if shadow is None else shadow.close(ledger, records, rounds, groups)
     if as_json:
         print_json(views.rounds(rounds, ingested, tried))
     else:
@@ -179,7 +180,9 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     complain_of_lines(records, ingested)
 
 
-def _shadow(reference: str | None, folder: Path | None, records: Path) -> Shadow | None:
+def _shadow(
+    reference: str | None, folder: Path | None, records: Path, groups: Path | None
+) -> Shadow | None:
     """The rules that are tried, if any are."""
     if (reference is None) != (folder is None):
         raise click.UsageError("found one of --shadow and --shadow-folder, expected both")
@@ -188,8 +191,9 @@ def _shadow(reference: str | None, folder: Path | None, records: Path) -> Shadow
     from tallystick.governance.shadow import Shadow  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
 
-    if not records.is_file():
-        raise click.UsageError(f"found --shadow with {records}, expected a file: it is read twice")
+    for each in filter(None, (records, groups)):
+        if not each.is_file():
+            raise click.UsageError(f"found --shadow with {each}, expected a file: it is read twice")
     shadow = Shadow(folder, load(reference))
     shadow.check()
     return shadow

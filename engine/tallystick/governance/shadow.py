@@ -8,7 +8,8 @@ nothing of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,8 +25,11 @@ from tallystick.io.documents import read_json
 from tallystick.io.inputs import start_of
 from tallystick.io.sources import input_digest
 from tallystick.plugins.registry import Plugins, installed
+from tallystick.population.consensus.run import GroupFile, bound_consensus
+from tallystick.records.decoding import Item
 from tallystick.resources import schema_path
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
@@ -35,12 +39,15 @@ from tallystick.state.event_decoder import EventDecoder
 from tallystick.state.ledger import Ledger
 from tallystick.state.outcomes import ClosedRound
 from tallystick.state.queries import StateQueries
+from tallystick.state.round_groups import RoundGroups
 from tallystick.state.rules import state_rules_of
 
 FILE, FACTS = "shadow.json", "facts"
 """What a folder of a shadow holds: the file, and a folder of facts."""
 OTHER_SHADOW = "other-shadow"
 """The code of a folder that is of other rules."""
+OTHER_CONSENSUS = "other-consensus"
+"""The code of rules that compute another consensus of groups than those in force."""
 LARGEST_FILE = 2**20
 """The largest file of a folder, in bytes."""
 _DIGITS = 16
@@ -74,6 +81,34 @@ def shadowing(scorer: Scorer, queries: StateQueries) -> Scorer:
 
 
 @attrs.frozen(eq=False)
+class _Decoder:
+    """Makes events of records by some rules, with the consensus that these compute of groups."""
+
+    scorer: Scorer
+    groups: RoundGroups | None
+
+    @classmethod
+    def of(cls, scorer: Scorer, groups: Path | None) -> _Decoder:
+        """Seeds are left out: they draw who is to be run again, and nothing of a score."""
+        if groups is None:
+            return cls(scorer, None)
+        return cls(scorer, RoundGroups.of(GroupFile(groups).lines(), scorer, {}))
+
+    @cached_property
+    def _decoder(self) -> EventDecoder:
+        return EventDecoder(self.scorer, self.groups)
+
+    def events(self, chunk: Chunk) -> Iterable[tuple[int, StateEvent]]:
+        return self._decoder.events(chunk).events
+
+    def filled(self, event: StateEvent, item: Item) -> Item:
+        return item if self.groups is None else self.groups.filled(event, item)
+
+    def rules_of(self, event: StateEvent) -> BoundRules:
+        return self.scorer.rules_at(event.epoch).line_of(event.skill_type)
+
+
+@attrs.frozen(eq=False)
 class Shadow:
     """Rules that are tried beside those of a state.
 
@@ -103,8 +138,35 @@ class Shadow:
                 code=OTHER_SHADOW,
             )
 
+    def check_consensus(self, ledger: Ledger) -> None:
+        """That the rules compute the consensus of groups as those in force do.
+
+        Facts are kept once for both, and the consensus of a record is one of them.
+
+        Raises:
+            StateError: they compute another one.
+        """
+        with ledger.queries() as queries:
+            own = ledger.scorer.rules_at(queries.state.epoch)
+        if not any(self._agrees(line) for line in own.lines or (own,)):
+            raise StateError(
+                f"found another consensus of groups in {self.scorer.rule_set.reference} than in "
+                f"{own.rule_set.reference}, expected [consensus] to compute the same components: "
+                "try rules that differ elsewhere, or compare both by tallystick consensus "
+                "--records and tallystick backtest",
+                code=OTHER_CONSENSUS,
+            )
+
+    def _agrees(self, rules: BoundRules) -> bool:
+        own, theirs = bound_consensus(rules), bound_consensus(self.scorer)
+        return own is not None and theirs is not None and theirs.computes_as(own)
+
     def close(
-        self, ledger: Ledger, records: Path, rounds: Sequence[ClosedRound]
+        self,
+        ledger: Ledger,
+        records: Path,
+        rounds: Sequence[ClosedRound],
+        groups: Path | None = None,
     ) -> dict[int, dict[str, int]]:
         """Keep the facts of rounds that were closed; what the rules would make of each round.
 
@@ -114,41 +176,52 @@ class Shadow:
             ledger: the state that closed them.
             records: the file that was recorded.
             rounds: what was closed.
+            groups: the file of the groups that came with the records.
 
         Raises:
-            InputError: the file cannot be read.
+            InputError: a file cannot be read.
             OutputError: the folder cannot be written.
         """
         with ledger.queries() as queries, TemporaryDirectory() as place:
             recorded = frozenset().union(*(queries.recorded(each.round) for each in rounds))
             kept = Path(place) / "records.jsonl"
-            scored = self._scored(ledger, queries, records, recorded, kept)
+            decoders = self._decoders(ledger, queries, groups)
+            scored = self._scored(decoders, records, recorded, kept)
             if kept.stat().st_size:
                 self._keep(queries, records, kept)
             rules = state_rules_of(self.scorer)
             return {e.round: queries.shadow_scores(e.round, scored, rules) for e in rounds}
 
+    def _decoders(
+        self, ledger: Ledger, queries: StateQueries, groups: Path | None
+    ) -> tuple[_Decoder, _Decoder]:
+        """What makes events of records by the rules in force, and by those that are tried."""
+        scorers = ledger.scorer, shadowing(self.scorer, queries)
+        own, theirs = (_Decoder.of(each, groups) for each in scorers)
+        return own, theirs
+
     def _scored(
         self,
-        ledger: Ledger,
-        queries: StateQueries,
+        decoders: tuple[_Decoder, _Decoder],
         records: Path,
         recorded: frozenset[str],
         kept: Path,
     ) -> dict[str, StateEvent]:
         """What the rules make of recorded records, by digest; their lines go to a file."""
-        own = EventDecoder(ledger.scorer)
-        theirs = EventDecoder(shadowing(self.scorer, queries))
+        own, theirs = decoders
         scored = dict[str, StateEvent]()
         with kept.open("wb") as file:
             for chunk in source_of(records):
-                lines = {n for n, each in own.events(chunk).events if each.record in recorded}
-                file.writelines(_line(chunk, number) for number in sorted(lines))
-                scored |= {
-                    each.record: each
-                    for number, each in theirs.events(chunk).events
-                    if number in lines and each.record is not None
-                }
+                items = dict(enumerate(chunk.items(), chunk.first))
+                found = dict(own.events(chunk))
+                lines = {n: e.record for n, e in found.items() if e.record in recorded}
+                for number in sorted(lines):
+                    filled = own.filled(found[number], items[number])
+                    # a late one of rules with another consensus has no facts that both share
+                    if filled is items[number] or self._agrees(own.rules_of(found[number])):
+                        file.write(_line(filled))
+                tried = ((lines.get(number), each) for number, each in theirs.events(chunk))
+                scored |= {digest: each for digest, each in tried if digest is not None}
         return scored
 
     def _keep(self, queries: StateQueries, records: Path, kept: Path) -> None:
@@ -176,8 +249,7 @@ def _named(loaded: LoadedRuleSet) -> dict[str, str]:
     return {"reference": loaded.rule_set.reference, "digest": loaded.digest}
 
 
-def _line(chunk: Chunk, number: int) -> bytes:
-    item = chunk.items()[number - chunk.first]
+def _line(item: Item) -> bytes:
     return (item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n"
 
 

@@ -77,6 +77,10 @@ class RoundGroups:
         self._joined += self._join.has_group_of(record)
         return with_consensus(item, self._join.components_of(record))
 
+    def filled(self, event: StateEvent, item: Item) -> Item:
+        """The item of a record, with the consensus of its group, once its event is made."""
+        return with_consensus(item, self._join.components(_key_of_event(event), event.hotkey))
+
     def check_joined(self, name: str) -> None:
         """Refuse groups of which none is that of a record: they are of other records.
 
@@ -94,7 +98,7 @@ class RoundGroups:
 
     def noted(self, event: StateEvent) -> StateEvent:
         """The event of a record, with what its group says of it."""
-        key = (event.validator, event.skill_type, event.task_id, event.round), event.hotkey
+        key = _key_of_event(event), event.hotkey
         alignment, rerun = self._alignments.get(key), key in self._reruns
         if alignment is None and not rerun:
             return event
@@ -108,6 +112,10 @@ class RoundGroups:
             sides = member.aligned_with_primaries, member.aligned_with_auditors
             if sides[0] is not None and sides[1] is not None:
                 self._alignments[key, member.hotkey] = str(sides[0]), str(sides[1])
+
+
+def _key_of_event(event: StateEvent) -> Key:
+    return event.validator, event.skill_type, event.task_id, event.round
 
 
 def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:

@@ -108,6 +108,12 @@ class BoundConsensus:
         """Whether a denial counts like a permission."""
         return self.rules.policy.denials == "permit"
 
+    def computes_as(self, other: BoundConsensus) -> bool:
+        """Whether the components of every group are those of other rules with the same plugins."""
+        # what follows from components, and how alike members are, changes none of them
+        rules, same = self.rules, other.rules
+        return rules == attrs.evolve(same, signals=rules.signals, alignment=rules.alignment)
+
     @cached_property
     def alignment_shares(self) -> AlignmentShares:
         """What counts in the likeness of two submissions."""

@@ -62,6 +62,11 @@ class Join:
         """Whether the group of a record is here."""
         return _key_of_record(record) in self._groups
 
+    def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
+        """The components of a member in nano; empty without a group or a consensus."""
+        said = self._groups.get(key, {}).get(hotkey)
+        return {} if said is None else said.components
+
     def components_of(self, record: Record) -> Mapping[str, int]:
         """The components of a record in nano; empty without a group or a consensus.
 
