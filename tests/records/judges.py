@@ -53,10 +53,25 @@ class Judges:
 
     def expected(self, line: bytes) -> bool:
         """What the oracle says of the value that the standard library reads."""
+        return self.expected_of(_value_or_nothing(line))
+
+    def expected_of(self, value: object) -> bool:
+        """What the oracle says of a value."""
         try:
-            return self.oracle.is_valid(value_of(line))
+            return value is not _NOTHING and self.oracle.is_valid(value)
         except (ValueError, RecursionError):
             return False
+
+
+_NOTHING = object()
+"""In place of the value of a line that has none."""
+
+
+def _value_or_nothing(line: bytes) -> object:
+    try:
+        return value_of(line)
+    except (ValueError, RecursionError):
+        return _NOTHING
 
 
 def value_of(line: bytes) -> object:
@@ -111,15 +126,16 @@ def disagreements(asked: Judges, lines: Iterable[str]) -> Iterator[str]:
     """The lines of which not everyone says the same."""
     for text in lines:
         line = text.encode()
-        expected = asked.expected(line)
+        value = _value_or_nothing(line)
+        expected = asked.expected_of(value)
         agree = asked.decoded(line) == expected and (expected or not asked.is_fast(line))
-        if not agree or _of_rust(asked.rust, line) not in (None, expected):
+        if not agree or _of_rust(asked.rust, value) not in (None, expected):
             yield text[:2000]
 
 
-def _of_rust(rust: jsonschema_rs.Draft202012Validator, line: bytes) -> bool | None:
+def _of_rust(rust: jsonschema_rs.Draft202012Validator, value: object) -> bool | None:
     """What jsonschema-rs says; nothing of a line without a value."""
     try:
-        return rust.is_valid(value_of(line))
+        return None if value is _NOTHING else rust.is_valid(value)
     except (ValueError, RecursionError):
         return None

@@ -8,6 +8,7 @@ import copy
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -18,6 +19,9 @@ Holder = Any
 """An object or a list."""
 Key = Any
 """A key of an object, or a place in a list."""
+
+
+_plain = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @attrs.frozen
@@ -37,6 +41,9 @@ class Twice:
 
 def text_of(value: object) -> str:
     """The value as one line."""
+    with suppress(TypeError):
+        return _plain(value)
+    # somewhere in it is a text, or a key twice
     match value:
         case Text(text):
             return text
