@@ -40,7 +40,7 @@ from tallystick.state.transfer import export_state
 __all__ = ["server"]
 
 _SOME = [pytest.param(6), pytest.param(CASES // 100, marks=pytest.mark.slow)]
-_FEW = [pytest.param(3), pytest.param(15, marks=pytest.mark.slow)]
+_FEW = [pytest.param(3), pytest.param(8, marks=pytest.mark.slow)]
 # a server takes five times as long to come up again
 _MOST_ON_A_SERVER = max(10, CASES // 500)
 
