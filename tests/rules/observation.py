@@ -7,7 +7,7 @@ sets can stop at the first difference.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
@@ -147,10 +147,18 @@ def lines_of(skill_type: str) -> tuple[bytes, ...]:
     return tuple(json.dumps(each).encode() for each in found)
 
 
+def _slots(types: Iterable[list[str]]) -> list[Record]:
+    """The miners in their slots, with the types that each declares."""
+    return [
+        {"uid": uid, "hotkey": hotkey, "types": each}
+        for uid, (hotkey, each) in enumerate(zip(MINERS, types, strict=True))
+    ]
+
+
 def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     """Two epochs of a small network, and everything that can be asked of it."""
-    for uid, hotkey in enumerate(MINERS):
-        ledger.register(hotkey, uid, (PYTHON, RAG) if uid < 3 else (PYTHON,))
+    some, others = [PYTHON, RAG], [PYTHON]
+    ledger.sync_miners(_slots(some if uid < 3 else others for uid in range(len(MINERS))))
     yield "an early group", views.group(ledger.select_group(PYTHON, 0, "seed"))
     flags = [
         event(f"f{n}", "collusion_flag", task, hotkey, validator=validator)
@@ -238,8 +246,8 @@ def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     """A window of some tasks, for miners of whom one did little and one next to nothing."""
     random = Random("switches of a window")
     lines = []
+    ledger.sync_miners(_slots(["workflow"] for _ in MINERS))
     for uid, hotkey in enumerate(MINERS):
-        ledger.register(hotkey, uid, ["workflow"])
         for task in range(3 if uid else 12):
             whole = generated(random, "workflow")
             whole |= {"task_id": f"t{task}", "round": task, "epoch": 0, "validator": "val-1"}
