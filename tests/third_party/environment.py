@@ -14,7 +14,8 @@ class Environment:
     """A virtual environment with this engine; its dependencies are those of the tests."""
 
     def __init__(self, folder: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        # its pip is that of the tests, as its dependencies are
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         self.folder, self.python = folder, folder / "bin" / "python"
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
         packages = Path(self.run("-c", where).strip())
