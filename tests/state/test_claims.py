@@ -201,7 +201,7 @@ def test_the_outcome_does_not_depend_on_arrival(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(**CLAIMS)
 def test_neither_does_it_after_a_replay_of_what_came_in_any_order(
     first: list[Said], later: list[Said], seed: int, empty: Path
