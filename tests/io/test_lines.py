@@ -1,9 +1,13 @@
 import hashlib
 import os
+import signal
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 import pytest
 from hypothesis import given
@@ -116,7 +120,7 @@ def test_a_file_that_fails_midway_says_how_far_it_was_read(
         def __exit__(self, *_: object) -> None:
             return None
 
-        def read(self, _size: int) -> bytes:
+        def read1(self, _size: int) -> bytes:
             self.reads += 1
             if self.reads > 1:
                 raise OSError(5, "Input/output error")
@@ -127,7 +131,7 @@ def test_a_file_that_fails_midway_says_how_far_it_was_read(
 
     monkeypatch.setattr(lines_module, "opened", lambda _: Failing())
     with pytest.raises(InputError, match=r"after 5 bytes and 2 lines \(Input/output error\)"):
-        lines_of(LineReader(tmp_path / "records.jsonl"))
+        lines_of(LineReader(tmp_path / "records.jsonl", block_bytes=5))
 
 
 def test_a_path_that_the_system_refuses_is_an_input_error(tmp_path: Path) -> None:
@@ -140,3 +144,45 @@ def test_splitting_is_little_work(tmp_path: Path) -> None:
     assert calls(lambda: lines_of(LineReader(path))) < 10_000, (
         "a call for each block, not each line"
     )
+
+
+class HeardError(Exception):
+    """What a signal raises here."""
+
+
+def raise_heard(*_: object) -> NoReturn:
+    raise HeardError
+
+
+def test_a_signal_between_two_reads_of_a_pipe_is_heard_before_there_is_more() -> None:
+    reading, writing = os.pipe()
+    go, heard, waited = threading.Event(), threading.Event(), list[bool]()
+
+    def interrupt() -> None:
+        go.wait(60)
+        # has the interpreter from the first read of the other thread on, which goes on after this
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            pass
+        os.kill(os.getpid(), signal.SIGUSR1)
+        waited.append(heard.wait(10))
+        os.close(writing)
+
+    before, interval = signal.signal(signal.SIGUSR1, raise_heard), sys.getswitchinterval()
+    sys.setswitchinterval(5)
+    try:
+        with os.fdopen(reading, "rb") as file:
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            os.write(writing, b"x" * 1000)
+            go.set()
+            # so long that the thread waits for nothing but the interpreter
+            sum(range(2_000_000))
+            with pytest.raises(HeardError):
+                lines_module._Counted(file).read(50_000)
+            heard.set()
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+        signal.signal(signal.SIGUSR1, before)
+    assert waited == [True]

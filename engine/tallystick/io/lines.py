@@ -88,8 +88,14 @@ class _Counted:
     hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
 
     def read(self, size: int) -> bytes:
-        """Some of the bytes that follow."""
-        block = self.file.read(size)
+        """So many of the bytes that follow, or all that there are."""
+        parts, left = list[bytes](), size
+        # one read at a time, as a signal between two of a longer one is heard after both: of a
+        # pipe that nobody writes to any more, never
+        while left and (part := self.file.read1(left)):  # type: ignore[attr-defined]  # buffered
+            parts.append(part)
+            left -= len(part)
+        block = b"".join(parts)
         self.hash.update(block)
         self.bytes_read += len(block)
         return block
