@@ -342,14 +342,21 @@ def _kill_before(number: int) -> None:
 
 
 def seen_meanwhile(where: str, sources: Sequence[Path], readers: int) -> list[list[Moment]]:
-    """What readers see, each again and again, while a process takes every step."""
+    """What readers see, each again and again, while every step is taken, and after each step."""
     pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(readers)]
     processes = [started(look, where, theirs) for _, theirs in pipes]
-    for (ours, theirs), _ in zip(pipes, processes, strict=True):
+    for _, theirs in pipes:
         theirs.close()
-        assert ours.poll(60)
-    marks_of(go_on, where, sources, 0)
-    found = [list(iter(ours.recv, None)) for ours, _ in pipes]
+    found = [[ours.recv()] for ours, _ in pipes]
+    with Ledger.open(where) as ledger:
+        for step in range(STEPS):
+            take(ledger, sources, step)
+            entries = standing(where).entries
+            for (ours, _), moments in zip(pipes, found, strict=True):
+                while moments[-1][1] < entries:
+                    moments.append(ours.recv())
+    for (ours, _), moments in zip(pipes, found, strict=True):
+        moments.extend(iter(ours.recv, None))
     for process in processes:
         process.join()
     return found
