@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (
     "--no-sandbox",
+    "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -21,7 +22,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-"""No sandbox, as its pages are our own and a container has none; and nothing asks for a network."""
+"""No sandbox, as its pages are our own and a container has none, nor much shared memory; and nothing
+asks for a network."""
 PATIENCE = 600_000
 """Milliseconds: a loaded machine takes any time."""
 
