@@ -1,13 +1,15 @@
 """A transaction is whole or nothing, whatever happens to it, and one writes at a time."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Timer
 
 import pytest
 from state.store.filled import contents, event, made, record
@@ -15,6 +17,8 @@ from state.store.filled import contents, event, made, record
 import tallystick
 from tallystick.errors import StoreError
 from tallystick.state.chain import check
+from tallystick.state.store.connection import Connection
+from tallystick.state.store.schema import create_schema
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import EVENTS
 
@@ -159,6 +163,48 @@ def test_of_several_that_make_a_store_one_does(where: str) -> None:
     assert said.count("made") == 1
     assert [each for each in said if "found a store, expected none" not in each] == ["made"]
     assert len(_entries(Store.open(where))) == 1
+
+
+@contextmanager
+def beginning(path: Path) -> Iterator[sqlite3.Connection]:
+    """What another process has that is making a store: the lock of a file that is still empty."""
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+@pytest.mark.parametrize("makes", [False, True])
+def test_who_comes_while_another_makes_a_store_waits_for_what_becomes_of_it(
+    tmp_path: Path, makes: bool
+) -> None:
+    where = str(tmp_path / "s.db")
+    with beginning(Path(where)) as other:
+        if makes:
+            create_schema(Connection(other, "?"))
+        end = Timer(0.3, other.commit if makes else other.rollback)
+        end.start()
+        try:
+            if makes:
+                with pytest.raises(StoreError, match="found a store, expected none"):
+                    made(where)
+            else:
+                made(where)
+        finally:
+            end.join()
+    Store.open(where)
+
+
+def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with beginning(path):
+        start = time.monotonic()
+        with pytest.raises(StoreError) as found, Store.create(str(path), timeout=0.2):
+            pass
+        assert 0.1 < time.monotonic() - start < 60
+    assert "found the store locked by another process, expected it to be free within 0.2 s" in (
+        str(found.value)
+    )
+    assert path.read_bytes() == b""
 
 
 WRITE_AND_WAIT = """

@@ -12,6 +12,7 @@ import errno
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -39,6 +40,9 @@ _LOCK = int.from_bytes(b"tallysti", "big")
 _MAGIC = b"SQLite format 3\0"
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
+
+# seconds between two tries where SQLite does not wait by itself
+_PAUSE = 0.01
 
 # a link is not followed, wherever it leads
 _NEW_STORE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -174,10 +178,16 @@ class Place:
             connection.driver.commit()
 
     def use_wal(self) -> None:
-        """Put the file of SQLite into WAL mode, in which it stays."""
+        """Put the file of SQLite into WAL mode, in which it stays.
+
+        Raises:
+            StoreError: the file is locked for too long, or cannot be written.
+        """
         if self.path is not None:
+            end = time.monotonic() + self.timeout
             with self._connected() as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+                while not _is_in_wal(connection, last=time.monotonic() >= end):
+                    time.sleep(_PAUSE)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -342,6 +352,21 @@ def _begin_postgresql(
         raise StoreError(
             f"found a database in {encoding}, expected UTF8: create one with ENCODING 'UTF8'"
         )
+
+
+def _is_in_wal(connection: Connection, *, last: bool) -> bool:
+    """Try to put a file into WAL mode; False where another has its lock and this try is not last.
+
+    SQLite waits for no lock here, whatever the timeout: it reads the mode first, and who reads
+    already is told at once that another writes, lest the two wait for each other.
+    """
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.OperationalError as error:
+        if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
+            raise
+        return False
+    return True
 
 
 @contextmanager
