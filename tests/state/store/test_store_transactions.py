@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -205,6 +205,35 @@ def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: 
         str(found.value)
     )
     assert path.read_bytes() == b""
+
+
+READ_AND_WRITE = """
+from state.store.filled import record, event
+from tallystick.state.store.store import Store
+store = Store.open(sys.argv[1], timeout=0.2)
+# whoever is last to leave a file of SQLite clears up beside it
+with store.reading() as transaction:
+    print(len(list(transaction.entries())), flush=True)
+with store.writing() as transaction:
+    record(transaction, [event(n) for n in range(100, 300)])
+"""
+
+
+@pytest.mark.parametrize("what", [Store.open, made])
+def test_a_writer_keeps_its_lock_when_its_process_opens_the_store_once_more(
+    where: str, what: Callable[[str], Store]
+) -> None:
+    store = made(where, [event(1)])
+    with store.writing() as transaction:
+        record(transaction, [event(2)])
+        with suppress(StoreError):
+            what(where)
+        with python(READ_AND_WRITE, where) as process:
+            said, errors = process.communicate()
+    assert said == "1\n"
+    assert "StoreError" in errors
+    assert "found the store locked by another process" in errors
+    assert len(_entries(Store.open(where))) == 2
 
 
 WRITE_AND_WAIT = """

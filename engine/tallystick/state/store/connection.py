@@ -11,10 +11,11 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,8 +37,8 @@ MOST_VALUES = 900
 """The most values of one statement, below what every version of SQLite takes."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
-# how every file of SQLite begins
-_MAGIC = b"SQLite format 3\0"
+# bytes of the smallest page of SQLite, the first of which every database has
+_LEAST = 512
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
 
@@ -265,8 +266,13 @@ def _file(path: Path, timeout: float, create: bool) -> Place:
 def _make_private(path: Path) -> None:
     """Make the file of a store, which its owner alone may read; SQLite makes those beside it alike.
 
-    A file that is empty is taken for one that was left behind; another keeps its permissions.
+    A file that is empty is taken for one that was left behind. Another keeps its permissions, and
+    is not opened: to close it would give up all locks that other threads of the process have of it.
     """
+    with suppress(OSError):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode) and found.st_size:
+            return
     try:
         number = os.open(path, _NEW_STORE, 0o600)
     except OSError as error:
@@ -296,17 +302,13 @@ def _check_file(path: Path, create: bool) -> None:
         raise StoreError(
             f"{path}: found no such file, expected the store of a state: run tallystick state init"
         )
-    # a pipe would be waited for, and a few bytes are an empty store to SQLite, which writes over it
-    if path.exists() and (path.is_fifo() or _start(path) not in (b"", _MAGIC)):
-        raise StoreError(f"{path}: {_NOT_OURS}")
-
-
-def _start(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC))
-    except OSError as error:
-        raise StoreError(f"{path}: {_CANNOT_OPEN}") from error
+    # A pipe would be waited for, and a few bytes are an empty store to SQLite, which writes over
+    # it. What else is no database SQLite finds itself. It is not read here: whoever closes a file
+    # gives up all locks that other threads of the process have of it.
+    with suppress(OSError):
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _LEAST:
+            raise StoreError(f"{path}: {_NOT_OURS}")
 
 
 def _server(url: URL, timeout: float) -> Place:
