@@ -29,6 +29,7 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.facts.group import MOST_ITEMS
 from tallystick.formula.smt import Encoder
 from tallystick.governance.prove.property import Answer, Status
+from tallystick.governance.prove.solver import solver_of
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.population.consensus.answer import VERDICTS
 from tallystick.population.consensus.binding import BoundConsensus
@@ -264,13 +265,14 @@ def _of_set(name: str, facts: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _refutes(conditions: Sequence[Any]) -> z3.ModelRef | str | None:
     """A model of what would break a claim; None if there is none, or why that is not known."""
-    solver = z3.Solver()
+    solver = solver_of(conditions)
     solver.set("rlimit", _STEPS)
-    solver.add(*conditions)
     found = solver.check()
     if found == z3.unsat:
         return None
-    return solver.model() if found == z3.sat else f"the solver did not decide in {_STEPS} steps"
+    if found == z3.unknown:
+        return f"the solver did not decide in {_STEPS} steps"
+    return solver.model().translate(z3.main_ctx())
 
 
 def _silent(bound: BoundConsensus) -> str | None:

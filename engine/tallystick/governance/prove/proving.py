@@ -21,6 +21,7 @@ from tallystick.governance.prove.consensus import GROUP_PROPERTIES, prove_consen
 from tallystick.governance.prove.encode import Encoding, encode
 from tallystick.governance.prove.property import QUALITY, Answer, Question, Status
 from tallystick.governance.prove.refutation import Refutation, confirm
+from tallystick.governance.prove.solver import solver_of
 from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
 from tallystick.numbers.nano import to_text
@@ -190,7 +191,7 @@ class _Search:
         lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
-            solver = _solver(encoding)
+            solver = solver_of(encoding.conditions)
             said = solver.sexpr()
             if said in self.proved or self._checked(solver, self.request) == z3.unsat:
                 self.proved.add(said)
@@ -201,7 +202,7 @@ class _Search:
         """What becomes of each model; an exact search without any is a proof."""
         encoding = encode(self.subject, self.question, mode)
         limit = self.request if mode is Mode.EXACT else max(1, self.request // _SHORT)
-        solver = _solver(encoding)
+        solver = solver_of(encoding.conditions)
         for number in range(_TRIES):
             status = self._checked(solver, limit)
             if status != z3.sat:
@@ -218,7 +219,7 @@ class _Search:
         """Whether a record meets all, by everything the solver knows, then by its cheap steps."""
         status = self._tried_in(solver, limit)
         if status == z3.unknown:
-            linear = z3.SimpleSolver()
+            linear = z3.SimpleSolver(ctx=solver.ctx)
             linear.set("arith.nl.nra", False)
             linear.add(solver.assertions())
             if self._tried_in(linear, _CHEAP * limit) == z3.unsat:
@@ -230,9 +231,9 @@ class _Search:
         if left <= 0:
             return z3.unknown
         solver.set("rlimit", left)
-        before = _steps_so_far()
+        before = _steps_so_far(solver.ctx)
         status = solver.check()
-        self.work += _steps_so_far() - before
+        self.work += _steps_so_far(solver.ctx) - before
         if status == z3.unknown and solver.reason_unknown() == _INTERRUPTED:
             raise KeyboardInterrupt
         return status
@@ -242,8 +243,8 @@ class _Search:
         return not (self.subject.has_geometric_mean and self.question.value == QUALITY)
 
     def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
-        model = solver.model()
-        solver.add(_another(model, encoding))
+        model = solver.model().translate(z3.main_ctx())
+        solver.add(_another(model, encoding).translate(solver.ctx))
         one = facts_in(self.subject, model, encoding.one)
         other = None if encoding.other is None else facts_in(self.subject, model, encoding.other)
         if one is None or (other is None and encoding.other is not None):
@@ -262,15 +263,9 @@ class _Search:
         )
 
 
-def _solver(encoding: Encoding) -> z3.Solver:
-    solver = z3.Solver()
-    solver.add(*encoding.conditions)
-    return solver
-
-
-def _steps_so_far() -> int:
-    """The steps that all solvers of this process have made."""
-    solver = z3.Solver()
+def _steps_so_far(context: z3.Context) -> int:
+    """The steps that all solvers of a context have made."""
+    solver = z3.Solver(ctx=context)
     solver.check()
     return int(solver.statistics().get_key_value("rlimit count"))
 
