@@ -22,8 +22,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-"""No sandbox, as its pages are our own and a container has none, nor much shared memory; and nothing
-asks for a network."""
+"""No sandbox, as its pages are our own and a container has none, nor much memory to share; and
+nothing asks for a network."""
 PATIENCE = 600_000
 """Milliseconds: a loaded machine takes any time."""
 

@@ -14,7 +14,7 @@ Needs the extra ``prove``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TypeAlias
@@ -253,9 +253,16 @@ class Encoder:
         told: what holds of these.
     """
 
-    def __init__(self, facts: Unknowns, published: Unknowns) -> None:
-        """Read over these unknowns."""
-        self._facts, self._published = facts, published
+    def __init__(self, facts: Unknowns, published: Unknowns, name: str | None = None) -> None:
+        """Read over these unknowns.
+
+        Args:
+            facts: by digest.
+            published: by name.
+            name: what no other encoder of a question is called. By it functions are named; without
+                it their names, and so what the solver does, depend on all that were read before.
+        """
+        self._facts, self._published, self._name = facts, published, name
         self._reached: Truth = z3.BoolVal(True)
         self.divisions: list[Division] = []
         self.functions: list[Function] = []
@@ -284,12 +291,13 @@ class Encoder:
         argument = self.value(node.args[0])
         if node.op == "floor":
             return z3.ToReal(z3.ToInt(argument))
-        exponent, value = Fraction(0), z3.FreshReal(node.op)
+        exponent, value = Fraction(0), self._new(node.op, z3.Real, z3.FreshReal)
         if node.op == "power":
             exponent = value_of(node.args[1])
         if node.op == "round":
             scale = 10 ** int(str(node.data[0]))
-            whole, half = z3.FreshInt("round"), number(Fraction(1, 2 * scale))
+            whole = self._new("whole", z3.Int, z3.FreshInt)
+            half = number(Fraction(1, 2 * scale))
             value = z3.ToReal(whole) * number(Fraction(1, scale))
             self.told.append(z3.And(value - argument <= half, argument - value <= half))
             exponent = Fraction(scale)
@@ -297,6 +305,11 @@ class Encoder:
         self.told += [*found.told, *(t for each in self.functions for t in found.ordered(each))]
         self.functions.append(found)
         return value
+
+    def _new(self, kind: str, named: Callable[[str], Term], new: Callable[[str], Term]) -> Term:
+        if self._name is None:
+            return new(kind)
+        return named(f"{self._name} {kind}!{len(self.functions)}")
 
     def truth(self, node: Node) -> Truth:
         """A condition of a tree."""

@@ -295,6 +295,18 @@ def test_the_budget_is_kept_and_a_larger_one_takes_no_answer_back(tmp_path: Path
     assert all(two.status == one.status for one, two in pairs if one.status != "undecided")
 
 
+def test_no_answer_depends_on_what_was_asked_before(tmp_path: Path) -> None:
+    directions = (more_is_better(style), more_is_better(words))
+    asked = {"style": "hard", "further": (hard,), "directions": directions}
+    first = prove(sample(tmp_path, **asked), only=DIRECTION, budget=200_000)
+    kept = [z3.FreshReal("power") * z3.Real(f"other {n}") + n for n in range(300)]
+    assert prove(sample(tmp_path, **asked), only=DIRECTION, budget=200_000) == first
+    del kept[::2]
+    # with the steps that each took
+    assert prove(sample(tmp_path, **asked), only=DIRECTION, budget=200_000) == first
+    assert all(each.work for each in first)
+
+
 @pytest.mark.parametrize("reference", RULE_SETS)
 def test_what_is_told_of_facts_holds_of_every_record(reference: str) -> None:
     scorer, checked = tallystick.load(reference), 0

@@ -197,11 +197,11 @@ class _Builder:
         for name in self.subject.needed(self.wanted.names):
             value = self.subject.values[name]
             if not self.wanted.free:
-                self.exact[name] = self._exact(value, facts, {**given, **self.published})
+                encoder = Encoder(facts, {**given, **self.published}, f"{self.prefix}{name}")
+                self.exact[name] = self._exact(value, facts, encoder)
             self.published[name] = self._published(name, value.domain)
 
-    def _exact(self, value: FormulaValue, facts: Unknowns, published: Unknowns) -> Term:
-        encoder = Encoder(facts, published)
+    def _exact(self, value: FormulaValue, facts: Unknowns, encoder: Encoder) -> Term:
         found = encoder.value(value.compiled.tree)
         self.functions += encoder.functions
         self.assumed += encoder.told
@@ -239,7 +239,8 @@ class _Builder:
                 axes, exact = {}, self._weighted(mean)
                 ungated = self._mean(exact)
             case FormulaValue() as formula:
-                axes, exact = {}, self._exact(formula, {}, self.published)
+                encoder = Encoder({}, self.published, f"{self.prefix}{QUALITY}")
+                axes, exact = {}, self._exact(formula, {}, encoder)
                 ungated = self._mean(exact)
         quality = ungated
         for gate, axis in bound.quality.deciding:
