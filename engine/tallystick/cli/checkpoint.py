@@ -246,7 +246,7 @@ def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: b
 
     _write(output, proof_bytes(found), follow_links=follow_links)
     if as_json:
-        print_json(found.to_value())
+        print_json(found.to_value(), is_closed=True)
     else:
         echo(*found.told())
 

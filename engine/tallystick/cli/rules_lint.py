@@ -78,7 +78,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if against is not None:
         found = found.since(_loading(against).of(*chosen))
     if as_json or sarif:
-        print_json(as_sarif(found) if sarif else render.as_json(found))
+        print_json(as_sarif(found) if sarif else render.as_json(found), is_closed=sarif)
     elif markdown:
         print_text(render.as_markdown(found))
     else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.settings import Setting
+from tallystick.cli.settings import Setting, in_force
 from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_text, masked, printable, visible
 
@@ -63,8 +63,16 @@ def print_text(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err, nl=not text.endswith("\n"))
 
 
-def print_json(value: object) -> None:
-    """Print a JSON value, indented; where the output is not Unicode, in ASCII."""
+def print_json(value: object, *, is_closed: bool = False) -> None:
+    """Print a JSON value, indented; where the output is not Unicode, in ASCII.
+
+    Args:
+        value: an object names the settings file that counted, if one did, as ``settings``.
+        is_closed: whether its format has no room for that.
+    """
+    name = in_force()
+    if name is not None and isinstance(value, dict) and not is_closed:
+        value = {**value, "settings": name}
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     narrow = not encoding.lower().startswith("utf")
     click.echo(json_text(value, indent=2, ascii_only=narrow))

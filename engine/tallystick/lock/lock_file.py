@@ -170,8 +170,6 @@ def read(path: Path) -> Lock:
         raise InputError(
             f"{path}: the lock cannot be read ({reason}): write one by tallystick lock --rules"
         ) from error
-    if len(data) > LARGEST:
-        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a lock")
     return parse(data, str(path))
 
 
@@ -179,10 +177,12 @@ def parse(data: bytes, where: str) -> Lock:
     """The lock that bytes are; ``where`` says where they are from.
 
     Raises:
-        InputError: they are none, or one of another format.
+        InputError: they are too many, none, or one of another format.
     """
     import tomli  # noqa: PLC0415  # where there is a lock
 
+    if len(data) > LARGEST:
+        raise InputError(f"{where}: found more than {LARGEST} bytes, expected a lock")
     try:
         document = tomli.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -207,6 +207,7 @@ class Scorer(BoundRules):
         progress: Progress | None = None,
         executor: Executor | None = None,
         shadow_of: str | None = None,
+        settings: str | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -225,6 +226,8 @@ class Scorer(BoundRules):
                 files are the same.
             shadow_of: the digest of the rule set that is in force, where this one is only tried
                 beside it: every row and the receipt say so.
+            settings: the settings file that counted, for the receipt. A program has none, as only
+                commands read one.
 
         Raises:
             InputError: the file cannot be read.
@@ -244,6 +247,7 @@ class Scorer(BoundRules):
             progress=progress,
             executor=executor,
             shadow_of=shadow_of,
+            settings=settings,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
