@@ -95,10 +95,15 @@ class HeldLock:
         return cls(file.path, parse(file.data, str(file.path)))
 
     def references(self) -> list[str | Path]:
-        """How its rule sets are found."""
-        rule_sets = self.lock.rule_sets.items()
+        """How its rule sets are found.
+
+        Raises:
+            InputError: the file of one holds none.
+        """
+        from tallystick.lock.check import reference_of  # noqa: PLC0415  # when asked for
+
         folder = self.path.parent
-        return [name if rules.path is None else folder / rules.path for name, rules in rule_sets]
+        return [reference_of(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
 
     def check(self) -> None:
         """Compare what is installed.
