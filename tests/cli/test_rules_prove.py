@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli.command import run
 
-from tallystick.governance.prove import proving
+from tallystick.governance.prove import process
 
 IDLE = "workflow/idle-earns-nothing"
 
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(proving, "prove", lambda *_, **__: asked.append(1) or ())
+    monkeypatch.setattr(process, "prove_within", lambda *_, **__: asked.append(1) or ())
     done = run("rules", "prove", "workflow@1.1.0", "--save", tmp_path / "no" / "folder")
     assert done.status == 2
     assert "no such file or directory" in done.err

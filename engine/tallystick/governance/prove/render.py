@@ -13,7 +13,7 @@ import z3
 from tallystick.governance.markdown import cell, code, inline
 from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES
 from tallystick.governance.prove.consensus import GROUP_PROPERTIES
-from tallystick.governance.prove.property import Answer, Status
+from tallystick.governance.prove.property import TIME, Answer, Status
 from tallystick.governance.prove.proving import steps
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
@@ -49,6 +49,12 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
+    if late:
+        lines += [
+            "",
+            f"time: {numbered(len(late), 'question')} not answered: --seconds N gives more",
+        ]
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, "", f"{reference}: {verdict(found)}"]))
 
