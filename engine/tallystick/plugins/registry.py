@@ -27,6 +27,7 @@ import pluggy
 from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins import spec
+from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, NAMESPACE
 from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
@@ -96,7 +97,7 @@ class Registry:
     Attributes:
         plugins: the plugins in use, by name.
         refused: why each other plugin is not in use, by name.
-        formulas: by ``namespace/name@version``.
+        formulas: by ``namespace/name@version``, with those of the engine itself.
         skill_types: by name.
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
@@ -376,6 +377,12 @@ def _refuse_foreign(plugin: Plugin) -> None:
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
     exports = (export.name for export in plugin.exports)
     offers = (*formulas, *requirements, *types, *exports)
+    if plugin.name == NAMESPACE:
+        raise RefusedPluginError(
+            _TAKEN,
+            f"found a plugin of the name {NAMESPACE}, expected another name: formulas of the "
+            "engine itself begin with it",
+        )
     foreign = [name for name in offers if namespace(name) != plugin.name]
     if foreign:
         raise RefusedPluginError(
@@ -429,7 +436,7 @@ def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Regi
     return Registry(
         plugins=plugins,
         refused=refused,
-        formulas={f.name: f for p in every for f in p.formulas},
+        formulas={**{f.name: f for p in every for f in p.formulas}, **ENGINE_FORMULAS},
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
         exports={e.name: e for p in every for e in p.exports},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.plugins.engine_formulas import WARM_UP
 from tallystick.rules.sections import AggregationOptions
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ UNGROUPED = ""
 """The name of the one group of a rule set without groups."""
 MINER, ROUND = "miner.", "round."
 """What the names of attributes begin with: of a miner, and of the round."""
-WARM_UP = "allocation/warm-up@1"
-"""The formula of the engine itself that a warm-up stands for."""
 QUALITY, EMISSION = "quality", "emission"
 """What a step can collect of a record beside its measures."""
 _OPTIONS: KeyPath = ("aggregation", "options")
