@@ -1,5 +1,6 @@
 """No settings file of another user counts, in whatever folder it lies, and each is named."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ def base() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp()).resolve()
     path.chmod(0o755)
     yield path
+    for folder, _, _ in os.walk(path):
+        # who is not root empties no folder without the right to write
+        Path(folder).chmod(0o755)
     shutil.rmtree(path)
 
 
