@@ -80,17 +80,21 @@ def test_a_folder_that_the_user_trusts_counts(
     monkeypatch.delenv("TALLYSTICK_TRUSTED_FOLDERS")
     config = subnet.folder / "config" / "tallystick"
     config.mkdir(parents=True)
-    lines = [
-        "# shared by all of us",
-        "",
-        *(f"{each}  # mine" for each in trusted.split(os.pathsep)),
-    ]
+    lines = ["# shared by all of us", "", *trusted.split(os.pathsep)]
     (config / "trusted-folders").write_text("\n".join(lines))
     assert run(*DIGEST).status == 0
     open_folder(config)
     found = run(*DIGEST)
     assert found.status == 2
     assert f"{config / 'trusted-folders'}: ignored, as everyone can write" in found.err
+
+
+def test_who_has_no_home_is_told_like_others(inner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (inner / "tallystick.toml").write_text("")
+    open_folder(inner)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert "ignored, as everyone can write" in run(*DIGEST).err
 
 
 def test_a_trusted_folder_is_absolute(inner: Path, monkeypatch: pytest.MonkeyPatch) -> None:

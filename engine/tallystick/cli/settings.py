@@ -200,22 +200,23 @@ def _listed_folders() -> Iterator[tuple[str, list[str]]]:
     from tallystick.io.ownership import look_up  # noqa: PLC0415  # as `nearest`
 
     base = os.environ.get("XDG_CONFIG_HOME", "")
-    home = Path(base) if os.path.isabs(base) else Path("~/.config").expanduser()  # noqa: PTH117  # "" too
-    folder = Path(os.path.realpath(home / _STEM))
-    file = look_up(folder, TRUSTED_FILE, LARGEST + 1)
+    # stays as it is for a user without a home, as in a container
+    home = os.path.expanduser("~/.config")  # noqa: PTH111  # as above
+    folder = Path(os.path.realpath(base if os.path.isabs(base) else home), _STEM)  # noqa: PTH117  # "" too
+    file = look_up(folder.resolve(), TRUSTED_FILE, LARGEST + 1)
     if file is None:
         return
     if file.objection is not None:
         _LOG.warning("%s: ignored, as %s", file.path, file.objection)
         return
     lines = file.data.decode("utf-8", "surrogateescape").splitlines()
-    yield str(file.path), [line.partition("#")[0].strip() for line in lines]
+    yield str(file.path), [line.strip() for line in lines if not line.startswith("#")]
 
 
 def _folders(source: str, names: Collection[str]) -> Iterator[Path]:
     for name in filter(None, names):
         path = os.path.expanduser(name)  # noqa: PTH111  # a name that no path can have, too
-        if not os.path.isabs(path):  # noqa: PTH117  # as above
+        if not os.path.isabs(path) or "\0" in path:  # noqa: PTH117  # as above
             raise InputError(
                 f"{source}: found the folder {name}, expected an absolute path: "
                 "a relative one would trust other folders in other places"
