@@ -18,7 +18,7 @@ from cli.test_main import COMMANDS
 from state.subnet import event, record, written
 from trust.council import tables, toml
 
-from tallystick.io.text import json_text, masked, printable, visible
+from tallystick.io.text import MOST_MASKED, json_text, masked, printable, visible
 from tallystick.state.ledger import Ledger
 from tallystick.trust.envelope import Envelope, Signature
 from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
@@ -395,6 +395,22 @@ URLS = (
     "postgresql:/me:hunter2@127.0.0.1/x",
     "host=127.0.0.1 port=1 password=hunter2",
     "host=127.0.0.1 port=1 password='hunter2 hunter2'",
+    "postgresql:me:hunter2@127.0.0.1/x",
+    "postgresql+psycopg:me:hunter2@127.0.0.1/x",
+    "postgresql//me:hunter2@127.0.0.1/x",
+    "postgresql:hunter2@127.0.0.1/x",
+    "//me:hunter2@127.0.0.1/x",
+    "me:hunter2@127.0.0.1/x",
+    "postgresql://me:/hunter2@127.0.0.1:1/x",
+    "postgresql://me:hun ter hunter2@127.0.0.1:1/x",
+    "postgresql:/me:hun hunter2@127.0.0.1/x",
+    "host=127.0.0.1 password=hun'hunter2",
+    "host=127.0.0.1 password=hun&hunter2",
+    "host=127.0.0.1 password='hun\\'hunter2'",
+    "host=127.0.0.1 password='hun hunter2",
+    "host=127.0.0.1 options='-c password=hunter2'",
+    "postgresql://127.0.0.1:1/x?options=password=hunter2",
+    "https://127.0.0.1:1/x?api-key=hunter2",
 )
 
 
@@ -433,5 +449,50 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def test_what_is_no_password_is_not_masked() -> None:
-    for text in ("skills@1.0.0", "tcp://host:8786", "/a/b@c:d/e.db", "postgresql://me@host:1/x"):
+    for text in (
+        "skills@1.0.0",
+        "skills@1.0.0@sha256:abc",
+        "tcp://host:8786",
+        "tcp://host:8786: found a@b, expected c@d",
+        "tcp://[::1]:8786/ of a@b",
+        "/a/b@c:d/e.db",
+        "postgresql://me@host:1/x",
+        "records.jsonl:3: found skills@1.0.0, expected workflow@1.0.0",
+        "password of a@b: found none",
+    ):
         assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("around", "shown"),
+    [
+        ("found 'password={}', expected none", "found 'password=***', expected none"),
+        ("x?password={}&port=1", "x?password=***&port=1"),
+        ("state=me:{}@host: found none", "state=me:***@host: found none"),
+        ("(token={}): gone", "(token=***): gone"),
+    ],
+)
+def test_what_stands_around_a_password_is_kept(around: str, shown: str) -> None:
+    assert masked(around.format("hunter2")) == shown
+
+
+def test_a_long_text_is_cut_before_it_is_masked_and_shows_no_half_of_a_password() -> None:
+    # the cut goes through every part of a secret, one after the other
+    secrets = (
+        "postgresql://me:hunter2hunter2@host/x",
+        "postgresql://me:hunter2 hunter2 hunter2@host/x",
+        "password='hunter2 hunter2 hunter2'",
+        "password = hunter2hunter2",
+        "me:hunter2hunter2@host",
+    )
+    for secret in secrets:
+        for shift in range(len(secret) + 80):
+            text = "word " * (MOST_MASKED // 5 - 20) + "x" * shift + " " + secret + " word" * 1000
+            assert len(text) > MOST_MASKED
+            shown = masked(text)
+            assert "hunt" not in shown
+            assert "more characters)" in shown[-40:]
+            assert len(shown) <= MOST_MASKED
+    assert masked("x" * 10**6) == "… (1000000 more characters)"
+    short = "word " * 100
+    assert masked(short) == short

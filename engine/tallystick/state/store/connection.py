@@ -291,8 +291,8 @@ def _make_private(path: Path) -> None:
 
 def _check_file(path: Path, create: bool) -> None:
     hidden = masked(str(path))
-    if hidden != str(path):
-        # a URL that lacks something, or settings of a connection
+    if hidden != str(path) and not path.exists():
+        # a URL that lacks something, or settings of a connection; a file may have such a name
         raise StoreError(f"{hidden}: found a password in a path, expected {EXPECTED}")
     if path.is_dir():
         raise StoreError(f"{path}: found a folder, expected the file of a store: name a file in it")
