@@ -55,9 +55,7 @@ _USER = re.compile(r"[^:]*+:(?:[/\\]++[^:]*+:|(?![/\\]))")
 _SPACED_USER = re.compile(
     r"(:[/\\]++(?!\[)[^\s/:@]*+:)(?!\d{0,5}(?:[/\\\s,;:'\")?\]]|\Z))[^\n@]*+(@?)"
 )
-_NAME = re.compile(
-    r"(?:(?<![\w%-])|(?<=%3[dD]))((?:(?!%3[dD])[\w%-])++)(?:\s*+=\s*+|%3[dD])"
-)
+_NAME = re.compile(r"(?:(?<![\w%-])|(?<=%3[dD]))((?:(?!%3[dD])[\w%-])++)(?:\s*+=\s*+|%3[dD])")
 # what closes a quotation is followed by no letter: a second one may begin there
 _CLOSING = r"(?=[\s,;:.&)\]}'\"]|\Z)"
 _QUOTED = re.compile(
@@ -150,7 +148,7 @@ def masked(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return the whole words that `MOST_MASKED` characters hold: the last may be half a password."""
+    """Return the whole words of what may be shown: half a word may be half a password."""
     if len(text) <= MOST_MASKED:
         return text
     words = text[: MOST_MASKED - _COUNT].rsplit(maxsplit=1)
@@ -187,7 +185,7 @@ def _without_settings(text: str) -> str:
 
 
 def _end_of_value(text: str, start: int) -> int:
-    """Return where the value ends that starts here; quotes that nothing closes have all the rest."""
+    """Return where the value that starts here ends; a quote that is not closed takes the rest."""
     if quoted := _QUOTED.match(text, start):
         return quoted.end()
     word = _WORD.match(text, start)

@@ -17,8 +17,8 @@ from tallystick.rules.toml import KeyPath
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
 _BELOW = r"(?=[.\[]|$)"
 """A path ends there, or another goes on below it."""
-_STAR, _NAME = re.escape("*"), r"(?:\"[^\"]*\"|[^.\[\"]+)"
-"""Any one name of a path."""
+_BARE = r"[^.\[\"]"
+"""A letter of a name that has no quotes."""
 
 
 @attrs.frozen
@@ -76,7 +76,23 @@ def _is_worse(finding: Diagnostic, check: Check) -> bool:
 @cache
 def _place(path: str) -> re.Pattern[str]:
     """What a path stands for: itself and what is below it, and with ``*`` every name there."""
-    return re.compile(f"{re.escape(path).replace(_STAR, _NAME)}{_BELOW}" if path else "")
+    if not path:
+        return re.compile("")
+    head, *texts = path.split("*")
+    names = [_name_and(text, is_last=n == len(texts)) for n, text in enumerate(texts, 1)]
+    return re.compile("".join([re.escape(head), *names, _BELOW]))
+
+
+def _name_and(text: str, *, is_last: bool) -> str:
+    """Any one name of a path, and the text that follows a star.
+
+    Atomic: the first place where the text stands is kept, and at the end of a name the last one, so
+    that many stars are not tried with every way to share a name.
+    """
+    literal = re.escape(text)
+    if is_last and not set(text) & set('.["'):
+        return rf'(?:"[^"]*"{literal}|{_BARE}{{{len(text) + 1},}}+(?<={literal}))'
+    return rf'(?>(?:"[^"]*"|{_BARE}+?){literal})'
 
 
 _SILENCE_UNKNOWN = Check(
