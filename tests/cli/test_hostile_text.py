@@ -18,7 +18,7 @@ from cli.test_main import COMMANDS
 from state.subnet import event, record, written
 from trust.council import tables, toml
 
-from tallystick.io.text import MOST_MASKED, json_text, masked, printable, visible
+from tallystick.io.text import MOST_MASKED, json_pieces, json_text, masked, printable, visible
 from tallystick.state.ledger import Ledger
 from tallystick.trust.envelope import Envelope, Signature
 from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
@@ -379,6 +379,15 @@ def test_json_escapes_what_is_not_seen() -> None:
             assert not unseen(shown.replace("\n", ""))
             assert json.loads(shown) == {text: [text]}
     assert json_text("é☃😀") == '"é☃😀"'
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_json_in_pieces_is_json(ascii_only: bool) -> None:
+    for value in ({}, [], 1, {"a": [{HOSTILE: HOSTILE}] * 9000, "b": None, "c": [[], {}, True]}):
+        whole = json_text(value, indent=2, ascii_only=ascii_only)
+        pieces = list(json_pieces(value, indent=2, ascii_only=ascii_only))
+        assert "".join(pieces) == whole
+        assert all(len(piece) <= len(whole) / 2 for piece in pieces) == (len(whole) > 9000)
 
 
 URLS = (

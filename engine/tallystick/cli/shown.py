@@ -16,7 +16,7 @@ import click
 
 from tallystick.cli.settings import Setting
 from tallystick.errors import on_one_line
-from tallystick.io.text import escaped, json_text, masked, printable, visible
+from tallystick.io.text import escaped, json_pieces, masked, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,9 @@ def print_json(value: object) -> None:
     """Print a JSON value, indented; where the output is not Unicode, in ASCII."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     narrow = not encoding.lower().startswith("utf")
-    click.echo(json_text(value, indent=2, ascii_only=narrow))
+    for piece in json_pieces(value, indent=2, ascii_only=narrow):
+        click.echo(piece, nl=False)
+    click.echo()
 
 
 def print_usage(error: click.ClickException) -> None:

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 _LONG = 20
 _LINE_ENDS = "\t\n"
+_PIECES = 1 << 14  # tokens of JSON that are written at once
 # by number, as what Python knows of characters changes with its version
 _OF_ASCII = "\x00-\x1f\x7f"
 _BEYOND_ASCII = (
@@ -118,10 +121,15 @@ def json_text(
     text = json.dumps(
         value, indent=indent, sort_keys=sort_keys, ensure_ascii=ascii_only, separators=separators
     )
-    # most text is ASCII, of which a string knows at once
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _UNSEEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _seen_in_json(text)
+
+
+def json_pieces(value: object, *, indent: int, ascii_only: bool = False) -> Iterator[str]:
+    """The same as `json_text` in pieces, so that a large value is never one text as well."""
+    encoder = json.JSONEncoder(indent=indent, ensure_ascii=ascii_only)
+    pieces = encoder.iterencode(value)
+    while piece := "".join(islice(pieces, _PIECES)):
+        yield _seen_in_json(piece)
 
 
 def spreadsheet_cell(text: str) -> str:
@@ -194,6 +202,13 @@ def _end_of_value(text: str, start: int) -> int:
     after = _NEXT_SETTING.search(word[0])
     value = word[0][: after.start()] if after else word[0].rstrip(_AFTER_VALUE)
     return start + len(value)
+
+
+def _seen_in_json(text: str) -> str:
+    # most text is ASCII, of which a string knows at once
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _UNSEEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _outside(text: str) -> str:
