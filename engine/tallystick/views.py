@@ -425,9 +425,16 @@ def _weights(found: Weights) -> View:
         "uids": list(found.uids),
         "weights": shares,
         "uint16": list(found.uint16),
+        **_dropped(found),
         **({"without": dict(sorted(without.items()))} if without else {}),
     }
     return explained(view, "uids", found.reason)
+
+
+def _dropped(found: Weights) -> View:
+    if not found.dropped:
+        return {}
+    return {"dropped": {str(uid): reason for uid, reason in found.dropped.items()}}
 
 
 def error(found: TallystickError) -> View:

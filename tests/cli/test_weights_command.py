@@ -119,7 +119,7 @@ def test_pools_give_one_vector_before_those_of_the_lines(subnet: Subnet) -> None
     assert "lines" not in run("weights", *state, "--line", "skills", "--json").json()
 
 
-def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None:
+def test_what_rounds_to_nothing_is_left_out_of_all_three_and_told(subnet: Subnet) -> None:
     """1e-6 of the largest weight is 0.07 of a unit."""
     lines = [record("t3", round=1), record("t4", "hk-2", round=1, consensus=0.000001)]
     subnet.do("round", "close", subnet.lines(*lines))
@@ -127,7 +127,14 @@ def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None
         "uids": [1],
         "weights": ["0.999999000"],
         "uint16": [65535],
+        "dropped": {"2": "0.000001000 rounds to 0 of 65535: the largest is 0.999999000"},
     }
+    assert subnet.do("weights").out.splitlines() == [
+        "  uid  weight       uint16",
+        "    1  0.999999000  65535",
+        "  sum  0.999999000",
+        "    2  no weight: 0.000001000 rounds to 0 of 65535: the largest is 0.999999000",
+    ]
 
 
 def test_a_table_for_people(subnet: Subnet) -> None:
@@ -135,6 +142,7 @@ def test_a_table_for_people(subnet: Subnet) -> None:
         "  uid  weight       uint16",
         "    1  0.666666667  65535",
         "    2  0.333333333  32767",
+        "  sum  1.000000000",
     ]
 
 

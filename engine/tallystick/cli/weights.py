@@ -117,4 +117,6 @@ def _lines(found: Weights) -> list[str]:
         *lines,
         "  uid  weight       uint16",
         *(f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows),
+        f"  sum  {to_text(sum(found.weights))}",
+        *(f"{uid:>5}  no weight: {reason}" for uid, reason in found.dropped.items()),
     ]

@@ -19,6 +19,8 @@ NANO = 10**9
 _WHOLE_DIGITS = 30
 # the caller's context may be too narrow; this one holds every value or raises
 _EXACT = Context(prec=100, traps=[Inexact])
+_PLAIN = 1000
+"""The least nano that `Decimal` writes without an exponent."""
 _TEXT = re.compile(rf"(-?)([0-9]{{1,{_WHOLE_DIGITS}}})(?:\.([0-9]{{1,9}}))?")
 
 
@@ -87,9 +89,25 @@ def to_fraction(nano: int) -> Fraction:
     return Fraction(nano, NANO)
 
 
+class _SmallDecimal(Decimal):
+    """A decimal of nine places below a millionth, of which `Decimal` would write ``0E-9``."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return super().__format__("f")
+
+    def __format__(self, specifier: str, /) -> str:  # type: ignore[override]  # as format() calls it
+        return super().__format__(specifier or "f")
+
+    def __repr__(self) -> str:
+        return f"Decimal('{self}')"
+
+
 def to_decimal(nano: int) -> Decimal:
-    """The exact value of a nano, always with nine decimal places."""
-    return _EXACT.scaleb(nano, -9)
+    """The exact value of a nano, always with nine decimal places, in its text too."""
+    value = _EXACT.scaleb(nano, -9)
+    return value if abs(nano) >= _PLAIN else _SmallDecimal(value)
 
 
 def to_text(nano: int) -> str:

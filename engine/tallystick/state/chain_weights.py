@@ -12,7 +12,7 @@ from tallystick.population.column import RationalColumn, nano, published
 from tallystick.population.population import Miner, Population
 from tallystick.population.share import PoolsStep, slot_of
 from tallystick.population.step import Given
-from tallystick.population.uint16 import to_uint16
+from tallystick.population.uint16 import dropped, to_uint16
 from tallystick.rules.allocation import Pools as PoolsRules
 from tallystick.state.pools import Pools
 
@@ -28,6 +28,8 @@ class Weights:
         reason: why nobody has one; empty when somebody has.
         without: by hotkey, why a miner with a slot has none.
         miners: how many miners hold a slot.
+        dropped: by slot, why a weight above 0 is 0 as Bittensor takes it; its share is not among
+            ``weights``.
     """
 
     uids: tuple[int, ...]
@@ -36,6 +38,7 @@ class Weights:
     reason: str = ""
     without: Mapping[str, str] = attrs.field(factory=dict)
     miners: int = 0
+    dropped: Mapping[int, str] = attrs.field(factory=dict)
 
 
 def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
@@ -69,7 +72,15 @@ def chain_weights(
     """
     uids, values = to_uint16(weights)
     shares = tuple(weights[uid] for uid in uids)
-    return Weights(tuple(uids), shares, tuple(values), "" if uids else reason, without, miners)
+    return Weights(
+        tuple(uids),
+        shares,
+        tuple(values),
+        "" if uids else reason,
+        without,
+        miners,
+        dropped(weights),
+    )
 
 
 def pooled(
