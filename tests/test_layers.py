@@ -24,7 +24,7 @@ TESTS = ROOT / "tests"
 
 LAYERS = (
     ("diagnostics",),
-    ("errors",),
+    ("errors", "extras"),
     ("canonical", "resources"),
     ("io",),
     ("numbers",),

@@ -93,7 +93,7 @@ def test_a_place_that_is_none_is_refused(where: str, message: str) -> None:
 def test_a_missing_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tallystick.state.store.connection.find_spec", lambda _: None)
     for said in refused("postgresql://host/database"):
-        assert "found no psycopg, expected it for PostgreSQL: install the extra postgres" in said
+        assert "expected it for PostgreSQL: run pip install 'tallystick[postgres]'" in said
 
 
 def test_a_missing_database_is_told(database: str) -> None:

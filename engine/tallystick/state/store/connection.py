@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from tallystick.errors import StoreError
+from tallystick.extras import missing
 from tallystick.io.text import masked
 
 if TYPE_CHECKING:
@@ -315,10 +316,7 @@ def _server(url: URL, timeout: float) -> Place:
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise StoreError(f"{_shown(url)}: found {url.drivername}, expected {EXPECTED}")
     if find_spec("psycopg") is None:
-        raise StoreError(
-            f"{_shown(url)}: found no psycopg, expected it for PostgreSQL: install the extra "
-            "postgres, as in pip install 'tallystick[postgres]'"
-        )
+        raise StoreError(f"{_shown(url)}: {missing('psycopg')}")
     import psycopg  # noqa: PLC0415  # an extra
 
     dialect = url.set(drivername="postgresql+psycopg").get_dialect()()
