@@ -94,6 +94,7 @@ COMMANDS = [
     ("sign", "rule-set"),
     ("sign", "trust"),
     ("sign", "withdrawal"),
+    ("trust", "new"),
     ("trust", "check"),
     ("trust", "rotate"),
     ("verify",),

@@ -1,6 +1,8 @@
 """One of each command, one after the other in one folder, as who tries a checkout would."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,15 @@ from state.subnet import event, written
 from trust.council import key_file, tables, toml
 
 from tallystick.state.ledger import Ledger
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
 
 pytestmark = pytest.mark.smoke
 
@@ -101,6 +112,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("sign", "pools", *POOLS, *BY_ALICE, *SHARING), 0),
     (("state", "adopt", *POOLS, "--signed", "signed.json", *SHARING), 0),
+    (("trust", "new", "trust-2.toml", "--after", "trust.toml"), 0),
     (("trust", "check", "trust.toml"), 0),
     (("trust", "rotate", "trust.toml", *NAMED), 0),
     (("verify", "signed.json"), 1),

@@ -26,6 +26,7 @@ __all__ = ["database", "server", "where"]
 EPOCHS = 3
 ALICE = signer("alice")
 KEY = f"ed25519:{ALICE.public.data.hex()}"
+ROW = ("--row", "hk-1")
 
 
 @attrs.frozen
@@ -175,6 +176,36 @@ def test_the_commands_say_what_holds(
         Path("grown.json").write_bytes(proof_bytes(growth(ledger, kept.old, kept.new)))
     view = run("verify", "grown.json", "--key", KEY, "--json").json()
     assert (view["kind"], view["checked"], view["signed_by"]) == ("proof", True, [KEY])
+
+
+def test_a_proof_shows_the_row_that_is_asked_for(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Ledger.open(str(kept.store)) as ledger:
+        with ledger.epoch_log() as log:
+            (hotkey, skill_type, _), *_ = map(json.loads, log.rows(1)["reputations"] or [])
+        proof = row_proof(ledger, 1, "reputations", [hotkey, skill_type], kept.new)
+        Path("grown.json").write_bytes(proof_bytes(growth(ledger, kept.old, kept.new)))
+    Path("proof.json").write_bytes(proof_bytes(proof))
+    signed = ("--key", KEY, "--json")
+    for key in (hotkey, json.dumps([hotkey]), json.dumps([hotkey, skill_type])):
+        assert run("verify", "proof.json", "--row", key, *signed).status == 0
+    for key in (
+        *("5Nobody", hotkey[:-1], f"{hotkey}x", json.dumps([hotkey, "another"]), skill_type),
+        json.dumps([hotkey, skill_type, 1]),
+    ):
+        refused = run("verify", "proof.json", "--row", hotkey, "--row", key, *signed)
+        assert (refused.status, refused.json()["code"]) == (1, "row-missing")
+    for bad in ("[]", "[1", "[" * 10**5):
+        assert run("verify", "proof.json", "--row", bad, *signed).status == 2
+    # of no row at all, whatever is asked for
+    Path("empty.json").write_bytes(proof_bytes(attrs.evolve(proof, rows=())))
+    for name, options in (("empty.json", ()), ("empty.json", ROW), ("grown.json", ROW)):
+        refused = run("verify", name, *options, *signed)
+        assert (refused.status, refused.json()["code"]) == (1, "row-missing")
+    Path("new.txt").write_text(kept.new.to_text())
+    assert run("verify", "new.txt", *ROW, *signed).status == 2
 
 
 def test_a_salt_comes_from_a_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

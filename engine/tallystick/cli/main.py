@@ -85,7 +85,7 @@ class LazyGroup(CommandGroup):
         ),
         "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
-        "trust": ("tallystick.cli.trust:trust", "Trust files: check, rotate."),
+        "trust": ("tallystick.cli.trust:trust", "Trust files: new, check, rotate."),
         "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
         "yuma": (
