@@ -52,8 +52,9 @@ _NAMES_SECRET = re.compile(
     "pass(?:word|wd|phrase)|pwd|secret|token|credential|api[_-]?key", re.IGNORECASE
 )
 _WORD = re.compile(r"\S+")
-# in a word up to its password: a scheme may be before the user, with the slashes of a URL or none
-_USER = re.compile(r"[^:]*+:(?:[/\\]++[^:]*+:|(?![/\\]))")
+# in a word up to its password: a user, before whom a scheme with the slashes of a URL may be; with
+# one slash or none a scheme is not told from a user, and the user is hidden, too
+_USER = re.compile(r"[^:]*+:(?:[/\\]{2,}+[^:]*+:|(?![/\\]{2}))")
 # a URL whose password has spaces, up to the @ after it; a port is no password
 _SPACED_USER = re.compile(
     r"(:[/\\]++(?!\[)[^\s/:@]*+:)(?!\d{0,5}(?:[/\\\s,;:'\")?\]]|\Z))[^\n@]*+(@?)"
