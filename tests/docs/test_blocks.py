@@ -25,6 +25,7 @@ _WITH_BLOCKS = {
     "docs/quick-start-governance.md",
     "docs/quick-start-validator.md",
     "docs/records.md",
+    "docs/releasing.md",
     "docs/rule-sets.md",
     "docs/trust.md",
     "docs/tutorial.md",

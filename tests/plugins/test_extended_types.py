@@ -113,7 +113,6 @@ def test_records_of_the_type_are_those_of_the_base_with_the_field(
     assert one.quality is not None
     assert one.emission == one.quality
     assert two.emission == (one.quality * Decimal("2.5")).quantize(Decimal("1e-9"))
-    assert two.to_dict()["multipliers"]["importance"] == "2.500000000"
     base = tallystick.load("skills@1.2.0").score(EXAMPLE)
     assert {name: base.axes[name] for name in one.axes} == dict(one.axes)
 
