@@ -168,6 +168,8 @@ class _Answer:
             elif isinstance(each, Diagnostic):
                 self.found(each)
                 faulty.add(each.where)
+                # the facts are called again by other checks, and refused
+                self.hook.is_known |= name == OPAQUE
             else:
                 name = str(each)
                 self.say(begin=name)

@@ -18,7 +18,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, redi
 from decimal import getcontext
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 
 import attrs
 
@@ -241,7 +240,7 @@ def names_of_modules() -> Mapping[str, object]:
     found = dict[str, object]()
     for place, module in list(sys.modules.items()):
         root = place.partition(".")[0]
-        if not isinstance(module, ModuleType) or root not in {_ENGINE, *sys.stdlib_module_names}:
+        if root not in {_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
             continue
         for name, value in list(vars(module).items()):
             if root == _ENGINE or callable(value):

@@ -258,8 +258,11 @@ def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
     if ended.status is None:
         message = f"found no end of {where!r} after {seconds:g} seconds altogether, expected one"
         return finding("timed-out", where, message)
-    if ended.answers.has_end and not ended.status:
-        return None
+    if not ended.status:
+        if ended.answers.has_end or ended.answers.damage:
+            return None
+        message = "found that the process ended before its last answer, expected it after that"
+        return finding("crashed", where, message)
     message = f"found that the process ended with {_status(ended.status)}, expected 0"
     return finding("crashed", where, f"{message}: {ended.last}" if ended.last else message)
 

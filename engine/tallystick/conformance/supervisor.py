@@ -83,14 +83,15 @@ def _supervise(process: int, woken: int, tell_left: Callable[[list[str]], None])
     _end_all()
     if status is None or os.WIFSIGNALED(status):
         number = signal.SIGKILL if status is None else os.WTERMSIG(status)
-        signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-    sys.stderr.flush()
-    os._exit(os.waitstatus_to_exitcode(status) if status is not None else 1)
+        os._exit(1)  # a signal that ends nobody by itself
+    os._exit(os.waitstatus_to_exitcode(status))
 
 
 def _reaped(process: int) -> int | None:
-    """The status of a process that ended; every other one that ended is taken note of by no one."""
+    """The status of a process if it ended; others that ended are waited for too."""
     status = None
     with suppress(ChildProcessError):
         while True:
@@ -130,10 +131,10 @@ def _descendants() -> Iterator[tuple[int, str]]:
         below.setdefault(int(parent), []).append((int(number), name, state))
     above = [os.getpid()]
     while above:
-        for number, name, state in below.pop(above.pop(), ()):
-            above.append(number)
-            if state not in "ZX":
-                yield number, name
+        for process, command, condition in below.pop(above.pop(), ()):
+            above.append(process)
+            if condition not in "ZX":
+                yield process, command
 
 
 def _prctl(option: int, value: int) -> None:
