@@ -68,14 +68,6 @@ _MACHINERY = (
 """How the files of the engine, of Python and of installed packages begin."""
 
 
-class ReachesOutError(RefusedError):
-    """A call that was refused, with the finding that was told."""
-
-    def __init__(self, found: Diagnostic) -> None:
-        super().__init__(found.message)
-        self.found = found
-
-
 @attrs.define(eq=False)
 class AuditHook:
     """Tells what the process asks of the system, once for each event.
@@ -118,7 +110,7 @@ class AuditHook:
         """Refuse an event that a plugin has no business with.
 
         Raises:
-            ReachesOutError: it is one; the finding was told.
+            RefusedError: it is one; the finding was told.
         """
         if self._inside or not _is_asked(event, arguments):
             return
@@ -130,7 +122,7 @@ class AuditHook:
         finally:
             self._inside = False
         if found is not None:
-            raise ReachesOutError(found)
+            raise RefusedError(event, found)
 
     def _found(self, event: str, arguments: tuple[Any, ...]) -> Diagnostic | None:
         # C code that nobody of Python calls, such as at the exit, has no frame

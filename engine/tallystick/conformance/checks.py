@@ -27,8 +27,9 @@ from tallystick.conformance import (
     releases,
     rule_sets,
 )
-from tallystick.conformance.audit_events import CODE, AuditHook, ReachesOutError
+from tallystick.conformance.audit_events import CODE, AuditHook
 from tallystick.conformance.loading import Subject, check_import, load_subject, names_of_modules
+from tallystick.conformance.purity import RefusedError
 from tallystick.conformance.report import LOADING, finding
 from tallystick.conformance.target import Target, find
 from tallystick.diagnostics import Diagnostic
@@ -87,7 +88,7 @@ def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
     """What a check finds; if it fails itself, that is a finding too."""
     try:
         yield from check(subject)
-    except ReachesOutError:
+    except RefusedError:
         return  # told when it was refused
     except (Exception, SystemExit) as error:  # noqa: BLE001  # one check must not hide another
         message = f"found {type(error).__name__}: {error}, expected the check to end"
@@ -127,7 +128,7 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
         say(done=LOADING)
     else:
         # what it offers may be asked for late, and be refused then
-        with suppress(ReachesOutError):
+        with suppress(RefusedError):
             say(about=_about(subject))
             say(done=LOADING)
             answer.check(subject) if before is None else answer.compare(subject, before)

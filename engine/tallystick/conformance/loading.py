@@ -21,7 +21,7 @@ from pathlib import Path
 
 import attrs
 
-from tallystick.conformance.audit_events import ReachesOutError
+from tallystick.conformance.purity import RefusedError
 from tallystick.conformance.report import finding
 from tallystick.conformance.target import Target
 from tallystick.diagnostics import Diagnostic
@@ -129,7 +129,7 @@ def _folder(target: Target) -> Path:
 
 def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
     cause = error.__cause__
-    if isinstance(cause, ReachesOutError):
+    if isinstance(cause, RefusedError) and cause.found is not None:
         return cause.found
     code = "float-in-formula" if _is_float(cause) else error.code
     return finding(code, _place(cause) or target.entry.value or target.name, str(error))
