@@ -167,7 +167,14 @@ class StoreError(TallystickError):
 
 
 class DamagedError(StoreError):
-    """A store, or a file of one, whose content does not follow from its log."""
+    """A store, or a file of one, that is damaged, or whose content does not follow from its log."""
+
+    def name(self, store: str, way_back: str) -> None:
+        """Put the name of the store before the message, and behind it what helps, once."""
+        message = str(self)
+        if not message.startswith(f"{store}: "):
+            message = f"{store}: {message}"
+        self.args = (message if way_back in message else f"{message}; {way_back}",)
 
 
 class OtherSnapshotError(DamagedError):

@@ -317,6 +317,8 @@ def exported(found: Exported) -> View:
 def verified(found: Verified) -> View:
     """A state that is what its log leads to."""
     view: View = {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    if found.data_checksums is not None:
+        view |= {"data_checksums": found.data_checksums}
     if found.epochs is not None:
         view |= {"epochs": found.epochs, "signed_by": sorted(map(str, found.signers))}
     return view

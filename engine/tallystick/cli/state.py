@@ -141,10 +141,11 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules = queries.info(), queries.rules
+        found, rules, on_pages = queries.info(), queries.rules, ledger.store.data_checksums()
         trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
     hearing = trust.hearing(ledger.hearing)
     view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+    view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:
         print_json(view)
     else:
@@ -165,6 +166,8 @@ def _cells(view: views.View) -> Iterator[tuple[str, str]]:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, list):
         return ", ".join(map(visible, value))
     return "none" if value is None else visible(str(value))
@@ -327,6 +330,61 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
 
 
 @state.command(
+    "backup",
+    epilog=examples(
+        "tallystick state backup backup.db --state subnet.db",
+        "tallystick state backup backup.db --state postgresql://me@host/subnet",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@follow_links_option
+@as_json
+def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
+    """Copy the store to FILE while others use it, and check the copy.
+
+    FILE is a store of SQLite, whichever database the state is in. It takes its name once every
+    page, row and entry of it is found to be sound; until then an earlier backup keeps it.
+    """
+    from tallystick.state.backup import back_up  # noqa: PLC0415  # heavy
+    from tallystick.state.store.store import Store  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        written = back_up(Store.open(where), file, follow_links=follow_links)
+    if as_json:
+        print_json(views.exported(written))
+    else:
+        echo(f"{file}: {written.entries} entries that end in {written.hash}, sound")
+
+
+@state.command(
+    "restore",
+    epilog=examples(
+        "tallystick state restore backup.db --state subnet.db",
+        "tallystick state restore backup.db --state postgresql://me@host/restored",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@locked_options
+@as_json
+def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
+    """Make a store of the backup FILE, and check it before and after; nothing is replayed.
+
+    There must be no store yet: move a damaged one away first, with the files beside it that end in
+    -wal and -shm. `state verify` proves what was taken back.
+    """
+    from tallystick.state.backup import restore  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        restored = restore(file, where, accept=held.require)
+    if as_json:
+        print_json(views.exported(restored))
+    else:
+        echo(f"{restored.entries} entries that end in {restored.hash}, sound")
+
+
+@state.command(
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
@@ -370,6 +428,8 @@ def verify_command(
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.data_checksums is False:
+            echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
         if verified.epochs is not None:
             by = ", ".join(against.names(verified.signers))
             signed = f"signed by {by}" if by else "whose signature was not verified"

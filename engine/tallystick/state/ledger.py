@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +28,7 @@ from tallystick.state.rules import StateRules, proved_rules_of
 from tallystick.state.rules_in_force import Adoption, RulesInForce
 from tallystick.state.rules_log import begun, continued, genesis_hearing, read
 from tallystick.state.said import check_closed_with, read_said
-from tallystick.state.store.store import Store
+from tallystick.state.store.store import PLACE, Store
 from tallystick.state.stored_snapshots import StoredSnapshots
 from tallystick.state.trust_in_force import read_root
 
@@ -45,13 +45,14 @@ if TYPE_CHECKING:
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested, Rounds
     from tallystick.state.model import Miner
+    from tallystick.state.replay import Verified
     from tallystick.state.store.transaction import Transaction
+    from tallystick.state.transfer import Exported
+    from tallystick.trust.checkpoint import Checkpoint
+    from tallystick.trust.keys import PublicKey
     from tallystick.trust.policy import TrustRoot
 
 _LOG = logging.getLogger(__name__)
-
-PLACE = "the place of a store, a path or a URL"
-"""What a ledger is opened by."""
 
 
 class Ledger:
@@ -129,6 +130,11 @@ class Ledger:
             log = EventLog(transaction, in_force, hearing)
             log.begin()
             log.finish()
+        if store.data_checksums() is False:
+            _LOG.warning(
+                "found a PostgreSQL without checksums of its pages, expected them: have its server "
+                "make them with pg_checksums --enable, as a disk that errs is else found late"
+            )
         return cls(store, in_force, hearing)
 
     @classmethod
@@ -406,7 +412,7 @@ class Ledger:
                 closed without this salt or these attributes, or what is carried needs some.
         """
         wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
-        with self._writing() as log:
+        with self._writing(whole=True) as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
                 raise StateError(
@@ -529,6 +535,42 @@ class Ledger:
         with self.store.writing() if keep else self.store.reading() as transaction:
             yield EpochLog(transaction, self._in_force(transaction), keep, trust)
 
+    def verify(
+        self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+    ) -> Verified:
+        """Replay the log from its first entry and compare everything; see `replay.verify`.
+
+        Raises:
+            DamagedError: something that is stored does not follow from the log.
+            TrustError: something that must be signed is not, or the log is not the checkpoint's.
+        """
+        from tallystick.state.replay import verify  # noqa: PLC0415  # rarely
+
+        return verify(self, checkpoint, keys)
+
+    def export(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the log to a file, from which ``state import`` makes the same state.
+
+        Raises:
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick.state.transfer import export_state  # noqa: PLC0415  # rarely
+
+        return export_state(self, path, follow_links=follow_links)
+
+    def backup(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the store to a file, which is checked before it takes its name.
+
+        Raises:
+            DamagedError: the store is damaged.
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick.state.backup import back_up  # noqa: PLC0415  # rarely
+
+        return back_up(self.store, path, follow_links=follow_links)
+
     def open_epoch(self) -> int:
         """The number of the open epoch."""
         with self.queries() as queries:
@@ -566,8 +608,8 @@ class Ledger:
             yield scorer.with_snapshots(StoredSnapshots(transaction))
 
     @contextmanager
-    def _writing(self) -> Iterator[EventLog]:
-        with self.store.writing() as transaction:
+    def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
+        with self.store.writing(whole=whole) as transaction:
             log = EventLog(transaction, self._in_force(transaction), self.hearing)
             before = log.entries
             yield log

@@ -31,10 +31,11 @@ from tallystick.state.claims import Rank
 from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import RANKS, EventLog
 from tallystick.state.ingest import refusal
-from tallystick.state.ledger import Ledger
 from tallystick.state.pools import read_pools
 from tallystick.state.rules_log import load_rules
 from tallystick.state.said import of_body
+from tallystick.state.store.integrity import check_integrity
+from tallystick.state.store.integrity import data_checksums as checksums_of_pages
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
@@ -53,6 +54,7 @@ from tallystick.trust.keys import PublicKey
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
+    from tallystick.state.ledger import Ledger
     from tallystick.state.store.transaction import Transaction
     from tallystick.trust.checkpoint import Checkpoint
 
@@ -169,12 +171,14 @@ class Verified:
         snapshots: so many snapshots are what the log leads to.
         epochs: so many closed epochs are what a checkpoint says; None without a checkpoint.
         signers: the keys that signed it.
+        data_checksums: whether PostgreSQL has checksums of its pages; None of SQLite.
     """
 
     entries: int
     snapshots: int
     epochs: int | None = None
     signers: frozenset[PublicKey] = frozenset()
+    data_checksums: bool | None = None
 
 
 def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_envelopes) -> None:
@@ -225,16 +229,21 @@ def verify(
     with (
         tempfile.TemporaryDirectory() as folder,
         ledger.store.reading() as stored,
-        Store.create(str(Path(folder) / "replayed")) as (_, transaction),
+        Store.create(
+            str(Path(folder) / "replayed"), shown=f"the replay of {ledger.store.shown} in {folder}"
+        ) as (_, transaction),
     ):
         log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
         replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+        # what a replay reads no page of: indexes, totals, leaves
+        check_integrity(stored.connection)
+        data_checksums = checksums_of_pages(stored.connection)
 
     _check_epochs(ledger, checkpoint)
     epochs = None if checkpoint is None else checkpoint.size
-    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers)
+    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums)
 
 
 def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:

@@ -24,15 +24,15 @@ from tallystick.plugins.registry import Registry
 from tallystick.state.authority import Envelopes, stored_envelope, stored_envelopes
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import PLACE, Ledger
 from tallystick.state.replay import replay
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_log import genesis_hearing, read
-from tallystick.state.store.store import Store
+from tallystick.state.store.store import PLACE, Store
 from tallystick.state.store.transaction import STATING, Transaction
 from tallystick.state.trust_in_force import ROTATION, read_root
 
 if TYPE_CHECKING:
+    from tallystick.state.ledger import Ledger
     from tallystick.trust.envelope import Envelope
     from tallystick.trust.policy import TrustRoot
 
