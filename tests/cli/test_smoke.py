@@ -55,6 +55,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "export", "genesis.jsonl", *STATE), 0),
     (("audit", "genesis.jsonl", "--weights", "no-weights.json"), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
+    (("state", "backup", "backup.db", *STATE), 0),
+    (("state", "restore", "backup.db", "--state", "restored.db"), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
     (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
     (("shadow", "report", "tried", "-o", "tried-report"), 0),

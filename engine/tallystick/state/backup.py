@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tallystick.errors import InputError, OutputError, StoreError
 from tallystick.io.atomic import AtomicFile, atomic_files, output_path
@@ -21,11 +22,13 @@ from tallystick.plugins.registry import Registry
 from tallystick.state.authority import stored_envelopes
 from tallystick.state.rules import StateRules
 from tallystick.state.rules_log import read
-from tallystick.state.store.checksums import COLUMNS, insert, rows_of
+from tallystick.state.store.checksums import COLUMNS, EVENTS, insert, rows_of
 from tallystick.state.store.connection import TIMEOUT, place_of
 from tallystick.state.store.store import PLACE, Store
 from tallystick.state.store.transaction import Transaction
 from tallystick.state.transfer import Exported
+
+_IS_RECORD = COLUMNS[EVENTS].index("is_record")
 
 
 def back_up(store: Store, path: PathLike, *, follow_links: bool = False) -> Exported:
@@ -165,8 +168,13 @@ def _copy_pages(path: Path, copy: Path, shown: str, written: str) -> None:
 
 def _copy_rows(source: Transaction, target: Transaction) -> None:
     for table in COLUMNS:
-        rows = rows_of(source.connection, table)
-        insert(target.connection, table, (tuple(row[:-1]) for row in rows))
+        rows = (tuple(row[:-1]) for row in rows_of(source.connection, table))
+        insert(target.connection, table, map(_with_truth, rows) if table == EVENTS else rows)
+
+
+def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    # SQLite has truth values as numbers, which PostgreSQL refuses
+    return (*row[:_IS_RECORD], bool(row[_IS_RECORD]), *row[_IS_RECORD + 1 :])
 
 
 def _checked(store: Store) -> Exported:
