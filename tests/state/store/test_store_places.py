@@ -333,6 +333,8 @@ def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> Non
         with reader(Path(folder), WAITING) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "1\n"
+            path.parent.chmod(0o755)
+            path.chmod(0o644)
             with store.writing() as transaction:
                 record(transaction, [event(2)])
             out, err = process.communicate("go on\n")
