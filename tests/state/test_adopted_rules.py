@@ -12,6 +12,7 @@ import attrs
 import pytest
 from state.chronicle import digest_of
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.subnet import Record, event, missed, record, under, written
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
@@ -401,6 +402,7 @@ def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> N
                 f"UPDATE tallystick_log SET body = replace(body, {change}) WHERE kind = 'rules'"  # noqa: S608  # ours
             )
             target.commit()
+        reseal(copy)
         with pytest.raises(DamagedError):
             verify(Ledger.open(str(copy)))
         copy.unlink()

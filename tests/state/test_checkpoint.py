@@ -17,6 +17,7 @@ from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.state.checkpoints import checkpoint, growth, row_proof
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import verify
+from tallystick.state.store.checksums import LEAVES, delete
 from tallystick.state.transfer import export_state, import_state
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.proof import proof_bytes
@@ -106,7 +107,7 @@ def test_a_leaf_that_was_changed_in_the_store_is_found(kept: Kept, tmp_path: Pat
         checkpoint(ledger)
         with ledger.store.writing() as transaction:
             leaf = json.loads(transaction.epoch_leaves()[1])
-            transaction.connection.execute("DELETE FROM tallystick_epochs WHERE epoch = 1")
+            delete(transaction.connection, LEAVES, "epoch", 1)
             leaf["steps"]["deltas"]["size"] += 1
             text = json.dumps(leaf, sort_keys=True, separators=(",", ":"))
             transaction.put_epoch_leaf(1, text)

@@ -1,8 +1,10 @@
 """Damage of a live store is refused before anything is written over it, or is none."""
 
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -11,6 +13,7 @@ from cli.command import message_of, run
 from psycopg.sql import SQL, Identifier
 from state.databases import drop_database, new_database
 from state.overwriting import EPOCHS, LONGEST, Live, fill, live, more_lines, outcome, trial
+from state.resealed import reseal
 from state.subnet import written
 
 from tallystick.errors import DamagedError, StoreError
@@ -228,3 +231,26 @@ def test_above_the_limit_what_is_not_read_is_checked_as_an_epoch_closes_and_afte
         ledger.close_round(more_lines())
         with pytest.raises(DamagedError, match="row 0 of tallystick_snapshots"):
             ledger.close_epoch()
+
+
+FORGED = {
+    "a kind": "UPDATE tallystick_log SET kind = x'ff' WHERE seq = 2",
+    "a snapshot": "UPDATE tallystick_snapshots SET body = 7 WHERE epoch = 0",
+    "a number": "UPDATE tallystick_head SET entries = 'many'",
+}
+
+
+@pytest.mark.parametrize("change", FORGED)
+def test_a_forger_who_made_the_checksums_anew_meets_an_error(
+    store: Live, tmp_path: Path, change: str
+) -> None:
+    path = tmp_path / "state.db"
+    store.put(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(FORGED[change]).rowcount == 1
+    reseal(path)
+    lines = written(tmp_path / "r.jsonl", more_lines())
+    for words in (("round", "close", lines), ("state", "backup", tmp_path / "backup.db")):
+        found = run(*words, "--state", path)
+        assert (found.status, found.out) == (2, "")
+        assert found.err.startswith(f"error: {path}: ")

@@ -12,6 +12,7 @@ import pytest
 from cli.command import run
 from state.chronicle import digest_of
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.signing import (
     ALICE,
     BOB,
@@ -432,6 +433,7 @@ def test_an_envelope_that_was_changed_in_a_store_is_found(tmp_path: Path) -> Non
             connection.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute(statement, values)
+        reseal(copy)
         with pytest.raises(DamagedError):
             Ledger.open(copy)
         assert run("state", "verify", "--state", copy).status == 1

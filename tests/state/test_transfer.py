@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from state.chronicle import clear, digest_of, feed, history, snapshots_of
+from state.resealed import reseal
 from state.subnet import record
 
 from tallystick.errors import TallystickError
@@ -156,6 +157,7 @@ def test_other_plugins_than_it_began_with_are_told(exported: Path, tmp_path: Pat
             "UPDATE tallystick_log SET body = replace(body, 'digest\":\"sha256:', "
             "'digest\":\"sha256:0') WHERE seq = 1"
         )
+    reseal(copy)
     said = message_of(run("state", "digest", "--state", copy))
     assert said.endswith("install the plugins that the state began with")
 

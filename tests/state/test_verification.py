@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
+from state.resealed import reseal
 from state.subnet import event, missed, record, written
 
 from tallystick.errors import TallystickError
@@ -54,6 +55,7 @@ def changed(filled: Path, folder: Path, statement: Statement) -> Path:
         # a copy that a power failure may take
         connection.execute("PRAGMA synchronous = OFF")
         assert connection.execute(*statement).rowcount == 1
+    reseal(path)
     return path
 
 

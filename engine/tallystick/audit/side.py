@@ -17,8 +17,9 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.batches import batch_with
 from tallystick.state.epoch_log import EpochLog
-from tallystick.state.ledger import PLACE, Ledger
+from tallystick.state.ledger import Ledger
 from tallystick.state.step_roots import EpochLeaf, Row, Step
+from tallystick.state.store.store import PLACE
 from tallystick.state.transfer import import_state, is_export
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.envelope import Envelope

@@ -61,6 +61,17 @@ def check_integrity(connection: Connection) -> None:
         DamagedError: something is not what tallystick wrote.
         StoreError: the database cannot read it.
     """
+    try:
+        _check_all(connection)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        # who made the checksums anew may have written anything
+        raise DamagedError(
+            f"found values of another kind ({error}), expected what tallystick wrote: the file was "
+            "changed"
+        ) from error
+
+
+def _check_all(connection: Connection) -> None:
     if connection.is_sqlite:
         _check_pages(connection)
     noted = totals(connection)
