@@ -169,12 +169,17 @@ class StoreError(TallystickError):
 class DamagedError(StoreError):
     """A store, or a file of one, that is damaged, or whose content does not follow from its log."""
 
-    def name(self, store: str, way_back: str) -> None:
-        """Put the name of the store before the message, and behind it what helps, once."""
-        message = str(self)
+    store: str | None = None
+    """The store that it is of, as it may be shown; None where that is not known yet."""
+
+    def name(self, store: str, way_back: str = "") -> None:
+        """Put the name of the store before the message, and behind it what helps; once."""
+        if self.store is not None:
+            return
+        self.store, message = store, str(self)
         if not message.startswith(f"{store}: "):
             message = f"{store}: {message}"
-        self.args = (message if way_back in message else f"{message}; {way_back}",)
+        self.args = (f"{message}; {way_back}" if way_back else message,)
 
 
 class OtherSnapshotError(DamagedError):

@@ -20,6 +20,7 @@ from tallystick.errors import DamagedError, StoreError
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import verify
 from tallystick.state.store.checksums import COLUMNS, KEYS
+from tallystick.state.store.store import Store
 
 SEED = 21
 
@@ -89,6 +90,25 @@ def test_verify_names_the_users_own_file(store: Live, tmp_path: Path) -> None:
     Live(bytes(whole), b"").put(path)
     message = message_of(run("state", "verify", "--state", path))
     assert message.startswith(f"{path}: found ")
+
+
+def test_damage_of_one_of_two_stores_is_named(store: Live, tmp_path: Path) -> None:
+    """Whichever is opened first, and by whomever it is found."""
+    sound, damaged = tmp_path / "sound.db", tmp_path / "damaged.db"
+    for path in (sound, damaged):
+        store.put(path)
+    with closing(sqlite3.connect(damaged)) as connection, connection:
+        connection.execute("UPDATE tallystick_head SET epoch = 1")
+    for pair in ((sound, damaged), (damaged, sound)):
+        stores = [Store.open(str(path)) for path in pair]
+        with (
+            pytest.raises(DamagedError, match=f"^{damaged}: row 1 of tallystick_head: ") as found,
+            stores[0].reading() as first,
+            stores[1].reading() as second,
+        ):
+            assert first.head() != second.head()
+        assert str(found.value).count(str(damaged)) == 1
+        assert str(sound) not in str(found.value)
 
 
 def test_damage_that_verify_finds_in_an_index_is_refused(store: Live, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import DamagedError
-from tallystick.state.store.connection import Connection, marks
+from tallystick.state.store.connection import WAY_BACK, Connection, marks
 
 HEAD, LOG, EVENTS = "tallystick_head", "tallystick_log", "tallystick_signals"
 QUARANTINE, COUNTS = "tallystick_quarantine", "tallystick_claim_counts"
@@ -100,8 +100,8 @@ def checked_rows(
     columns = ", ".join(f"{t}.{name}" for t in tables for name in (*COLUMNS[t], "checksum"))
     rows = connection.rows(f"SELECT {columns} {source}", values)
     if len(tables) == 1:
-        return [checked(tables[0], row) for row in rows]
-    return [tuple(_checked_parts(tables, row)) for row in rows]
+        return [checked(connection, tables[0], row) for row in rows]
+    return [tuple(_checked_parts(connection, tables, row)) for row in rows]
 
 
 def rows_of(connection: Connection, table: str) -> Iterator[tuple[Any, ...]]:
@@ -185,15 +185,17 @@ def _put_total(connection: Connection, name: str, row: tuple[int, int]) -> None:
     connection.execute(insertion, (name, *row))
 
 
-def _checked_parts(tables: Sequence[str], row: Sequence[Any]) -> Iterator[Any]:
+def _checked_parts(
+    connection: Connection, tables: Sequence[str], row: Sequence[Any]
+) -> Iterator[Any]:
     start = 0
     for table in tables:
         end = start + len(COLUMNS[table]) + 1
-        yield from checked(table, row[start:end])
+        yield from checked(connection, table, row[start:end])
         start = end
 
 
-def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
+def checked(connection: Connection, table: str, row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the values of a row without its checksum, which is found to be theirs.
 
     Raises:
@@ -202,8 +204,11 @@ def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
     values = tuple(row[:-1])
     if checksum(values) != row[-1]:
         key = ", ".join(str(value)[:40] for value in values[: len(KEYS[table])])
-        raise DamagedError(
+        error = DamagedError(
             f"row {key} of {table}: found {values!s:.120} with another checksum, expected what "
             "tallystick wrote: the file was damaged or changed"
         )
+        # a block that reads two stores cannot tell whose it is
+        error.name(connection.shown, WAY_BACK)
+        raise error
     return values

@@ -32,7 +32,7 @@ from tallystick.state.store.checksums import (
     totals,
     wrapped,
 )
-from tallystick.state.store.connection import Connection
+from tallystick.state.store.connection import WAY_BACK, Connection
 
 LIMIT = 64_000_000
 """Up to how many bytes a store is checked whole whenever it is opened for writing."""
@@ -63,11 +63,14 @@ def check_integrity(connection: Connection) -> None:
     """
     try:
         _check_all(connection)
+    except DamagedError as error:
+        error.name(connection.shown, WAY_BACK)
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         # who made the checksums anew may have written anything
         raise DamagedError(
-            f"found values of another kind ({error}), expected what tallystick wrote: the file was "
-            "changed"
+            f"{connection.shown}: found values of another kind ({error}), expected what tallystick "
+            f"wrote: the file was changed; {WAY_BACK}"
         ) from error
 
 
@@ -81,7 +84,7 @@ def _check_all(connection: Connection) -> None:
     snapshots, ends = dict[int, str](), list[tuple[int, str]]()
     for table in COLUMNS:
         total = _Total()
-        rows = total.counted(table, rows_of(connection, table))
+        rows = total.counted(connection, table)
         if table == LOG:
             _read_log(rows, ends, snapshots)
         elif table == SNAPSHOTS:
@@ -106,9 +109,9 @@ class _Total:
     def __init__(self) -> None:
         self.rows = self.sum = 0
 
-    def counted(self, table: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        for row in rows:
-            values = checked(table, row)
+    def counted(self, connection: Connection, table: str) -> Iterator[tuple[Any, ...]]:
+        for row in rows_of(connection, table):
+            values = checked(connection, table, row)
             self.rows += 1
             self.sum += row[-1]
             yield values

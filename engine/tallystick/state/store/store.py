@@ -16,12 +16,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Self
 
 from tallystick.errors import DamagedError, StoreError
 from tallystick.state.store.checksums import put_totals
-from tallystick.state.store.connection import TIMEOUT, WAY_BACK, Connection, Place, place_of
+from tallystick.state.store.connection import TIMEOUT, Connection, Place, place_of
 from tallystick.state.store.integrity import LIMIT, check_integrity, data_checksums, size
 from tallystick.state.store.migration import foreign_table, found_version, is_older, migrate
 from tallystick.state.store.schema import create_schema
@@ -30,6 +31,8 @@ from tallystick.state.store.transaction import Transaction
 _INIT = "run tallystick state init"
 PLACE = "the place of a store, a path or a URL"
 """What a store is opened by."""
+_OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
+"""The stores that are open in blocks around, as they may be shown."""
 _Seal = tuple[tuple[int, ...], str | None]
 """What the files were, and the hash of the last entry, when a store had changed them last."""
 
@@ -181,12 +184,23 @@ class Store:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Tell damage that the block finds with the name of the store and the way back."""
+        """Tell damage that the block finds with the name of the store.
+
+        Where several stores are open nobody knows here whose it is: then it keeps the name that it
+        got where it was found, if any.
+        """
+        before = _OPEN.get()
+        _OPEN.set((*before, self.shown))
         try:
             yield
         except DamagedError as error:
-            error.name(self.shown, WAY_BACK)
+            if {self.shown, *before} == {self.shown}:
+                error.name(self.shown)
+            else:
+                error.store = error.store or ""
             raise
+        finally:
+            _OPEN.set(before)
 
 
 def _refuse_what_is_there(place: Place, connection: Connection) -> None:
