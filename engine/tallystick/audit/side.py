@@ -128,7 +128,7 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
             if contradicted is not None:
                 yield Side(place, Evidence(None, (), (), {}), contradicted)
                 return
-            with _stored(store, registry) as log:
+            with _stored(store, registry, place) as log:
                 yield Side(place, log)
     else:
         with _stored(place, registry) as log:
@@ -136,8 +136,11 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
 
 
 @contextmanager
-def _stored(place: str, registry: Registry | None) -> Iterator[EpochLog]:
-    with Ledger.open(place, registry=registry) as ledger, ledger.epoch_log(trust=False) as log:
+def _stored(place: str, registry: Registry | None, shown: str | None = None) -> Iterator[EpochLog]:
+    with (
+        Ledger.open(place, registry=registry, shown=shown) as ledger,
+        ledger.epoch_log(trust=False) as log,
+    ):
         yield log
 
 

@@ -138,15 +138,22 @@ class Ledger:
         return cls(store, in_force, hearing)
 
     @classmethod
-    def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
+    def open(
+        cls, where: PathLike, *, registry: Registry | None = None, shown: str | None = None
+    ) -> Self:
         """Open a state.
+
+        Args:
+            where: a path, for SQLite, or a URL.
+            registry: the plugins; by default the installed ones.
+            shown: what errors name in place of a file that is temporary.
 
         Raises:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
             InputError: the place is neither text nor a path.
             StoreError: there is no store of ours, or it cannot be used.
         """
-        store = Store.open(path_text(where, PLACE))
+        store = Store.open(path_text(where, PLACE), shown=shown)
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
             later = transaction.rules_entries()
