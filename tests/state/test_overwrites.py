@@ -192,6 +192,10 @@ def changed_cells(server: str, seeds: Iterable[int]) -> Counter[str]:
                 rng = random.Random(seed)
                 done = change_cell(copy, rng, rng.choice(every))
                 end, message = outcome(copy)
+            except psycopg.IntegrityError:
+                # a key that is there already, or one that is none
+                ends["refused by PostgreSQL"] += 1
+                continue
             finally:
                 drop_database(server, copy)
             ends[end] += 1

@@ -180,9 +180,12 @@ def _put_schema(connection: Connection) -> None:
 
 
 def _put_total(connection: Connection, name: str, row: tuple[int, int]) -> None:
-    connection.execute(f"DELETE FROM {TOTALS} WHERE name = ?", (name,))  # noqa: S608  # ours
-    insertion = f"INSERT INTO {TOTALS} (name, rows, total) VALUES (?, ?, ?)"  # noqa: S608  # ours
-    connection.execute(insertion, (name, *row))
+    if connection.rows(f"SELECT 1 FROM {TOTALS} WHERE name = ?", (name,)):  # noqa: S608  # ours
+        update = f"UPDATE {TOTALS} SET rows = ?, total = ? WHERE name = ?"  # noqa: S608  # ours
+        connection.execute(update, (*row, name))
+    else:
+        insertion = f"INSERT INTO {TOTALS} (name, rows, total) VALUES (?, ?, ?)"  # noqa: S608  # ours
+        connection.execute(insertion, (name, *row))
 
 
 def _checked_parts(
