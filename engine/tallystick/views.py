@@ -310,8 +310,16 @@ def state_digest(digest: str, epoch: int) -> View:
 
 
 def exported(found: Exported) -> View:
-    """A log that was exported or imported."""
+    """A log that was exported."""
     return {"entries": found.entries, "hash": found.hash}
+
+
+def imported(found: Exported) -> View:
+    """A log that was imported; what became of an older format only where it was one."""
+    if found.renewed_from is None:
+        return exported(found)
+    snapshots = {"other_snapshots": list(found.other_snapshots)}
+    return {**exported(found), "renewed_from": found.renewed_from, **snapshots}
 
 
 def verified(found: Verified) -> View:

@@ -202,7 +202,7 @@ function nextThreshold(rules, name, old, levels, events) {
 function thresholdsAfter(rules, state, events) {
   const found = {};
   for (const [type, levels] of Object.entries(state.thresholds)) {
-    const scored = events.filter((event) => event.skill_type === type && event.quality !== undefined);
+    const scored = events.filter((event) => event.skill_type === type && event.quality !== undefined && !event.missed);
     const baselines = trackedNames(rules).map((name) => [name, nextBaseline(rules, type, nano(levels[name]), scored)]);
     const next = Object.fromEntries(baselines);
     for (const name of Object.keys(rules.document.epochs.thresholds ?? {})) {

@@ -143,7 +143,7 @@ def _stored(place: str, registry: Registry | None) -> Iterator[EpochLog]:
 def _imported(path: Path, store: str, registry: Registry | None) -> OtherSnapshotError | None:
     """Import an export; why its log contradicts itself, if it does."""
     try:
-        import_state(path, store, registry=registry)
+        import_state(path, store, registry=registry, renew=False)
     except InputError as error:
         if not isinstance(error.__cause__, OtherSnapshotError):
             raise

@@ -38,6 +38,7 @@ from tallystick.cli.state_options import (
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -288,11 +289,12 @@ def digest_command(where: str, as_json: bool) -> None:
 @as_json
 def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
     """Write the whole state to FILE, from which `state import` makes the same state."""
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.store.store import Store  # noqa: PLC0415  # heavy
     from tallystick.state.transfer import export_state  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, working("exporting"):
-        exported = export_state(ledger, file, follow_links=follow_links)
+    # no ledger opens a state of an older format, which leaves its store by an export
+    with working("exporting"):
+        exported = export_state(Store.open(where), file, follow_links=follow_links)
     if as_json:
         print_json(views.exported(exported))
     else:
@@ -314,16 +316,23 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry.
 
-    FILE brings its own trust file. With --trust it is refused unless it began with that one.
+    FILE brings its own trust file. With --trust it is refused unless it began with that one. The
+    state of an older format is made again in this one: it says which snapshots are others now.
     """
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
     if as_json:
-        print_json(views.exported(imported))
-    else:
-        echo(f"{imported.entries} entries that end in {imported.hash}")
+        print_json(views.imported(imported))
+        return
+    echo(f"{imported.entries} entries that end in {imported.hash}")
+    if imported.renewed_from is not None:
+        epochs = imported.other_snapshots
+        changed = "every snapshot is as it was"
+        if epochs:
+            changed = f"{numbered(len(epochs), 'snapshot')} changed, from epoch {epochs[0]} on"
+        echo(f"made again from the format {imported.renewed_from}: {changed}")
 
 
 @state.command(

@@ -53,6 +53,7 @@ def _epochs(rule_set: str) -> Iterator[tuple[Json, Json]]:
         yield _epoch(random.Random(seed), rule_set, seed)
     yield _clamped(rule_set)
     yield from _smoothed(rule_set)
+    yield _late(rule_set)
 
 
 def _epoch(rng: random.Random, rule_set: str, seed: int) -> tuple[Json, Json]:
@@ -126,6 +127,19 @@ def _smoothed(rule_set: str) -> Iterator[tuple[Json, Json]]:
             ]
             levels_before = {name: (Fraction(1, 2), Fraction(old, NANO))}
             yield _closing(rule_set, {0: known}, reports, levels_before, f"top-{old}")
+
+
+def _late(rule_set: str) -> tuple[Json, Json]:
+    """Perfect answers that came late beside others that did not (E96)."""
+    name = _TYPES[0]
+    known = {(f"hk-{n}", name): Fraction(1, 2) for n in range(8)}
+    reports = [
+        Report("v1", f"hk-{n}", name, "t1", 0, 0, events, "primary", Fraction(nano, NANO))
+        for n, (events, nano) in enumerate(
+            [((), n * 10**8) for n in (6, 7, 8)] + [(("missed_deadline",), NANO)] * 5
+        )
+    ]
+    return _closing(rule_set, {0: known}, reports, {name: (Fraction(1, 4), Fraction(1, 2))}, "late")
 
 
 def _reputation(rng: random.Random) -> Fraction:
