@@ -62,6 +62,7 @@ EDITS = [
     (CSWON, 'as = "mean"', 'as = "last"', "[0].last", "100", "no such key"),
     (CSWON, 'as = "mean"', 'as = "weighted_mean"', "[0].over", "", "divisor of a weighted mean"),
     (CSWON, 'as = "mean"', 'as = "mean", times = ["a"]', "[0].times", "an array", "weighted_mean"),
+    (CSWON, 'as = "mean"', 'as = "mean", tasks = "mean"', "[0].tasks", '"mean"', "tasks as it is"),
     (CSWON, "above = 0.05, ", "", "[1]", "no bound", "above, at_least, or both"),
     (CSWON, 'of = "part", share', 'of = "kept", share', "[5].of", '"kept"', "sums to exactly 1"),
     (CSWON, "share = 0.15", "share = 0", "[5].share", "0", "above 0"),

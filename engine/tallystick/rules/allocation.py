@@ -58,7 +58,8 @@ class Collect(StepRules):
     Attributes:
         value: a measure, ``quality`` or ``emission`` of the records, or a column of a table.
         statistic: how they become one; several validators' values of a task count as their mean,
-            but in a sum.
+            but in sums and weighted means.
+        tasks: ``mean`` lets them count as their mean, and their divisor once, in these too.
         last: how many of the newest tasks count; all by default.
         empty: the value of a miner without any; by default it has none.
         missed: whether a missed deadline counts as 0.
@@ -76,6 +77,7 @@ class Collect(StepRules):
     missed: Literal["left_out", "zero"] = "left_out"
     times: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
+    tasks: Literal["mean"] | None = None
     records: Literal["window", "round"] = "window"
     within: tuple[Decimal, ...] | None = None
 

@@ -228,6 +228,9 @@ class _Steps:
         for key in ("times", "over"):
             if not weighted and getattr(step, key):
                 yield mistake((*path, key), "an array", 'no such key but with as = "weighted_mean"')
+        if step.tasks is not None and step.statistic not in ("sum", "weighted_mean"):
+            expected = f'no such key with as = "{step.statistic}", which counts tasks as it is'
+            yield mistake((*path, "tasks"), shown(step.tasks), expected)
         if step.last is not None and step.statistic in ("last", "weighted_mean"):
             expected = f'no such key with as = "{step.statistic}"'
             yield mistake((*path, "last"), shown(step.last), expected)
