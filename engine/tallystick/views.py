@@ -309,6 +309,11 @@ def state_digest(digest: str, epoch: int) -> View:
     return {"digest": digest, "epoch": epoch}
 
 
+def rules_digest(digest: str) -> View:
+    """The digest of the rules in force and scheduled, beside that of a state."""
+    return {"rules_digest": digest}
+
+
 def exported(found: Exported) -> View:
     """A log that was exported."""
     return {"entries": found.entries, "hash": found.hash}

@@ -10,7 +10,7 @@ from state.subnet import record
 
 
 def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     said = subnet.do("state", "info", "--json").json()
     closed = subnet.do("epoch", "close", "--epoch", "0", "--json").json()
     assert said == {
@@ -85,7 +85,7 @@ def test_rounds_are_listed_and_shown(subnet: Subnet) -> None:
 
 
 def test_epochs_are_listed_and_shown(subnet: Subnet) -> None:
-    closed = subnet.do("epoch", "close", "--at", "2026-01-02", "--json").json()
+    closed = subnet.do("epoch", "close", "--epoch", "0", "--at", "2026-01-02", "--json").json()
     found = subnet.do("epoch", "list", "--json").json()["epochs"]
     assert [(each["epoch"], each["open"], each["events"]) for each in found] == [
         (0, False, 2),

@@ -61,7 +61,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("events", "import", "round.jsonl", *STATE), 0),
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),
-    (("epoch", "close", *STATE), 0),
+    (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
     (("round", "show", "0", *STATE), 0),
     (("epoch", "list", *STATE), 0),

@@ -35,7 +35,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
     ("events", "import", str(SKILLS), *STATE),
-    ("epoch", "close", *STATE),
+    ("epoch", "close", "--epoch", "0", *STATE),
     ("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE),
     ("miner", "register", "hk-9", "--uid", "9", "--types", "mcp_server", *STATE),
     ("miner", "sync", "miners.csv", *STATE),
@@ -135,7 +135,7 @@ def test_what_is_locked_is_done_as_without(folder: Path, lock: Lock) -> None:
     assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes()
     receipts = [Path(f"{name}.jsonl.receipt.json").read_bytes() for name in ("plain", "out")]
     assert receipts[0] == receipts[1]
-    assert run("epoch", "close", *STATE, "--locked").status == 0
+    assert run("epoch", "close", "--epoch", "0", *STATE, "--locked").status == 0
     assert run("state", "import", "state.jsonl", "--state", "copy.db", "--locked").status == 0
 
 

@@ -182,10 +182,10 @@ def test_a_salt_comes_from_a_file_alone(tmp_path: Path, monkeypatch: pytest.Monk
     state = ("--state", "state.db")
     Ledger.create("state.db", "skills@1.1.0").close()
     written(Path("short"), [])
-    refused = run("epoch", "close", "--salt-file", "short", *state, "--json")
+    refused = run("epoch", "close", "--epoch", "0", "--salt-file", "short", *state, "--json")
     assert (refused.status, refused.json()["code"]) == (2, "short-salt")
     Path("salt").write_text("ab" * 16 + "\n")
-    assert run("epoch", "close", "--salt-file", "salt", *state).status == 0
+    assert run("epoch", "close", "--epoch", "0", "--salt-file", "salt", *state).status == 0
     with Ledger.open("state.db") as ledger:
         verify(ledger)
         with ledger.epoch_log() as log:

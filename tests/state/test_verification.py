@@ -231,7 +231,7 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
         ("state", "digest"),
         ("weights",),
         ("round", "close", lines),
-        ("epoch", "close"),
+        ("epoch", "close", "--epoch", "1"),
         ("state", "export", tmp_path / "export.jsonl"),
     ):
         found = run(*command, "--state", path)

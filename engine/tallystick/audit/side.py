@@ -60,6 +60,13 @@ class Side:
         return self.source.leaves
 
     @property
+    def genesis(self) -> str | None:
+        """The digest of what it began under; None of evidence without an epoch."""
+        if isinstance(self.source, EpochLog):
+            return self.source.in_force.genesis
+        return self.leaves[0].genesis if self.leaves else None
+
+    @property
     def checkpoint(self) -> Checkpoint | None:
         """What it signed; None where it signed nothing."""
         return self.source.checkpoint if isinstance(self.source, Evidence) else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
@@ -13,6 +15,7 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, number_type, opened, state_option
+from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
@@ -84,15 +87,21 @@ def _line(found: EpochInfo) -> str:
 @epoch.command(
     "close",
     epilog=examples(
-        "tallystick epoch close --state subnet.db",
+        "tallystick epoch close --epoch 41 --state subnet.db",
         "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
-        "tallystick epoch close --round round.json --state subnet.db",
-        "openssl rand -hex 32 | tee salt | tallystick epoch close --salt-file - \\",
-        "    --state subnet.db",
+        "tallystick epoch close --epoch 41 --round round.json --state subnet.db",
+        "openssl rand -hex 32 | tee salt | tallystick epoch close --epoch 41 \\",
+        "    --salt-file - --state subnet.db",
     ),
 )
 @state_option
-@click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
+@click.option(
+    "--epoch",
+    "number",
+    type=number_type,
+    metavar="N",
+    help="Which; without it, the command says which one is open and closes none.",
+)
 @at_option
 @click.option(
     "--salt-file",
@@ -119,10 +128,13 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
-    An epoch that is closed already stays as it is. A salt keeps the checkpoint from saying anything
+    --epoch says which, so that the command, given twice, closes one epoch: one that is closed
+    already stays as it is. A salt keeps the checkpoint from saying anything
     about scores before it is published. Where what is carried depends on attributes of the round or
     of miners, --round says them, or nothing is closed.
     """
+    if number is None:
+        raise _unnamed(where, held)
     salt = None if salt_file is None else _salt(salt_file)
     with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
@@ -131,6 +143,20 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         said = "was closed already" if closed.already else "is closed"
         echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")
+
+
+def _unnamed(where: str, held: Held) -> StateError:
+    """Return the error of a command that names no epoch, with the one that does."""
+    with opened(where, held) as ledger:
+        number = ledger.open_epoch()
+    words = ["tallystick", "epoch", "close", "--epoch", str(number)]
+    source = click.get_current_context().get_parameter_source("where")
+    # a state that the settings name need not be typed
+    words += ["--state", where] if source is ParameterSource.COMMANDLINE else []
+    return StateError(
+        f"found no --epoch, expected the one to close: epoch {number} is open, so type "
+        f"{shlex.join(words)}"
+    )
 
 
 def _salt(path: Path) -> str:

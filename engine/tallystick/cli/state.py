@@ -142,10 +142,11 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules = queries.info(), queries.rules
+        found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
         trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
     hearing = trust.hearing(ledger.hearing)
     view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+    view |= views.rules_digest(ahead)
     if as_json:
         print_json(view)
     else:
@@ -266,15 +267,19 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state; the same for all who were fed the same records."""
+    """The digest of the state, and that of its rules in force and scheduled.
+
+    The first is the same for all who were fed the same records; the second for all who have adopted
+    the same. Peers compare both: an adoption is in no state before it begins.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, epoch = queries.digest(), queries.state.epoch
+        found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
     if as_json:
-        print_json(views.state_digest(found, epoch))
+        print_json(views.state_digest(found, epoch) | views.rules_digest(ahead))
     else:
-        echo(found)
+        echo(found, f"rules {ahead}")
 
 
 @state.command(

@@ -168,6 +168,10 @@ class StateQueries:
             }
         )
 
+    def rules_digest(self) -> str:
+        """Return the digest of the rules in force and scheduled, which `digest` does not cover."""
+        return self.in_force.digest_from(self.state.epoch)
+
     def pinned(self, epoch: int) -> State | None:
         """The state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:

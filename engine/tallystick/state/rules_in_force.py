@@ -228,6 +228,17 @@ class RulesInForce:
         trust = None if first is None else first.digest
         return digest({"format": 1, "lines": lines, "trust": trust, **shared})
 
+    def digest_from(self, epoch: int) -> str:
+        """Return the digest of the rules in force in an epoch, and of those scheduled after it.
+
+        Pools are among them, where the lines share their weight. No state digest covers what is
+        scheduled, so peers compare this one beside it.
+        """
+        lines = {name: _ahead(each, epoch) for name, each in self.lines.items()}
+        pools = _ahead(self.pools.timeline, epoch)
+        shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
+        return digest({"format": 1, "lines": lines, **shared})
+
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
         """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
 
@@ -383,3 +394,16 @@ def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
     for epoch, rules in timeline.later:
         found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
     return found
+
+
+_NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
+
+
+def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
+    """What holds in an epoch, and from which later ones what else does, by digests."""
+    later = [(start, found) for start, found in timeline.later if start > epoch]
+    now = timeline.at(epoch)
+    return {
+        "in_force": None if now is None else now.digest,
+        "scheduled": [{"epoch": start, "digest": found.digest} for start, found in later],
+    }
