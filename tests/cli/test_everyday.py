@@ -26,6 +26,7 @@ def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
         "open_events": 0,
         "entries": 7,
         "hash": said["hash"],
+        "rules_digest": subnet.do("state", "digest", "--json").json()["rules_digest"],
     }
     assert "rule set" in subnet.do("state", "info").out
 

@@ -35,7 +35,9 @@ def test_a_line_that_is_not_recorded_is_told_and_the_rest_is_recorded(named: Nam
     disputed = [record("t1"), record("t1", consensus=0.0), record("t2")]
     found = named.do("events", "import", lines=[*disputed, record("t3", validator="liar\x1b[2J")])
     assert found.status == 1
-    assert found.out.endswith(": 1 recorded, 0 known already, 2 in quarantine, 1 refused\n")
+    assert found.out.endswith(
+        ": 1 recorded, 0 known already, 2 in quarantine (conflict), 1 refused (unheard-validator)\n"
+    )
     first, second, third = found.err.splitlines()
     assert 'lines.jsonl:1: conflict: task_id: found "t1", expected one thing' in first
     assert "lines.jsonl:2: conflict" in second
@@ -54,9 +56,11 @@ def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None
     assert named.do("events", "import", lines=forged).status == 0
     found = named.do("round", "close", lines=[record("t1", validator="val-own")])
     assert found.status == 0
-    assert ": 1 recorded, 0 known already, 1 displaced\n" in found.out
+    displaced = "1 displaced (recorded before, now in quarantine)"
+    assert f": 1 recorded, 0 known already, {displaced}\n" in found.out
     others = named.do("round", "close", lines=[record("t9")])
-    assert "1 released\nno round closed: no record is of the state's validator" in others.out
+    released = "1 released (in quarantine before, now recorded)"
+    assert f"{released}\nno round closed: no record is of the state's validator" in others.out
     info = named.do("state", "info", "--json").json()
     assert (info["validator"], info["hears"], info["quarantine"]) == (
         *("val-own", ["val-1", "val-2"]),

@@ -109,7 +109,7 @@ def test_an_epoch_that_is_not_named_is_not_closed(subnet: Subnet) -> None:
         typed = f"tallystick epoch close --epoch {number} --state {subnet.where}"
         assert message_of(refused).endswith(f"epoch {number} is open, so type {typed}")
         assert subnet.look() == before
-        assert subnet.do(*typed.split()[1:6]).status == 0
+        assert subnet.do(*typed.split()[1:5]).status == 0
         before = subnet.look()
 
 

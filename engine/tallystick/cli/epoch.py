@@ -16,15 +16,20 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.errors import StateError
+from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from tallystick.state.queries import EpochInfo
+    from tallystick.state.reports import EpochReport
 
 _LONGEST_SALT = 1024
+_MOST_MOVES = 10
+"""Most reputations that are shown, the largest moves first; the rest are counted."""
 
 
 @click.group(cls=CommandGroup)
@@ -129,20 +134,62 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
     --epoch says which, so that the command, given twice, closes one epoch: one that is closed
-    already stays as it is. A salt keeps the checkpoint from saying anything
-    about scores before it is published. Where what is carried depends on attributes of the round or
-    of miners, --round says them, or nothing is closed.
+    already stays as it is. It says what it counted, which reputations and thresholds moved, and
+    what waits in quarantine. A salt keeps the checkpoint from saying anything about scores before
+    it is published. Where what is carried depends on attributes of the round or of miners, --round
+    says them, or nothing is closed.
     """
+    from tallystick.state.reports import epoch_report  # noqa: PLC0415  # heavy
+
     if number is None:
         raise _unnamed(where, held)
     salt = None if salt_file is None else _salt(salt_file)
     with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
+        report = None if as_json or closed.already else epoch_report(ledger, closed.epoch)
     if as_json:
         print_json(views.epoch(closed))
     else:
         said = "was closed already" if closed.already else "is closed"
-        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")
+        lines = () if report is None else _report(report, closed.epoch + 1)
+        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}", *lines)
+
+
+def _report(found: EpochReport, following: int) -> Iterator[str]:
+    """What closing an epoch did, a line for each thing that it did."""
+    late = f", {found.late} missed or late" if found.late else ""
+    alone = f", and {numbered(found.alone, 'event')} that came alone" if found.alone else ""
+    counted = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"
+    yield f"  counted: {counted}{late}{alone}"
+    if found.reputations or found.kept:
+        yield from _moves(found)
+    if found.tracked:
+        yield f"  thresholds: {len(found.thresholds) or 'none'} moved"
+    for each in found.thresholds:
+        before, after = ("none" if n is None else to_text(n) for n in (each.before, each.after))
+        yield f"    {before} → {after}  {each.skill_type}, {each.name}"
+    if found.flagged:
+        flags = (f"{visible(hotkey)} ({many})" for hotkey, many in found.flagged.items())
+        yield f"  collusion flags: {', '.join(flags)}"
+    if found.waiting:
+        reasons = ", ".join(f"{many} {reason}" for reason, many in found.waiting.items())
+        yield f"  in quarantine, not counted: {reasons}; see tallystick quarantine list"
+    for line, reference in found.begins.items():
+        yield f"  rules of {line} from epoch {following} on: {reference}"
+    yield f"epoch {following} is open"
+
+
+def _moves(found: EpochReport) -> Iterator[str]:
+    up = sum(each.after > each.before for each in found.reputations)
+    down = len(found.reputations) - up
+    yield f"  reputations: {up} up, {down} down, {found.kept} as before"
+    moves = found.reputations[:_MOST_MOVES]
+    width = max((len(each.skill_type) for each in moves), default=0)
+    for move in moves:
+        values = f"{to_text(move.before)} → {to_text(move.after)}"
+        yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"
+    if len(found.reputations) > len(moves):
+        yield f"    and {len(found.reputations) - len(moves)} smaller moves"
 
 
 def _unnamed(where: str, held: Held) -> StateError:

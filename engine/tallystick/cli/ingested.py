@@ -10,6 +10,8 @@ from tallystick.cli.log import complain
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tallystick.state.ingest import Ingested
 
 
@@ -18,14 +20,21 @@ def ingested_text(found: Ingested) -> str:
     parts = {
         "recorded": found.events,
         "known already": found.duplicates,
-        "in quarantine": sum(found.quarantined.values()),
-        "refused": sum(found.refused.values()),
-        "displaced": found.displaced,
-        "released": found.released,
-        "without effect": sum(found.left_out.values()),
+        f"in quarantine ({_reasons(found.quarantined)})": sum(found.quarantined.values()),
+        f"refused ({_reasons(found.refused)})": sum(found.refused.values()),
+        "displaced (recorded before, now in quarantine)": found.displaced,
+        "released (in quarantine before, now recorded)": found.released,
+        f"without effect ({_reasons(found.left_out)})": sum(found.left_out.values()),
     }
     always = ("recorded", "known already")
     return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)
+
+
+def _reasons(found: Mapping[str, int]) -> str:
+    """The codes, each with how many there are where there are several codes."""
+    if len(found) == 1:
+        return visible(next(iter(found)))
+    return ", ".join(f"{many} {visible(code)}" for code, many in found.items())
 
 
 def complain_of_lines(file: Path, found: Ingested) -> None:

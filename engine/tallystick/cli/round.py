@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tallystick.governance.shadow import Shadow
     from tallystick.state.outcomes import ClosedRound
     from tallystick.state.queries import RoundInfo
+    from tallystick.state.reports import RoundReport
 
 
 @click.group("round", cls=CommandGroup)
@@ -162,6 +163,8 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     printed second, and the facts of its records go to --shadow-folder. With --groups they have to
     compute the same consensus as the rules in force.
     """
+    from tallystick.state.reports import round_report  # noqa: PLC0415  # heavy
+
     shadow = _shadow(shadow_reference, shadow_folder, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
@@ -171,11 +174,16 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             records, number, at, authority=authority, groups=groups, progress=progress
         )
         tried = {} if shadow is None else shadow.close(ledger, records, rounds, groups)
+        reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
     if as_json:
         print_json(views.rounds(rounds, ingested, tried))
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each, tried.get(each.round))]
+        lines = [
+            line
+            for each in rounds
+            for line in _lines(each, reports[each.round], tried.get(each.round))
+        ]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
@@ -199,8 +207,13 @@ def _shadow(
     return shadow
 
 
-def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
-    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_rows(closed.lines)]
+def _lines(closed: ClosedRound, report: RoundReport, tried: Mapping[str, int] | None) -> list[str]:
+    """A round: what it has, and the scores that follow."""
+    counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
+    parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
+    parts += [f"{report.late} missed or late"] if report.late else []
+    parts += [f"{report.reruns} to be run again"] if report.reruns else []
+    found = [", ".join(parts), *_rows(closed.lines)]
     if tried is not None:
         found += ["  shadow, of rules that are not in force:", *_scores(tried)]
     return found
