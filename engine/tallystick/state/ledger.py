@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tallystick.errors import StateError, StoreError
+from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
 from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
@@ -27,7 +26,7 @@ from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, proved_rules_of
 from tallystick.state.rules_in_force import Adoption, RulesInForce
-from tallystick.state.rules_log import FORMAT, begun, continued, format_of, genesis_hearing, read
+from tallystick.state.rules_log import begun, check_format, continued, genesis_hearing, read
 from tallystick.state.said import check_closed_with, read_said
 from tallystick.state.store.store import Store
 from tallystick.state.stored_snapshots import StoredSnapshots
@@ -139,8 +138,7 @@ class Ledger:
         Raises:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
             InputError: the place is neither text nor a path.
-            StoreError: there is no store of ours, it cannot be used, or its state is of an older
-                format, which `transfer.import_state` makes again.
+            StoreError: there is no store of ours, it cannot be used, or is of an older format.
         """
         store = Store.open(path_text(where, PLACE))
         with store.reading() as transaction:
@@ -148,7 +146,7 @@ class Ledger:
             later = transaction.rules_entries()
             head = transaction.head()
             envelopes = stored_envelopes(transaction.envelope, store.shown)
-            _check_format(format_of(genesis, store.shown), store.shown)
+            check_format(genesis, store.shown)
             in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
         names = ", ".join(each.rule_set.reference for each in rules.lines)
@@ -600,18 +598,3 @@ class Ledger:
         if isinstance(given, Path):
             return ingest(log, source_of(given), scorer, str(given), rounds, progress, joined)
         return ingest(log, ItemSource(given), scorer, "records", rounds, groups=joined)
-
-
-def _check_format(found: int, where: str) -> None:
-    """Refuse a state of an older format, with the way to make it again.
-
-    Raises:
-        StoreError: it is of one.
-    """
-    if found < FORMAT:
-        place = shlex.quote(where)
-        raise StoreError(
-            f"{where}: found a state of the format {found}, expected {FORMAT}, under which late "
-            "submissions move no thresholds: make it again from its export, with tallystick state "
-            f"export FILE --state {place} and tallystick state import FILE --state NEW"
-        )

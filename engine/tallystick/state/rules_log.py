@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,23 @@ def format_of(genesis: Entry | None, where: str) -> int:
             "update tallystick"
         )
     return found
+
+
+def check_format(genesis: Entry | None, where: str) -> None:
+    """Refuse the store of a state of an older format, with the way to make it again.
+
+    Raises:
+        DamagedError: the first entry is none.
+        StoreError: it is of an older format, or of a newer one.
+    """
+    found = format_of(genesis, where)
+    if found < FORMAT:
+        place = shlex.quote(where)
+        raise StoreError(
+            f"{where}: found a state of the format {found}, expected {FORMAT}, under which late "
+            "submissions move no thresholds: make it again from its export, with tallystick state "
+            f"export FILE --state {place} and tallystick state import FILE --state NEW"
+        )
 
 
 def renewed(genesis: Entry) -> str:

@@ -88,7 +88,7 @@ def export_state(ledger: Ledger | Store, path: PathLike, *, follow_links: bool =
         StoreError: the store cannot be read.
     """
     path = path_of(path, "a file for the state")
-    store = ledger.store if isinstance(ledger, Ledger) else ledger
+    store = ledger if isinstance(ledger, Store) else ledger.store
     if store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
     place = output_path(path, follow_links=follow_links)
