@@ -203,4 +203,4 @@ def _weighted_mean(
     if not divisor:
         return None
     scaled = (Fraction(weighted, NANO) + numerator) / Fraction(NANO) ** len(times)
-    return (scaled / (divisor / NANO ** len(over))).as_integer_ratio()
+    return (scaled / (divisor / Fraction(NANO) ** len(over))).as_integer_ratio()
