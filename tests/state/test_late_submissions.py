@@ -20,7 +20,7 @@ PYTHON = "executable_python"
 
 
 def made_late(epoch: Epoch, rng: random.Random, share: float) -> Epoch:
-    """The epoch with some of its submissions late, often the best of all."""
+    """The epoch with some of its submissions late, often the best of all; nobody is cleared."""
     lines = list[Record]()
     for line in epoch.lines:
         late = "submission" in line and rng.random() < share
@@ -31,7 +31,7 @@ def made_late(epoch: Epoch, rng: random.Random, share: float) -> Epoch:
             lines.append(line | {"events": events, "submission": submission})
         else:
             lines.append(line)
-    return Epoch(epoch.newcomers, lines, epoch.cleared)
+    return Epoch(epoch.newcomers, lines)
 
 
 def without_answer(line: Record) -> Record:
@@ -49,8 +49,6 @@ def lived(rules: str, epochs: list[Epoch], folder: Path, *, told: History | None
             for each in epoch.newcomers:
                 ledger.register(each.hotkey, each.uid, each.types)
             ledger.import_events(epoch.lines)
-            for hotkey in epoch.cleared:
-                ledger.clear(hotkey)
             ledger.close_epoch()
             lines += epoch.lines
             if told is not None:
@@ -67,10 +65,7 @@ def lived(rules: str, epochs: list[Epoch], folder: Path, *, told: History | None
 def test_a_late_submission_is_as_if_it_had_never_come(rules: str, seed: int, share: float) -> None:
     rng = random.Random(seed)
     epochs = [made_late(each, rng, share) for each in history(seed, epochs=3, records=10)]
-    bare = [
-        Epoch(each.newcomers, [without_answer(line) for line in each.lines], each.cleared)
-        for each in epochs
-    ]
+    bare = [Epoch(each.newcomers, [without_answer(line) for line in each.lines]) for each in epochs]
     with TemporaryDirectory() as folder:
         late = lived(rules, epochs, Path(folder), told=History(lambda _: RuleSet(rules)))
         never = lived(rules, bare, Path(folder), told=None)
