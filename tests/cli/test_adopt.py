@@ -154,7 +154,7 @@ def test_events_that_are_left_out_are_told() -> None:
     found = run("events", "import", late)
     assert (found.status, found.out) == (
         0,
-        "late.jsonl: 1 recorded, 0 known already, 1 without effect\n",
+        "late.jsonl: 1 recorded, 0 known already, 1 without effect (parse_failure)\n",
     )
     assert "late.jsonl:1: event-left-out: events: found" in found.err
 
