@@ -79,6 +79,16 @@ def print_usage(error: click.ClickException) -> None:
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
 
 
+def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table as lines: a heading above each column, each as wide as its widest cell.
+
+    Lines are never broken, so that a row can be found by what it holds.
+    """
+    cells = [list(headings), *([on_one_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+
+
 def print_table(
     title: str, columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]
 ) -> None:

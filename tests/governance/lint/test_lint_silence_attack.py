@@ -85,14 +85,14 @@ def raw_findings(path: Path) -> list[_Raw]:
 def mutated(text: str, chance: random.Random) -> str:
     """Scale some numbers, and add, widen or raise some silences."""
     rules, mark, lint = text.partition("[[lint.silence]]")
+    if chance.random() < _HALF:
+        rules = rules.replace(*chance.choice([each for each in _SPOILED if each[0] in rules]), 1)
     numbers = list(_NUMBER.finditer(rules))
     for match in sorted(chance.sample(numbers, chance.randint(1, 2)), key=lambda m: -m.start()):
         scaled = Decimal(match[0]) * Decimal(chance.choice(_SCALES))
         number = str(round(scaled) if "." not in match[0] else scaled)
         rules = f"{rules[: match.start()]}{number}{rules[match.end() :]}"
     lint = mark + lint
-    if chance.random() < _HALF:
-        rules = rules.replace(*chance.choice([each for each in _SPOILED if each[0] in rules]), 1)
     for change in chance.sample(range(6), chance.randint(0, 3)):
         lint = _CHANGES[change](lint, chance)
     return rules + lint

@@ -37,6 +37,14 @@ class Change:
     new: str | None
 
 
+def own_summary(old: BoundRules, new: BoundRules) -> str | None:
+    """Return what a rule set says it is for; None where these are the words of another one."""
+    before, after = (rules.rule_set.rule_set.summary for rules in (old, new))
+    if not after or (before == after and old.digest != new.digest):
+        return None
+    return after
+
+
 @attrs.frozen
 class FormulaChange:
     """A formula that one of two rule sets uses, or both use with another meaning.
