@@ -45,6 +45,7 @@ COMMANDS = [
     ("rules", "diff"),
     ("rules", "digest"),
     ("rules", "lint"),
+    ("rules", "paths"),
     ("rules", "prove"),
     ("rules", "set"),
     ("plugins", "check"),

@@ -32,6 +32,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "digest", "workflow@1.0.0"), 0),
     (("rules", "diff", "workflow@1.0.0", "workflow@1.1.0"), 0),
     (("rules", "lint", "workflow@1.1.0"), 0),
+    (("rules", "paths", "workflow@1.1.0", "gate"), 0),
     (("rules", "set", "workflow@1.1.0", "axes.cost.gate=0.6", "-o", "new.toml"), 0),
     (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
     (("lock", *RULES, "--self-test"), 0),

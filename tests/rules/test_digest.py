@@ -107,7 +107,9 @@ def test_every_change_of_a_number_or_a_truth_changes_the_digest(
     reference: str, shipped_text: Text, registry: Registry
 ) -> None:
     data = data_of(shipped_text(reference))
-    changes = [(path, value) for path, value in changed_values(data) if path[0] not in {"windows", "lint"}]
+    changes = [
+        (path, value) for path, value in changed_values(data) if path[0] not in {"windows", "lint"}
+    ]
     changes = [(path, value) for path, value in changes if path[-1] != "nominal_minutes"]
     digests = {digest_of(with_value(data, path, value), registry) for path, value in changes}
     assert len(changes) > 10

@@ -100,7 +100,7 @@ def revise(
     if all(path != _SUMMARY for path, _ in given):
         text = summarised_text(text, summary)
     new = _loaded(text, name, rules)
-    return Revision(old.reference, new, changes(old, new.rule_set), needed)
+    return Revision(old.reference, new, said, needed)
 
 
 def _loaded(text: str, name: str, rules: BoundRules) -> LoadedRuleSet:
