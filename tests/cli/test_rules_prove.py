@@ -32,7 +32,10 @@ def test_a_counterexample_is_told_with_its_record_and_can_be_scored(tmp_path: Pa
     saved, scores = tmp_path / "broken.jsonl", tmp_path / "scores.jsonl"
     done = run("rules", "prove", "workflow@1.0.0", "--property", IDLE, "--save", saved)
     assert done.status == 1
-    assert f"counterexample: {IDLE}, workflow quality" in done.out
+    sentence = "a record of workflow has quality 0.100000000, against the claim “Where no step"
+    lines = done.out.splitlines()
+    place = lines.index(f"counterexample: {IDLE}, workflow quality")
+    assert lines[place - 1].startswith(sentence)
     assert "  this record: quality 0.100000000" in done.out
     (line,) = (each for each in done.out.splitlines() if each.startswith("{"))
     assert saved.read_text(encoding="utf-8") == f"{line}\n"
@@ -58,6 +61,10 @@ def test_machines_get_every_answer() -> None:
     done = run("rules", "prove", "skills@1.0.0", "--property", "no-gain-by-duplication", "--json")
     assert done.status == 1
     results = done.json()["results"]
+    assert [each["wrong"] for each in results if each["status"] == "counterexample"] == [
+        "in rag_knowledge repeating an item of submission.findings raises injection_recall from "
+        "0.500000000 to 1.000000000"
+    ]
     keys = {"property", "skill_type", "axis", "status", "record", "work"}
     assert all(keys <= each.keys() for each in results)
     assert all((each["record"] is None) == (each["status"] == "proved") for each in results)
