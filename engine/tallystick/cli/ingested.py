@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import complain
+from tallystick.errors import cause_lines
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ def ingested_text(found: Ingested) -> str:
 
 def complain_of_lines(file: Path, found: Ingested) -> None:
     """Say what is not recorded, and end with 1 unless it only waits for its tasks."""
-    for each in found.told:
-        where = f"{file}:{each.line}: {each.code}: {each.path}"
-        complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
+    for text in cause_lines(str(file), found.told):
+        complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)
     more = sum(sum(each.values()) for each in counts) - len(found.told)
     if more:
