@@ -61,10 +61,11 @@ def test_machines_get_every_answer() -> None:
     done = run("rules", "prove", "skills@1.0.0", "--property", "no-gain-by-duplication", "--json")
     assert done.status == 1
     results = done.json()["results"]
-    assert [each["wrong"] for each in results if each["status"] == "counterexample"] == [
+    (wrong,) = (each["wrong"] for each in results if each["status"] == "counterexample")
+    assert wrong == (
         "in rag_knowledge repeating an item of submission.findings raises injection_recall from "
         "0.500000000 to 1.000000000"
-    ]
+    )
     keys = {"property", "skill_type", "axis", "status", "record", "work"}
     assert all(keys <= each.keys() for each in results)
     assert all((each["record"] is None) == (each["status"] == "proved") for each in results)

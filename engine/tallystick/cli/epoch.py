@@ -11,7 +11,7 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.cli.state_options import at_option, number_type, opened, state_option
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -47,7 +47,19 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json({"epochs": [views.epoch_info(each) for each in found]})
     else:
-        echo(*map(_line, found))
+        rows = [
+            (
+                str(each.epoch),
+                "open" if each.is_open else "closed",
+                str(each.at or "–"),
+                str(each.events),
+                each.snapshot.digest,
+            )
+            for each in found
+        ]
+        echo(
+            *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
+        )
 
 
 @epoch.command(

@@ -80,6 +80,8 @@ def list_command(
             return
         empty = True
         for each in found:
+            if empty:
+                echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
             empty = False
             echo(_line(each))
     if empty:

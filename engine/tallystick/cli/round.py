@@ -12,7 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.cli.state_options import (
     at_option,
     authority_of,
@@ -60,8 +60,19 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.round_infos(found, NO_ROUNDS))
     else:
-        lines = [_line(each) for each in found] or [f"no rounds: {NO_ROUNDS}"]
-        echo(*lines)
+        rows = [
+            (
+                str(each.round),
+                str(each.epoch),
+                str(each.records),
+                str(each.miners),
+                "closed" if each.closed else "not closed",
+                str(each.at or "–"),
+            )
+            for each in found
+        ]
+        headings = ("round", "epoch", "records", "miners", "state", "closed at")
+        echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
 
 
 @round_group.command(

@@ -71,6 +71,8 @@ def list_command(as_json: bool) -> None:
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     width = max((len(row["name"]) for row in rows), default=0) + 2
+    if rows:
+        yield f"{'rule set':{width}} digest, and what it is for"
     for row in rows:
         yield f"{row['name']:{width}} {row.get('digest') or 'error: ' + row['error']}"
         if row.get("summary"):

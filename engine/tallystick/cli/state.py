@@ -252,7 +252,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         lines = [
             f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
         ]
-        lines = lines or [f"nobody can be selected: {reason}"]
+        heading = "rank  reputation   hotkey"
+        lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
         echo(f"{skill_type}, epoch {epoch}", *lines)
 
 
