@@ -44,8 +44,8 @@ def paths_command(reference: str, word: str | None, as_json: bool) -> None:
         rows = [attrs.asdict(each) | {"sweep": each.can_be_swept} for each in found]
         print_json({"rule_set": loaded.rule_set.reference, "paths": rows})
         return
-    rows = [(each.path, _cut(each.value), each.range, each.meaning) for each in found]
-    echo(*table_lines(("path", "value", "range", "meaning"), rows))
+    cells = [(each.path, _cut(each.value), each.range, each.meaning) for each in found]
+    echo(*table_lines(("path", "value", "range", "meaning"), cells))
 
 
 def _cut(value: str | None) -> str:

@@ -73,6 +73,15 @@ class Difference:
         return tuple(sorted(changed - _OF_SCORES))
 
     @property
+    def moves_thresholds(self) -> bool:
+        """Whether later thresholds of a state follow other rules than its present ones."""
+        paths = [change.path for change in self.changes]
+        return any(
+            path.startswith(("tiers.thresholds.", "epochs.")) or path.endswith(".baseline")
+            for path in paths
+        )
+
+    @property
     def any_tier(self) -> tuple[str, ...]:
         """The skill types of which any record can reach any tier, so that bounds say little."""
         return tuple(each.skill_type for each in self.effects if each.any_tier)

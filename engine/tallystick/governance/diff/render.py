@@ -104,7 +104,8 @@ def _of_state(found: Difference) -> str:
 
 
 def _is_to_measure(found: Difference) -> bool:
-    return bool(found.any_tier or found.not_analysed)
+    later = found.epoch is not None and found.moves_thresholds
+    return bool(found.any_tier or found.not_analysed or later)
 
 
 def _command(found: Difference) -> str:
@@ -120,6 +121,11 @@ def _limits(found: Difference) -> Iterator[str]:
             f"thresholds change, so that a record of any tier may reach any other "
             f"({', '.join(found.any_tier)}): these bounds are those of every pair of tiers{state}. "
             f"How much it is depends on the records"
+        )
+    if found.epoch is not None and found.moves_thresholds:
+        yield (
+            "after that epoch the thresholds follow the new rules, which no bound here supposes: how "
+            "far they move depends on the records"
         )
     if found.not_analysed:
         yield (
