@@ -66,7 +66,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "lint", BROKEN, "--markdown"), 1),
     (("rules", "lint", BROKEN, "--sarif"), 1),
     (("rules", "paths", RULES), 0),
-    (("rules", "paths", RULES, HOSTILE), 0),
+    (("rules", "paths", RULES, HOSTILE), 2),
     (("rules", "paths", BROKEN), 2),
     (("rules", "set", RULES, "axes.cost.gate=0.6", "-o", f"new{HOSTILE}.toml"), 0),
     (("rules", "set", RULES, f"{HOSTILE}=1", "-o", "new.toml"), 2),

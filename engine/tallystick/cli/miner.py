@@ -69,10 +69,11 @@ def _rows(found: Miner) -> Iterator[tuple[str, ...]]:
     flags = numbered(found.flags, "flag") if found.flags else ""
     if found.flagged_by:
         flags += f" of {numbered(len(found.flagged_by), 'validator')}"
-    for name, nano in sorted(found.reputation.items()) or [("–", None)]:
-        left = "" if nano is None or name in found.types else "no longer declared"
-        remark = ", ".join(filter(None, (flags, left)))
-        yield slot, hotkey, name, "–" if nano is None else to_text(nano), remark
+    if not found.reputation:
+        yield slot, hotkey, "–", "–", flags
+    for name, nano in sorted(found.reputation.items()):
+        left = "" if name in found.types else "no longer declared"
+        yield slot, hotkey, name, to_text(nano), ", ".join(filter(None, (flags, left)))
         flags = ""
 
 

@@ -124,8 +124,8 @@ def _limits(found: Difference) -> Iterator[str]:
         )
     if found.epoch is not None and found.moves_thresholds:
         yield (
-            "after that epoch the thresholds follow the new rules, which no bound here supposes: how "
-            "far they move depends on the records"
+            "after that epoch the thresholds follow the new rules, which no bound here supposes: "
+            "how far they move depends on the records"
         )
     if found.not_analysed:
         yield (
