@@ -194,11 +194,13 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
     baseline = outcome.baseline
     assert baseline.state is not None
-    replayed_sums = baseline.state.emission
-    assert any(replayed_sums[name] != baseline.types[name].emission for name in baseline.types)
-    # the quality does not depend on thresholds, and no record comes twice
+    replayed_sums, seeded = baseline.state.emission, baseline.seeded
+    assert seeded is not None
+    assert any(replayed_sums[name] != seeded[name].emission for name in baseline.types)
     for name, found in baseline.types.items():
-        assert baseline.state.quality[name] == found.quality
+        assert replayed_sums[name] == found.emission
+        # the quality does not depend on thresholds, and no record comes twice
+        assert baseline.state.quality[name] == found.quality == seeded[name].quality
 
 
 def test_workers_replay_the_same(tmp_path: Path) -> None:
@@ -248,6 +250,7 @@ def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:
         written(tmp_path / "b.jsonl", records + records), ["skills@1.0.0", "skills@1.1.0"], []
     )
     assert once.baseline.state == twice.baseline.state
+    assert [each.types for each in once.candidates] == [each.types for each in twice.candidates]
 
 
 def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
