@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from tallystick.errors import TallystickError
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest.permutation import Chance
 from tallystick.numbers.nano import NANO, round_half_even
 
 Matrix = npt.NDArray[np.int64]
@@ -89,6 +88,26 @@ class Interval:
 
 
 @attrs.frozen
+class Chance:
+    """How much changes hands where chance alone decides whom a candidate favours.
+
+    Attributes:
+        deals: how often it was decided.
+        as_much: in how many of them as much changes hands as in the history, or more.
+        median: what changes hands in the middle one of them, in nano.
+    """
+
+    deals: int
+    as_much: int
+    median: int
+
+    @property
+    def probability(self) -> int:
+        """The probability of a deal in which as much changes hands, in nano, rounded once."""
+        return round_half_even((self.as_much + 1) * NANO, self.deals + 1)
+
+
+@attrs.frozen
 class Uncertainty:
     """How far what one candidate changes depends on which epochs there are.
 
@@ -101,7 +120,7 @@ class Uncertainty:
         flips: how many records change their tier or gate.
         shares: by hotkey, the change of its share, in nano.
         epochs: how many epochs there are.
-        chance: how much changes hands where miners are dealt at random; None of one miner.
+        chance: how much changes hands by chance alone; None of one miner.
     """
 
     bootstrap: Bootstrap
@@ -178,7 +197,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
     if not all(total.all() for total in totals):
         return None
     moved, apart = 0, np.zeros(bootstrap.draws, np.int64)
-    shares: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     for begin in range(0, len(hotkeys), _MINERS):
         part = slice(begin, begin + _MINERS)
         old, new = (
@@ -187,14 +206,14 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
         change = new - old
         moved += int(np.abs(change[0]).sum())
         apart += np.abs(change[1:] - change[0]).sum(axis=1)
-        shares |= dict(zip(hotkeys[part], _intervals(change, stretches, -NANO), strict=True))
+        intervals |= dict(zip(hotkeys[part], _intervals(change, stretches, -NANO), strict=True))
     return Uncertainty(
         bootstrap,
         rounds,
         stretches,
         _around(moved // 2, apart // 2, stretches),
         _intervals((draws @ flips)[:, None], stretches, 0)[0],
-        shares,
+        intervals,
         epochs,
     )
 

@@ -1,14 +1,15 @@
 """Permutation test: how much changes hands where chance alone decides whom a change favours.
 
 A share that changes hands is never below 0, so no interval can tell it from none. What can is a
-history without a reason (Fisher 1935): of each epoch, what its miners have under the baseline and
-under the candidate is dealt to them at random, the two amounts of one miner together. That a
-candidate pays some tasks more than others stays as it is; that it pays the same miners more in one
-epoch after another is then chance. The probability is that of a deal in which as much changes hands
-as in the history, the history itself being one of the deals (Phipson and Smyth 2010).
+history without a reason (Fisher 1935). The change of the share of a miner is a sum over epochs: of
+each, how much more than its share in the whole history it has of the epoch under the candidate,
+less the same under the baseline. In each epoch these parts are dealt at random to the miners who
+have something in it. Whatever an epoch does to some of its miners stays as it is; that it is the
+same miners in one epoch after another is then chance.
 
-Miners are dealt among those who have records of the epoch. Where miners are very unequal, more
-changes hands by chance among equals than among them: the test then errs towards chance.
+The probability is that of a deal in which as much changes hands as in the history, the history
+itself being one of the deals (Phipson and Smyth 2010). Where there is one epoch, its rounds take
+the place of epochs.
 
 The deals come from SHAKE-256 of a seed and everything else is whole numbers.
 """
@@ -23,101 +24,100 @@ import numpy as np
 import numpy.typing as npt
 
 from tallystick.formula.columns import Column
+from tallystick.governance.backtest.bootstrap import Chance, Matrix
 from tallystick.numbers.nano import NANO, round_half_even
 
-Matrix = npt.NDArray[np.int64]
 Amounts = Sequence[Sequence[int]]
-"""By stretch of epochs and miner, in nano."""
+"""By stretch of epochs or rounds and miner, in nano."""
 
 _DOMAIN = "tallystick/backtest/permutation/1"
 _BITS = 58
-"""Changes of shares are counted in parts of 2**58: their sums fit 64 bits."""
+"""Changes of shares are counted in units of 2**-58: their sums fit 64 bits."""
 _DEALT = 1 << 25
-"""Most amounts that are dealt; of a large history fewer deals are made."""
+"""Most parts that are dealt; of a large history fewer deals are made."""
 _FEWEST = 99
-_TOGETHER = 1 << 20
-"""Amounts that are dealt together, so that they fit the cache of most machines."""
+_TOGETHER = 1 << 18
+"""Parts that are dealt together, so that they stay in the cache."""
 
 
-@attrs.frozen
-class Chance:
-    """How much changes hands where miners are dealt at random.
+@attrs.frozen(eq=False)
+class ShareChanges:
+    """The changes of the shares of miners as sums over stretches of epochs.
 
     Attributes:
-        deals: how many there are.
-        as_much: in how many of them as much changes hands as in the history, or more.
-        median: what changes hands in the middle one of them, in nano.
+        parts: by stretch and miner, in units of 2**-58.
+        dealt: by stretch and miner, whether the miner has something in the stretch.
     """
 
-    deals: int
-    as_much: int
-    median: int
+    parts: Matrix
+    dealt: npt.NDArray[np.bool_]
 
-    @property
-    def probability(self) -> int:
-        """The probability of a deal in which as much changes hands, in nano, rounded once."""
-        return round_half_even((self.as_much + 1) * NANO, self.deals + 1)
+    @classmethod
+    def of(cls, before: Amounts, after: Amounts) -> ShareChanges | None:
+        """The changes of shares from some amounts to others.
 
-
-def share_changes(before: Amounts, after: Amounts) -> Matrix | None:
-    """By stretch and miner, what it adds to the change of the share of the miner, in 2**-58.
-
-    Args:
-        before: the amounts under the baseline.
-        after: the amounts under the candidate.
-
-    Returns:
-        None where nobody has anything under one of the two.
-    """
-    whole, other = (sum(map(sum, side)) for side in (before, after))
-    if not whole or not other:
-        return None
-    unit = whole * other
-    rows = [
-        [
-            ((new * whole - old * other << _BITS + 1) + unit) // (2 * unit)
-            for old, new in zip(*pair, strict=True)
-        ]
-        for pair in zip(before, after, strict=True)
-    ]
-    return np.array(rows, np.int64)
+        Returns:
+            None where nobody has anything under one of the two.
+        """
+        whole, other = (sum(map(sum, side)) for side in (before, after))
+        if not whole or not other:
+            return None
+        unit = whole * other
+        sums = [[sum(column) for column in zip(*side, strict=True)] for side in (before, after)]
+        # twice the mean of the two shares of each miner
+        means = [old * other + new * whole for old, new in zip(*sums, strict=True)]
+        parts, dealt = [], []
+        for olds, news in zip(before, after, strict=True):
+            epoch = sum(news) * whole - sum(olds) * other
+            pairs = list(zip(olds, news, strict=True))
+            exact = (
+                2 * unit * (new * whole - old * other) - mean * epoch
+                for (old, new), mean in zip(pairs, means, strict=True)
+            )
+            parts.append([((each << _BITS) + unit**2) // (2 * unit**2) for each in exact])
+            dealt.append([bool(old or new) for old, new in pairs])
+        return cls(np.array(parts, np.int64), np.array(dealt, np.bool_))
 
 
 def chances(
-    seed: str, draws: int, present: npt.NDArray[np.bool_], changes: Sequence[Matrix | None]
+    seed: str, draws: int, candidates: Sequence[ShareChanges | None]
 ) -> list[Chance | None]:
-    """How much changes hands by chance under each of some candidates, by the same deals.
+    """How much changes hands by chance under each of some candidates.
 
     Args:
         seed: any text; another one gives other deals.
         draws: how many deals, unless the history is too large for as many.
-        present: by stretch and miner, who has records.
-        changes: of each candidate, as `share_changes` gives them.
+        candidates: how shares change under each.
 
     Returns:
-        None for a candidate without changes, and for all where no stretch has two miners.
+        None for a candidate that is None, and where no stretch has two miners to deal to.
     """
-    crowded = present.sum(axis=1)
-    if not draws or crowded.max(initial=0) < 2:
-        return [None] * len(changes)
-    deals = min(draws, max(_FEWEST, _DEALT // present.size))
-    found = [np.zeros(deals, np.int64) for _ in changes]
-    places = [np.flatnonzero(row) for row in present]
-    step = max(1, _TOGETHER // present.size)
+    return [None if each is None else _chance(seed, draws, each) for each in candidates]
+
+
+def _chance(seed: str, draws: int, found: ShareChanges) -> Chance | None:
+    places = [np.flatnonzero(row) for row in found.dealt]
+    if not draws or max(map(len, places), default=0) < 2:
+        return None
+    cells, own = found.parts.size, found.parts.sum(axis=0)
+    deals, step = min(draws, max(_FEWEST, _DEALT // cells)), max(1, _TOGETHER // cells)
+    moved = np.zeros(deals, np.int64)
     for begin in range(0, deals, step):
         numbers = range(begin, min(begin + step, deals))
-        sums = [np.zeros((len(numbers), present.shape[1]), np.int64) for _ in changes]
+        sums: Matrix = np.tile(own, (len(numbers), 1))
         for stretch, who in enumerate(places):
+            parts = found.parts[stretch]
             dealt = who[_orders(seed, stretch, numbers, len(who))]
-            for change, total in zip(changes, sums, strict=True):
-                if change is not None:
-                    total[:, who] += change[stretch][dealt]
-        for moved, total in zip(found, sums, strict=True):
-            moved[begin : numbers.stop] = np.abs(total).sum(axis=1)
-    return [
-        None if change is None else _chance(change, moved)
-        for change, moved in zip(changes, found, strict=True)
-    ]
+            sums[:, who] += parts[dealt] - parts[who]
+        moved[begin : numbers.stop] = np.abs(sums).sum(axis=1)
+    # what differs by less than the rounding of every part is equal
+    as_much = int(np.count_nonzero(moved >= int(np.abs(own).sum()) - cells))
+    return Chance(deals, as_much, _published(moved))
+
+
+def _published(moved: Column) -> int:
+    """The middle one of what changes hands twice in each deal, in nano."""
+    return round_half_even(int(np.sort(moved)[len(moved) // 2]) * NANO, 2 << _BITS)
 
 
 def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.NDArray[np.intp]:
@@ -131,11 +131,3 @@ def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.N
     rows = np.frombuffer(words, ">u4").reshape(len(deals), miners)
     # the few equal words keep their order, everywhere alike
     return np.argsort(rows, axis=1, kind="stable")
-
-
-def _chance(change: Matrix, dealt: Column) -> Chance:
-    moved = int(np.abs(change.sum(axis=0)).sum())
-    # what differs by less than the rounding of every amount is equal
-    as_much = int(np.count_nonzero(dealt >= moved - change.size))
-    median = int(np.sort(dealt)[len(dealt) // 2])
-    return Chance(len(dealt), as_much, round_half_even(median * NANO, 2 << _BITS))

@@ -11,7 +11,6 @@ from contextlib import closing
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from tallystick.formula.columns import Column
 from tallystick.governance.backtest.aggregate import Aggregate
@@ -21,7 +20,7 @@ from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import FlipRows, Miner
 from tallystick.governance.backtest.distribution import EMISSION, NOTHING
-from tallystick.governance.backtest.permutation import Matrix, chances, share_changes
+from tallystick.governance.backtest.permutation import ShareChanges, chances
 from tallystick.governance.backtest.rounds import RoundStretches
 from tallystick.governance.backtest.tally import Sums, Tally
 from tallystick.governance.backtest.tracked_thresholds import TrackedThresholds
@@ -82,11 +81,11 @@ class RoundCount:
             bootstrap: how the stretches are drawn.
         """
         stretches, hotkeys = self._stretches, [each.hotkey for each in self._miners]
-        known, changes = list[Uncertainty | None](), list[Matrix | None]()
+        known, changes = list[Uncertainty | None](), list[ShareChanges | None]()
         for place, each in enumerate(comparisons, 1):
             measure = each.overall.measure
             before, after = self.amounts(0, measure), self.amounts(place, measure)
-            changes.append(share_changes(before, after))
+            changes.append(ShareChanges.of(before, after))
             known.append(
                 uncertainty(
                     bootstrap,
@@ -98,20 +97,11 @@ class RoundCount:
                     epochs=stretches.epochs,
                 )
             )
-        dealt = chances(bootstrap.seed, bootstrap.draws, self.present(), changes)
+        dealt = chances(bootstrap.seed, bootstrap.draws, changes)
         return [
             None if found is None else attrs.evolve(found, chance=chance)
             for found, chance in zip(known, dealt, strict=True)
         ]
-
-    def present(self) -> npt.NDArray[np.bool_]:
-        """By stretch and miner, who has records."""
-        column = {miner.hotkey: n for n, miner in enumerate(self._miners)}
-        found = np.zeros((self._stretches.count, len(column)), np.bool_)
-        for label in self._aggregate.places:
-            stretch, hotkey = self._stretches.cell(label)
-            found[stretch, column[hotkey]] = True
-        return found
 
     def amounts(self, place: int, measure: str) -> list[list[int]]:
         """By stretch and miner, the amounts of all types under a candidate, in nano."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.governance.backtest.bootstrap import PERCENT, Uncertainty
+from tallystick.governance.backtest.bootstrap import PERCENT, Chance, Uncertainty
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
@@ -42,7 +42,6 @@ from tallystick.governance.backtest.distribution import (
     winners,
 )
 from tallystick.governance.backtest.incentive import EPOCHS, Incentives, Scenario
-from tallystick.governance.backtest.permutation import Chance
 from tallystick.governance.backtest.proposal import Proposal
 from tallystick.governance.backtest.wording import warnings
 from tallystick.numbers.nano import to_text

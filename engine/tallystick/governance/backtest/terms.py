@@ -21,8 +21,8 @@ TERMS = {
         "not depend on which epochs the history happens to have"
     ),
     "by chance": (
-        "the probability that as much changes hands when, in each epoch, what miners have is dealt "
-        "to them at random; at most 0.05 is seldom chance"
+        "the probability that as much changes hands when, in each epoch, the gains and losses are "
+        "dealt to its miners at random; up to 0.05 it is seldom chance whom a change favours"
     ),
     "tier": "the level that a record reaches by its quality, which multiplies its emission",
     "gate": "a limit of one axis; below it, the quality of a record is set whatever the rest says",

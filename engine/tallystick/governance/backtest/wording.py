@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tallystick.governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
+from tallystick.governance.backtest.bootstrap import PERCENT, Chance, Interval, Uncertainty
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
@@ -27,7 +27,6 @@ from tallystick.governance.backtest.distribution import (
     winners,
 )
 from tallystick.governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
-from tallystick.governance.backtest.permutation import Chance
 from tallystick.governance.backtest.selection import Selection
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -270,7 +269,7 @@ def drawn_of(known: Uncertainty) -> str:
 
 
 def by_chance(found: Chance) -> str:
-    """How much changes hands where the miners of each epoch are dealt at random."""
+    """How much changes hands where gains and losses are dealt at random."""
     return (
         f"chance alone: {percent(found.median)} in the middle one of {counted(found.deals, 'deal')}"
         f", as much as here with probability {decimal(found.probability)}"
@@ -295,9 +294,10 @@ def certainty(found: CandidateComparison) -> Iterator[str]:
             else "which miners it favours may be chance"
         )
         yield (
-            f"Were the miners of each {known.unit} dealt at random, {percent(chance.median)} would "
-            f"change hands in the middle one of {counted(chance.deals, 'deal')}, and as much as "
-            f"here with a probability of {decimal(chance.probability)}: {verdict}."
+            f"Were the gains and losses of each {known.unit} dealt to its miners at random, "
+            f"{percent(chance.median)} would change hands in the middle one of "
+            f"{counted(chance.deals, 'deal')}, and as much as here with a probability of "
+            f"{decimal(chance.probability)}: {verdict}."
         )
     clear, many = known.clear, len(known.shares)
     yield (
