@@ -29,7 +29,7 @@ from tallystick.governance.backtest.run import backtest, outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.plugins.registry import installed
-from tallystick.scoring.executors.executor import InProcess
+from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
 
 BOOTSTRAP = Bootstrap(79, "seed")
@@ -229,11 +229,19 @@ def test_the_stretches_sum_to_the_whole_history(
         assert bool(flips) is bool(place)
 
 
+@pytest.mark.parametrize("with_state", [False, True])
 def test_a_back_test_tells_the_intervals_of_its_candidates(
-    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
+    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path, *, with_state: bool
 ) -> None:
-    def run(name: str, **options: object) -> Written:
-        return backtest(history, candidates, tmp_path / name, bootstrap=BOOTSTRAP, **options)[1]
+    def run(name: str, **options: Executor) -> Written:
+        return backtest(
+            history,
+            candidates,
+            tmp_path / name,
+            with_state=with_state,
+            bootstrap=BOOTSTRAP,
+            **options,
+        )[1]
 
     found = run("one").shown.full
     assert len(found) == len(candidates) - 1
@@ -244,8 +252,12 @@ def test_a_back_test_tells_the_intervals_of_its_candidates(
         assert known.moved.low <= known.moved.high
         assert known.flips.low <= each.flips <= known.flips.high
         assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
-    by_workers = run("two", executor=Local(1)).shown.full
+        assert known.chance is not None
+        assert known.chance.deals == BOOTSTRAP.draws
+    by_workers = run("two", executor=Local(2)).shown.full
     assert [each.uncertainty for each in by_workers] == [each.uncertainty for each in found]
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
 def test_a_history_that_changes_between_the_passes_is_told(

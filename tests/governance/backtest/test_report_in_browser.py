@@ -92,12 +92,26 @@ def test_a_report_looks_right_at_every_width_and_in_the_dark(
     )
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     assert opened.too_wide() == 0
+    assert hidden(opened) == []
     assert opened.violations(exclude=[MORE_OF_THE_SAME]) == []
     assert opened.complaints == []
     # the page itself and its pictures, which it holds
     assert [each for each in opened.requests if not each.startswith(("file:", "data:image/"))] == []
     broken = "Array.from(document.images).filter(each => !each.naturalWidth || !each.alt).length"
     assert page.evaluate(broken) == 0
+
+
+def hidden(opened: Opened) -> list[str]:
+    """The tables of which a box that scrolls hides rows on a telephone, or columns on a desk."""
+    is_wide = opened.page.evaluate("innerWidth >= 1280")
+    hides = "each.scrollWidth > each.clientWidth"
+    if not is_wide:
+        hides = "each.scrollHeight > each.clientHeight"
+    found: list[str] = opened.page.evaluate(
+        f"""Array.from(document.querySelectorAll(".wide")).filter(each => {hides})
+          .map(each => each.getAttribute("aria-label"))"""
+    )
+    return found
 
 
 def test_pictures_are_as_large_as_they_were_drawn_on_a_telephone(
