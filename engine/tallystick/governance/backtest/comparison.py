@@ -323,8 +323,8 @@ def _compare_seeded(
     """What a candidate changes by the seed thresholds; None without a replay."""
     if before.seeded is None or after.seeded is None:
         return None
-    old, new = (attrs.evolve(each, types=each.seeded) for each in (before, after))
-    return _overall(miners, old, new)
+    old = attrs.evolve(before, types=before.seeded)
+    return _overall(miners, old, attrs.evolve(after, types=after.seeded))
 
 
 def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
