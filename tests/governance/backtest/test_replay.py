@@ -144,6 +144,9 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
             sums = part.candidates[place].types[name].quality
             quality.update(dict(zip((m.hotkey for m in part.miners), sums, strict=True)))
         assert found.quality == tuple(quality[miner.hotkey] for miner in outcome.miners)
+        state = outcome.candidates[1].state
+        assert state is not None
+        assert found.emission == state.emission[name]
 
 
 @pytest.mark.parametrize(
