@@ -75,6 +75,9 @@ class Plugin:
     exports: tuple[ExportFormat, ...] = ()
     module: str = ""
 
+    def __repr__(self) -> str:
+        return f"<Plugin {self.name} of {self.distribution} {self.version}>"
+
 
 class Plugins(Hashable, Protocol):
     """Where the plugins are found that a rule set names; what was read with them is remembered."""
@@ -110,6 +113,9 @@ class Registry:
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
     exports: Mapping[str, ExportFormat] = attrs.field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
 
     def of(self, names: Collection[str]) -> Registry:  # noqa: ARG002  # as others that load
         """The registry itself, whose plugins are loaded, whatever of it is wanted."""

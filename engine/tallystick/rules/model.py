@@ -204,6 +204,9 @@ class RuleSet:
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<RuleSet {self.reference}>"
+
     @property
     def reference(self) -> str:
         """``name@version``."""

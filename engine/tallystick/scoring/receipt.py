@@ -28,6 +28,7 @@ from tallystick.io.streams import (
     standard_output,
 )
 from tallystick.io.text import json_text
+from tallystick.numbers.text import repr_as
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
@@ -237,12 +238,12 @@ class Receipt(RunReceipt):
 
     rule_set: str
     rule_set_digest: str
-    formulas: Mapping[str, str]
-    schemas: Mapping[str, str]
+    formulas: Mapping[str, str] = attrs.field(repr=repr_as("formula"))
+    schemas: Mapping[str, str] = attrs.field(repr=repr_as("schema"))
     engine: str
-    plugins: Mapping[str, str]
-    code: Code
-    snapshots: Mapping[str, str] | None
+    plugins: Mapping[str, str] = attrs.field(repr=repr_as("plugin"))
+    code: Code = attrs.field(repr=False)
+    snapshots: Mapping[str, str] | None = attrs.field(repr=repr_as("snapshot"))
     input_digest: str
     output_digest: str
     rejects_digest: str

@@ -94,7 +94,7 @@ def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:
     return Scorer.of(bind_rules(loaded, registry))
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, slots=False, repr=False)
 class Scorer(BoundRules):
     """A rule set, and those that hold in its place later, ready to score records."""
 

@@ -16,6 +16,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
+from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins
 from tallystick.records.messages import shown
 from tallystick.rules.timeline import Timeline
@@ -54,6 +55,9 @@ class EpochRules:
     """
 
     lines: tuple[StateRules, ...]
+
+    def __repr__(self) -> str:
+        return f"<EpochRules of {' and '.join(each.rule_set.reference for each in self.lines)}>"
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
@@ -170,6 +174,10 @@ class RulesInForce:
     trust: TrustInForce = OPERATORS
     pools: PoolsInForce = NO_POOLS
     seq: int = 0
+
+    def __repr__(self) -> str:
+        adopted = sum(map(len, self.adoptions.values()))
+        return f"<RulesInForce of {' and '.join(self.lines)}, {numbered(adopted, 'adoption')}>"
 
     @classmethod
     def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:

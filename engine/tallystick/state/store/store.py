@@ -32,6 +32,9 @@ class Store:
         """Take a place that was found to hold a store of this version; see `open`."""
         self._place = place
 
+    def __repr__(self) -> str:
+        return f"<Store {self.shown!r}>"
+
     @property
     def shown(self) -> str:
         """The place as it may be shown: without a password."""
