@@ -5,6 +5,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -418,10 +419,10 @@ def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> No
         ledger.close_epoch()
         assert weights(ledger) == before
         ledger.close_round([task(1, f"hk-{uid}", uid / 2, epoch=1) for uid in range(3)])
-        assert max(weights(ledger)) == 500_000_000 != max(before)
+        assert max(weights(ledger)) == Decimal("0.5") != max(before)
 
 
-def weights(ledger: Ledger) -> tuple[int, ...]:
+def weights(ledger: Ledger) -> tuple[Decimal, ...]:
     with ledger.queries() as queries:
         return queries.weights().weights
 

@@ -166,7 +166,7 @@ def _slots(
 
 
 def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:
-    shares = dict(zip(own.uids, zip(own.weights, own.uint16, strict=True), strict=True))
+    shares = dict(zip(own.uids, zip(own.weights, own.uint16.values(), strict=True), strict=True))
     for uid, weight in sorted(slots.items()):
         share, whole = shares.get(uid, (None, None))
         if isinstance(weight, int):

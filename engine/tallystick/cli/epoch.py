@@ -68,10 +68,10 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.epoch_info(found, whole=True))
         return
-    state = found.snapshot.state
-    echo(_line(found), f"it began with {numbered(len(state.miners), 'miner')}")
-    for name, thresholds in state.thresholds.items():
-        values = ", ".join(f"{each} {to_text(nano)}" for each, nano in thresholds.items())
+    begun = found.snapshot
+    echo(_line(found), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    for name, thresholds in begun.thresholds.items():
+        values = ", ".join(f"{each} {to_text(value)}" for each, value in thresholds.items())
         echo(f"  {name}: {values}")
 
 

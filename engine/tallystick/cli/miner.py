@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick.state.model import Miner
+    from tallystick.state.answers import MinerInfo
 
 
 @click.group(cls=CommandGroup)
@@ -61,16 +61,16 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
         echo(f"epoch {epoch}", *(lines or [f"no miners: {reason}"]))
 
 
-def _lines(found: Miner) -> Iterator[str]:
+def _lines(found: MinerInfo) -> Iterator[str]:
     slot = "–" if found.uid is None else found.uid
     flags = f", {numbered(found.flags, 'flag')}" if found.flags else ""
     if found.flagged_by:
         flags += f" of {numbered(len(found.flagged_by), 'validator')}"
     yield f"{slot:>5}  {visible(found.hotkey)}{flags}"
     width = max(map(len, found.reputation), default=0)
-    for name, nano in sorted(found.reputation.items()):
+    for name, value in found.reputation.items():
         left = "" if name in found.types else "  no longer declared"
-        yield f"{'':7}{name:{width}}  {to_text(nano)}{left}"
+        yield f"{'':7}{name:{width}}  {to_text(value)}{left}"
 
 
 @miner.command(

@@ -29,6 +29,7 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from decimal import Decimal
 
     from tallystick.governance.shadow import Shadow
     from tallystick.state.outcomes import ClosedRound
@@ -92,7 +93,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
         echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
 
 
-def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
     """The scores of the only line, or those of each that has any below its name."""
     found = []
     for name, scores in lines.items():
@@ -199,12 +200,12 @@ def _shadow(
     return shadow
 
 
-def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
+def _lines(closed: ClosedRound, tried: Mapping[str, Decimal] | None) -> list[str]:
     found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_rows(closed.lines)]
     if tried is not None:
         found += ["  shadow, of rules that are not in force:", *_scores(tried)]
     return found
 
 
-def _scores(scores: Mapping[str, int]) -> list[str]:
-    return [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
+def _scores(scores: Mapping[str, Decimal]) -> list[str]:
+    return [f"  {to_text(score)}  {visible(hotkey)}" for hotkey, score in scores.items()]

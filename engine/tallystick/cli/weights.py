@@ -112,7 +112,7 @@ def _lines(found: Weights) -> list[str]:
         lines += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]
     if not found.uids:
         return [*lines, f"no weights: {found.reason}"]
-    rows = zip(found.uids, map(to_text, found.weights), found.uint16, strict=True)
+    rows = zip(found.uids, map(to_text, found.weights), found.uint16.values(), strict=True)
     return [
         *lines,
         "  uid  weight       uint16",

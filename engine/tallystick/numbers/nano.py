@@ -8,6 +8,7 @@ at most nine places. See docs/numbers.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
@@ -92,8 +93,18 @@ def to_decimal(nano: int) -> Decimal:
     return _EXACT.scaleb(nano, -9)
 
 
-def to_text(nano: int) -> str:
-    """The value of a nano with nine decimal places, such as ``0.766438904``."""
+def to_decimals(nano: Mapping[str, int]) -> dict[str, Decimal]:
+    """The exact values of nano by name."""
+    return {name: to_decimal(value) for name, value in nano.items()}
+
+
+def to_text(nano: int | Decimal) -> str:
+    """The value of a nano with nine decimal places, such as ``0.766438904``.
+
+    A decimal, which is what public values hold in place of a nano, is written in the same way.
+    """
+    if isinstance(nano, Decimal):
+        nano = from_decimal(nano)
     whole, part = divmod(abs(nano), NANO)
     return f"{'-' if nano < 0 else ''}{whole}.{part:09d}"
 

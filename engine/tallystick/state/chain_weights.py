@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from decimal import Decimal
 from fractions import Fraction
 
 import attrs
 
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, to_decimal, to_text
+from tallystick.numbers.text import repr_as
 from tallystick.population.column import RationalColumn, nano, published
 from tallystick.population.population import Miner, Population
 from tallystick.population.share import PoolsStep, slot_of
 from tallystick.population.step import Given
-from tallystick.population.uint16 import to_uint16
+from tallystick.population.uint16 import U16_MAX, to_uint16
 from tallystick.rules.allocation import Pools as PoolsRules
 from tallystick.state.pools import Pools
 
@@ -22,20 +24,22 @@ class Weights:
     """The weights of the slots that have one, ascending.
 
     Attributes:
-        uids: the slots.
-        weights: their shares, in nano.
-        uint16: the shares as Bittensor takes them.
+        uids: the slots, of those that uint16 drops none.
+        weights: their shares.
+        uint16: by slot, the shares as Bittensor takes them: what is given to ``set_weights``.
         reason: why nobody has one; empty when somebody has.
         without: by hotkey, why a miner with a slot has none.
         miners: how many miners hold a slot.
+        dropped: by slot that has a share, but one that uint16 rounds to 0, why it does.
     """
 
-    uids: tuple[int, ...]
-    weights: tuple[int, ...]
-    uint16: tuple[int, ...]
+    uids: tuple[int, ...] = attrs.field(repr=repr_as("slot"))
+    weights: tuple[Decimal, ...] = attrs.field(repr=repr_as("share"))
+    uint16: Mapping[int, int] = attrs.field(repr=repr_as("slot"))
     reason: str = ""
-    without: Mapping[str, str] = attrs.field(factory=dict)
+    without: Mapping[str, str] = attrs.field(factory=dict, repr=repr_as("miner"))
     miners: int = 0
+    dropped: Mapping[int, str] = attrs.field(factory=dict, repr=repr_as("slot"))
 
 
 def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
@@ -68,8 +72,28 @@ def chain_weights(
         reason: why nobody has one, if nobody has.
     """
     uids, values = to_uint16(weights)
-    shares = tuple(weights[uid] for uid in uids)
-    return Weights(tuple(uids), shares, tuple(values), "" if uids else reason, without, miners)
+    return Weights(
+        tuple(uids),
+        tuple(to_decimal(weights[uid]) for uid in uids),
+        dict(zip(uids, values, strict=True)),
+        "" if uids else reason,
+        without,
+        miners,
+        _dropped(weights, uids),
+    )
+
+
+def _dropped(weights: Mapping[int, int], kept: Collection[int]) -> dict[int, str]:
+    """Why slots that have a share are given none, by slot."""
+    largest = max(weights.values(), default=0)
+    return {
+        uid: (
+            f"its share {to_text(weights[uid])} is at most half of 1/{U16_MAX} of the largest, "
+            f"{to_text(largest)}: uint16 rounds it to 0"
+        )
+        for uid in sorted(weights.keys() - kept)
+        if weights[uid]
+    }
 
 
 def pooled(

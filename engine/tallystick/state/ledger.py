@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
+from tallystick.state.answers import MinerInfo, SnapshotInfo
 from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
 from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
 from tallystick.state.claims import EVERYONE, Hearing
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick.state.epoch_log import EpochLog
     from tallystick.state.groups import Group
-    from tallystick.state.ingest import Ingested, Rounds
-    from tallystick.state.model import Miner
+    from tallystick.state.ingest import Bad, Ingested, Rounds
     from tallystick.state.store.transaction import Transaction
     from tallystick.trust.policy import TrustRoot
 
@@ -65,6 +65,9 @@ class Ledger:
         self._known = RulesInForce.of(rules)
         self._scorer: tuple[int, Scorer] | None = None
         self._scorers: dict[str, Scorer] = {}
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.store.shown!r} of {' and '.join(self._known.lines)}>"
 
     @classmethod
     def create(  # noqa: PLR0913  # what a state begins with
@@ -183,13 +186,14 @@ class Ledger:
         self._scorer = self._known.seq, scorer
 
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
-        if self._scorer is None or self._scorer[0] != in_force.seq:
+        known = self._scorer
+        if known is None or known[0] != in_force.seq:
             from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
             from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
 
             lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
-            self._scorer = in_force.seq, Scorer.of(bound_over(lines))
-        return self._scorer[1]
+            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return known[1]
 
     def _bound(self, rules: StateRules) -> BoundRules:
         """A rule set, bound once."""
@@ -201,15 +205,17 @@ class Ledger:
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """The rules as a transaction sees them: another process may have adopted some."""
-        last = transaction.last_rules_seq()
-        if last < self._known.seq:
+        # a local, as another thread may be in a transaction that sees another log
+        last, known = transaction.last_rules_seq(), self._known
+        if last < known.seq:
             # an older copy is in its place now
-            self._known = self._known.at_genesis()
-        if last > self._known.seq:
-            later, where = transaction.rules_entries(self._known.seq + 1), self.store.shown
+            known = known.at_genesis()
+        if last > known.seq:
+            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
             envelopes = stored_envelopes(transaction.envelope, where)
-            self._known = continued(self._known, later, where, envelopes)
-        return self._known
+            known = continued(known, later, where, envelopes)
+        self._known = known
+        return known
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -220,7 +226,7 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> Miner:
+    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> MinerInfo:
         """Register a miner in a slot; see `miners.register`.
 
         Raises:
@@ -230,7 +236,7 @@ class Ledger:
         slot, declared = whole(uid, "uid"), texts(types, "types")
         with self._writing() as log:
             log.register(hotkey, slot, declared)
-        return log.state.miners[hotkey]
+        return MinerInfo.of(log.state.miners[hotkey])
 
     def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
         """Give every slot to whom a list says: register, move and retire, in one transaction.
@@ -293,6 +299,7 @@ class Ledger:
         authority: Authority = OPERATOR,
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
+        bad: Bad = "refuse",
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
@@ -303,6 +310,7 @@ class Ledger:
             authority: the batch in which their validator has signed them; in a state with a trust
                 file there must be one.
             progress: told how many bytes of how many are read.
+            bad: as for `close_round`.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
@@ -313,7 +321,7 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR or log.in_force.root is not None:
                 log.begin_batch(authority)
-            return self._ingest(log, source, progress=progress, groups=groups)
+            return self._ingest(log, source, progress=progress, groups=groups, bad=bad)
 
     def close_round(  # noqa: PLR0913  # what an operator may give
         self,
@@ -324,6 +332,7 @@ class Ledger:
         authority: Authority = OPERATOR,
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
+        bad: Bad = "refuse",
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
 
@@ -335,6 +344,9 @@ class Ledger:
             authority: the batch in which another validator has signed records; those of the state's
                 own need none.
             progress: told how many bytes of how many are read.
+            bad: ``refuse``: one bad record refuses them all; or ``reject``: the good ones are
+                recorded, `Ingested.results` has each outcome in order, and a round is pinned to the
+                epoch that most of its records name.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
@@ -347,7 +359,7 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
-            recorded = self._ingest(log, source, pinned, progress, groups)
+            recorded = self._ingest(log, source, pinned, progress=progress, groups=groups, bad=bad)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
@@ -420,7 +432,7 @@ class Ledger:
                 snapshot = log.snapshot(wanted + 1)
             else:
                 snapshot = log.close_epoch(at_time, salt, said)
-        return ClosedEpoch(wanted, already, snapshot)
+        return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
 
     def adopt(
         self,
@@ -580,20 +592,9 @@ class Ledger:
         log: EventLog,
         source: PathLike | Iterable[RecordLike],
         rounds: Rounds | None = None,
-        progress: Progress | None = None,
-        groups: PathLike | Iterable[GroupLike] | None = None,
+        **options: Any,  # noqa: ANN401  # those of `ingest_from`
     ) -> Ingested:
-        from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
-        from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
-        from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
+        from tallystick.state.ingest import ingest_from  # noqa: PLC0415  # loads NumPy
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
-        given = path_or_items(source, "a file of records, or an iterable of records")
-        joined = None
-        if groups is not None:
-            from tallystick.state.round_groups import groups_of  # noqa: PLC0415  # seldom
-
-            joined = groups_of(groups, scorer, log.transaction)
-        if isinstance(given, Path):
-            return ingest(log, source_of(given), scorer, str(given), rounds, progress, joined)
-        return ingest(log, ItemSource(given), scorer, "records", rounds, groups=joined)
+        return ingest_from(log, source, scorer, rounds, **options)
