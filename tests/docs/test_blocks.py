@@ -26,6 +26,7 @@ _WITH_BLOCKS = {
     "docs/quick-start-validator.md",
     "docs/records.md",
     "docs/rule-sets.md",
+    "docs/state.md",
     "docs/trust.md",
     "docs/tutorial.md",
     "docs/versioning.md",
