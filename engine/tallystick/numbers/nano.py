@@ -71,6 +71,15 @@ def _magnitude(number: Decimal) -> int:
     return int(significant + "0" * (power + 9))
 
 
+def exact_nano(value: Decimal | int | str) -> int:
+    """The nano of an exact number as programs give it: a decimal, an integer, or text.
+
+    Raises:
+        NumberError: as `from_decimal` and `from_text`.
+    """
+    return from_text(value) if isinstance(value, str) else from_decimal(value)
+
+
 def from_double(x: float) -> int:
     """The nano of an IEEE double, ``rint(x * 1e9)``.
 
