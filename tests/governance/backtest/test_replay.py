@@ -20,6 +20,7 @@ from tallystick.governance.backtest.history import reader_of
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
+from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
@@ -91,7 +92,7 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
                 check(ledger, states[epoch])
                 closed, _ = ledger.close_round(written(tmp_path / "epoch.jsonl", lines))
                 for each in closed:
-                    scores.update(each.scores)
+                    scores.update({h: from_decimal(score) for h, score in each.scores.items()})
                     rounds.update(each.scores.keys())
             ledger.close_epoch()
         check(ledger, states[max(EPOCHS) + 1])
