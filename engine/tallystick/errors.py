@@ -29,6 +29,8 @@ A message says what was found, where, what was expected, and what to do; lower c
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -167,7 +169,19 @@ class StoreError(TallystickError):
 
 
 class DamagedError(StoreError):
-    """A store, or a file of one, whose content does not follow from its log."""
+    """A store, or a file of one, that is damaged, or whose content does not follow from its log."""
+
+    store: str | None = None
+    """The store that it is of, as it may be shown; None where that is not known yet."""
+
+    def name(self, store: str, way_back: str = "") -> None:
+        """Put the name of the store before the message, and behind it what helps; once."""
+        if self.store is not None:
+            return
+        self.store, message = store, str(self)
+        if not message.startswith(f"{store}: "):
+            message = f"{store}: {message}"
+        self.args = (f"{message}; {way_back}" if way_back else message,)
 
 
 class OtherSnapshotError(DamagedError):
@@ -188,6 +202,9 @@ class OtherSnapshotError(DamagedError):
 
 MOST_TOLD = 50
 """So many problems of one thing are told in full; the rest are counted."""
+_EXAMPLES = 5
+"""Most lines that are named as further examples of one cause."""
+_INDEX = re.compile(r"\[[0-9]+\]")
 
 
 def on_one_line(text: str) -> str:
@@ -275,14 +292,34 @@ class RefusedError(StateError):
     def __init__(self, source: str, refusals: Sequence[Refusal]) -> None:
         self.source, self.refusals = source, tuple(refusals)
         many = f"{len(refusals)} bad line{'' if len(refusals) == 1 else 's'}"
-        told = (_said_of(source, each) for each in self.refusals[:MOST_TOLD])
-        super().__init__(
-            on_one_line(f"{source}: found {many}, expected none: nothing was recorded")
-            + "\n"
-            + listed(map(on_one_line, told), max(len(self.refusals) - MOST_TOLD, 0))
-        )
+        head = on_one_line(f"{source}: found {many}, expected none: nothing was recorded")
+        super().__init__("\n".join([head, *cause_lines(source, self.refusals)]))
 
 
-def _said_of(source: str, each: Refusal) -> str:
-    where = f"{source}:{each.line}: {each.code}: {each.path or 'the record'}"
-    return f"{where}: found {each.value}, expected {each.expected}"
+def cause_lines(source: str, refusals: Iterable[Refusal]) -> list[str]:
+    """Return each cause of bad lines once, by its first line, with how many others it has.
+
+    Args:
+        source: the file that they are lines of.
+        refusals: why each is refused, by line.
+    """
+    causes: dict[tuple[str, str, str], list[Refusal]] = {}
+    for each in refusals:
+        # a bad item of a list is one cause, whichever item
+        key = each.code, _INDEX.sub("[*]", each.path), each.expected
+        causes.setdefault(key, []).append(each)
+    told = [_cause_text(source, same) for same in islice(causes.values(), MOST_TOLD)]
+    hidden = sum(map(len, islice(causes.values(), MOST_TOLD, None)))
+    return [*map(on_one_line, told), *([f"and {hidden} more"] if hidden else [])]
+
+
+def _cause_text(source: str, same: Sequence[Refusal]) -> str:
+    first, *others = same
+    where = f"{source}:{first.line}: {first.code}: {first.path or 'the record'}"
+    text = f"{where}: found {first.value}, expected {first.expected}"
+    if not others:
+        return text
+    lines = ", ".join(str(each.line) for each in others[:_EXAMPLES])
+    rest = ", …" if len(others) > _EXAMPLES else ""
+    noun = "line" if len(others) == 1 else "lines"
+    return f"{text}; the same in {len(others)} more {noun}: {lines}{rest}"

@@ -25,16 +25,16 @@ from tallystick.numbers.nano import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from decimal import Decimal
 
     from tallystick.diagnostics import Diagnostic
     from tallystick.errors import Difference
+    from tallystick.state.answers import ClaimInfo, MinerInfo, Rerun
     from tallystick.state.chain_weights import Weights
-    from tallystick.state.claims import Claim, Hearing
-    from tallystick.state.event import StateEvent
+    from tallystick.state.claims import Hearing
     from tallystick.state.groups import Group
     from tallystick.state.ingest import Ingested
     from tallystick.state.leaderboard import Standing
-    from tallystick.state.model import Miner
     from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick.state.pools import Pools, PoolsChange, PoolsInForce
     from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo
@@ -85,23 +85,23 @@ def _under(rules: EpochRules) -> View:
     return {"lines": found} if len(found) > 1 else next(iter(found.values()))
 
 
-def miner(found: Miner) -> View:
+def miner(found: MinerInfo) -> View:
     """A miner that was registered."""
     return {
         "hotkey": found.hotkey,
         "uid": found.uid,
         "types": list(found.types),
-        "reputation": decimals(dict(sorted(found.reputation.items()))),
+        "reputation": decimals(found.reputation),
     }
 
 
-def miners(epoch: int, found: Iterable[Miner], reason: str = "") -> View:
+def miners(epoch: int, found: Iterable[MinerInfo], reason: str = "") -> View:
     """Miners of a state; the reason is why there are none."""
     rows = [{**miner(each), "flags": each.flags, **_flagged_by(each)} for each in found]
     return explained({"epoch": epoch, "miners": rows}, "miners", reason)
 
 
-def _flagged_by(found: Miner) -> View:
+def _flagged_by(found: MinerInfo) -> View:
     """Who flagged a miner, where the rule set asks for a quorum."""
     return {"flagged_by": dict(found.flagged_by)} if found.flagged_by else {}
 
@@ -220,8 +220,8 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
 
 def round_info(
     found: RoundInfo,
-    lines: Mapping[str, Mapping[str, int]] | None = None,
-    reruns: Sequence[StateEvent] = (),
+    lines: Mapping[str, Mapping[str, Decimal]] | None = None,
+    reruns: Sequence[Rerun] = (),
 ) -> View:
     """A round with records; with its scores by line, and what is to be run again, where given."""
     view: View = {
@@ -238,7 +238,7 @@ def round_info(
     return view if lines is None else {**view, **_scores(lines)}
 
 
-def _scores(lines: Mapping[str, Mapping[str, int]]) -> View:
+def _scores(lines: Mapping[str, Mapping[str, Decimal]]) -> View:
     """The scores of the only line, or those of each."""
     found = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
     return {"lines": found} if len(found) > 1 else next(iter(found.values()))
@@ -259,13 +259,10 @@ def epoch_info(found: EpochInfo, *, whole: bool = False) -> View:
         "snapshot": found.snapshot.digest,
     }
     if whole:
-        state = found.snapshot.state
-        view["previous"] = found.snapshot.previous
-        view["thresholds"] = {name: decimals(each) for name, each in state.thresholds.items()}
-        view["reputation"] = {
-            hotkey: decimals(dict(sorted(each.reputation.items())))
-            for hotkey, each in sorted(state.miners.items())
-        }
+        begun = found.snapshot
+        view["previous"] = begun.previous
+        view["thresholds"] = {name: decimals(each) for name, each in begun.thresholds.items()}
+        view["reputation"] = {name: decimals(each) for name, each in begun.reputation.items()}
     return view
 
 
@@ -309,14 +306,29 @@ def state_digest(digest: str, epoch: int) -> View:
     return {"digest": digest, "epoch": epoch}
 
 
+def rules_digest(digest: str) -> View:
+    """The digest of the rules in force and scheduled, beside that of a state."""
+    return {"rules_digest": digest}
+
+
 def exported(found: Exported) -> View:
-    """A log that was exported or imported."""
+    """A log that was exported."""
     return {"entries": found.entries, "hash": found.hash}
+
+
+def imported(found: Exported) -> View:
+    """A log that was imported; what became of an older format only where it was one."""
+    if found.renewed_from is None:
+        return exported(found)
+    snapshots = {"other_snapshots": list(found.other_snapshots)}
+    return {**exported(found), "renewed_from": found.renewed_from, **snapshots}
 
 
 def verified(found: Verified) -> View:
     """A state that is what its log leads to."""
     view: View = {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
+    if found.data_checksums is not None:
+        view |= {"data_checksums": found.data_checksums}
     if found.epochs is not None:
         view |= {"epochs": found.epochs, "signed_by": sorted(map(str, found.signers))}
     return view
@@ -336,29 +348,28 @@ def ingested(found: Ingested) -> View:
     return {"recorded": found.events, "duplicates": found.duplicates, **told}
 
 
-def quarantine(found: Iterable[Claim], reason: str = "") -> View:
+def quarantine(found: Iterable[ClaimInfo], reason: str = "") -> View:
     """Claims that are not recorded; the reason is why there are none."""
     return explained({"claims": [_claim(each) for each in found]}, "claims", reason)
 
 
-def _claim(found: Claim) -> View:
-    event = found.event
+def _claim(found: ClaimInfo) -> View:
     view: View = {
         "claim": found.seq,
         "reason": found.reason,
-        "rank": found.rank.name.lower(),
-        "validator": event.validator,
-        "hotkey": event.hotkey,
-        "skill_type": event.skill_type,
-        "task_id": event.task_id,
-        "round": event.round,
-        "epoch": event.epoch,
-        "id": event.id,
-        "events": list(event.events),
+        "rank": found.rank,
+        "validator": found.validator,
+        "hotkey": found.hotkey,
+        "skill_type": found.skill_type,
+        "task_id": found.task_id,
+        "round": found.round,
+        "epoch": found.epoch,
+        "id": found.id,
+        "events": list(found.events),
     }
-    if event.alignment is not None:
-        view["alignment"] = list(event.alignment)
-    return view if event.quality is None else {**view, "quality": to_text(event.quality)}
+    if found.alignment is not None:
+        view["alignment"] = list(found.alignment)
+    return view if found.quality is None else {**view, "quality": to_text(found.quality)}
 
 
 def accepted(claims: Iterable[int]) -> View:
@@ -374,7 +385,7 @@ def dropped(claims: Iterable[int], released: int) -> View:
 def rounds(
     closed: Iterable[ClosedRound],
     found: Ingested,
-    tried: Mapping[int, Mapping[str, int]] | None = None,
+    tried: Mapping[int, Mapping[str, Decimal]] | None = None,
 ) -> View:
     """Rounds that were closed, what became of their file, and what a shadow makes of each."""
     return {
@@ -383,7 +394,7 @@ def rounds(
     }
 
 
-def _round(found: ClosedRound, tried: Mapping[str, int] | None) -> View:
+def _round(found: ClosedRound, tried: Mapping[str, Decimal] | None) -> View:
     said = {"round": found.round, "epoch": found.epoch, **_scores(found.lines)}
     return said if tried is None else {**said, "shadow": decimals(tried)}
 
@@ -419,15 +430,22 @@ def weights(
 
 
 def _weights(found: Weights) -> View:
-    shares = [to_text(nano) for nano in found.weights]
+    shares = [to_text(share) for share in found.weights]
     without = Counter(found.without.values())
     view = {
         "uids": list(found.uids),
         "weights": shares,
-        "uint16": list(found.uint16),
+        "uint16": list(found.uint16.values()),
+        **_dropped(found),
         **({"without": dict(sorted(without.items()))} if without else {}),
     }
     return explained(view, "uids", found.reason)
+
+
+def _dropped(found: Weights) -> View:
+    if not found.dropped:
+        return {}
+    return {"dropped": {str(uid): reason for uid, reason in found.dropped.items()}}
 
 
 def error(found: TallystickError) -> View:
@@ -461,6 +479,6 @@ def _problem(found: Diagnostic) -> View:
     return {"file": found.file, "line": found.line, "path": found.path, **found.evidence}
 
 
-def decimals(nano: Mapping[str, int]) -> dict[str, str]:
-    """Nano values by name, as text of nine places."""
-    return {name: to_text(value) for name, value in nano.items()}
+def decimals(values: Mapping[str, Decimal]) -> dict[str, str]:
+    """Values by name, as text of nine places."""
+    return {name: to_text(value) for name, value in values.items()}

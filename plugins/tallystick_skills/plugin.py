@@ -1,6 +1,6 @@
 """The entry point: what this plugin offers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
@@ -33,6 +33,21 @@ _TYPES = {
     "agent_composition": "Compositions of agents; the aggregate risk",
 }
 
+SKILL_TYPES: Mapping[str, SkillType] = {
+    name: SkillType(
+        name=name,
+        schema=_HERE / "schemas" / f"{name}.schema.json",
+        summary=summary,
+        requirements=(timing_window,),
+        examples=_HERE / "examples.jsonl",
+        generator=GENERATORS[name],
+        directions=directions_of(name),
+        properties=properties_of(name),
+    )
+    for name, summary in _TYPES.items()
+}
+"""The six skill types of scoring.txt, by name, for plugins that extend one."""
+
 
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
@@ -45,19 +60,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """The six skill types of scoring.txt."""
-    return [
-        SkillType(
-            name=name,
-            schema=_HERE / "schemas" / f"{name}.schema.json",
-            summary=summary,
-            requirements=(timing_window,),
-            examples=_HERE / "examples.jsonl",
-            generator=GENERATORS[name],
-            directions=directions_of(name),
-            properties=properties_of(name),
-        )
-        for name, summary in _TYPES.items()
-    ]
+    return list(SKILL_TYPES.values())
 
 
 @hookimpl

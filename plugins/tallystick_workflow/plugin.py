@@ -1,6 +1,6 @@
 """The entry point: what this plugin offers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tallystick.plugins.author import Formula, Requirement, SkillType, formulas_in, hookimpl
@@ -14,6 +14,21 @@ tallystick_api = 1
 _HERE = Path(__file__).parent
 
 
+SKILL_TYPES: Mapping[str, SkillType] = {
+    "workflow": SkillType(
+        name="workflow",
+        schema=_HERE / "schemas" / "workflow.schema.json",
+        summary="A workflow run against a budget and a time limit",
+        requirements=(axes.completed_within_total,),
+        examples=_HERE / "examples.jsonl",
+        generator=GENERATOR,
+        directions=DIRECTIONS,
+        properties=PROPERTIES,
+    )
+}
+"""The workflow type by its name, for plugins that extend it."""
+
+
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """The dimensions of S, in every version."""
@@ -23,18 +38,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
     """The workflow type."""
-    return [
-        SkillType(
-            name="workflow",
-            schema=_HERE / "schemas" / "workflow.schema.json",
-            summary="A workflow run against a budget and a time limit",
-            requirements=(axes.completed_within_total,),
-            examples=_HERE / "examples.jsonl",
-            generator=GENERATOR,
-            directions=DIRECTIONS,
-            properties=PROPERTIES,
-        )
-    ]
+    return list(SKILL_TYPES.values())
 
 
 @hookimpl

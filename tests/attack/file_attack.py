@@ -287,6 +287,7 @@ def _wallet(folder: Path, random: Random) -> str:
     # what is not read may be anything
     said["secretPhrase"] = "word " * 99
     path.write_bytes(hostile_files.of_bytes(random, json.dumps(said).encode()))
+    path.chmod(0o600)
     found = read_wallet(path)
     assert found.public.verifies(b"message", found.sign(b"message"))
     return "the same" if found.public == alice.public else "another"

@@ -9,7 +9,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attack.hostile_lines import MINERS, good_record, hostile, spoilt
 from records.mutations import KEYS, NUMBERS, TEXTS
+from state.resealed import reseal
 from state.subnet import event, record
 from state.test_forged_logs import rechained
+
+from tallystick.errors import StoreError
 
 BYTES = tuple(map(bytes, ([0], [255], [128], [0] * 8, [255] * 8, [0] * 64)))
 
@@ -343,7 +346,7 @@ def other_json(random: Random, body: str) -> str:
 
 
 def store(random: Random, whole: bytes, path: Path) -> None:
-    """Write a store of SQLite whose pages, or whose rows, were changed."""
+    """Write a store of SQLite whose pages or rows were changed, and maybe its checksums too."""
     if random.random() < 0.4:
         path.write_bytes(of_bytes(random, whole))
         return
@@ -355,6 +358,9 @@ def store(random: Random, whole: bytes, path: Path) -> None:
                     _edit_rows(random, connection)
             except sqlite3.Error:
                 continue  # the database refuses it itself
+    if random.random() < 0.5:
+        with suppress(StoreError):
+            reseal(path)
 
 
 def _edit_rows(random: Random, connection: sqlite3.Connection) -> None:

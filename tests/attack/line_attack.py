@@ -6,7 +6,9 @@ Laws of one file, in which good records stand among what a mutator made:
 - each good record has the row that it has in a file without the others;
 - facts, single lines and explanations say what the scored file says;
 - a state refuses a file for the lines that scoring rejects, with the same codes, or because it does
-  not know whose a line is; then nothing of it is recorded.
+  not know whose a line is; then nothing of it is recorded;
+- a step with the same lines has an outcome for each, the reject that scoring gives or that of a
+  state, and leads to the state that its good lines lead to alone.
 """
 
 import json
@@ -21,8 +23,9 @@ from records.judges import judges_of
 import tallystick
 from tallystick.errors import INTERNAL_ERROR, RecordError, RefusedError
 from tallystick.plugins.registry import installed
-from tallystick.records.rejects import CODES
+from tallystick.records.rejects import CODES, Reject
 from tallystick.scoring.facts.run import extract_file
+from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.state import ingest
 from tallystick.state.ledger import Ledger
@@ -47,20 +50,33 @@ class Outcome:
 
 @frozen
 class Target:
-    """A rule set, and a state of its own in which every miner of the attack is registered."""
+    """A rule set, and states of its own in which every miner of the attack is registered.
+
+    Attributes:
+        folder: takes the files of the attack.
+        scorer: of the rule set.
+        ledger: takes whole files.
+        steps: takes what is good of a file.
+        alone: takes the same lines, with no others beside them.
+        found: how often there was a row, or a code.
+    """
 
     folder: Path
     scorer: Scorer
     ledger: Ledger
+    steps: Ledger
+    alone: Ledger
     found: Counter[str] = field(factory=Counter)
 
     @classmethod
     def of(cls, folder: Path, rules: str) -> "Target":
         """A new target; its folder takes the files of the attack."""
-        ledger = Ledger.create(str(folder / "state.db"), rules)
-        for uid, hotkey in enumerate(MINERS):
-            ledger.register(hotkey, uid, tuple(ledger.scorer.types))
-        return cls(folder, tallystick.load(rules), ledger)
+        names = ("state", "steps", "alone")
+        ledgers = [Ledger.create(folder / f"{name}.db", rules) for name in names]
+        for ledger in ledgers:
+            for uid, hotkey in enumerate(MINERS):
+                ledger.register(hotkey, uid, tuple(ledger.scorer.types))
+        return cls(folder, tallystick.load(rules), *ledgers)
 
     def attack(self, mixed: Mixed) -> None:
         """Give a file to everything that reads records."""
@@ -75,6 +91,7 @@ class Target:
         for number, line in list(enumerate(lines, 1))[::EXPLAINED]:
             self._same_alone(number, line, scored)
         self._same_in_the_state(source, mixed, scored)
+        self._same_in_a_step(lines, mixed, scored)
 
     def _scored(self, source: Path, lines: int) -> Outcome:
         output = self.folder / "out.jsonl"
@@ -129,13 +146,48 @@ class Target:
         assert self._entries() == before
         assert self.ledger.import_events(self.folder / "clean.jsonl").events == len(mixed.good)
 
+    def _same_in_a_step(self, lines: list[bytes], mixed: Mixed, scored: Outcome) -> None:
+        _, found = self.steps.close_round(lines, bad="reject")
+        rejects = {each.line: each for each in found.results if isinstance(each, Reject)}
+        results = {each.record: each for each in found.results if isinstance(each, Result)}
+        # a late event that is good has no outcome
+        late = set(range(1, len(lines) + 1)) - rejects.keys() - results.keys()
+        assert late <= scored.rejects.keys()
+        for number, row in scored.rows.items():
+            if number in results:
+                assert _numberless(results[number].to_json()) == row
+            else:
+                assert rejects[number].code in ingest.CODES
+        for number, told in scored.rejects.items():
+            assert number not in results
+            if number in rejects and rejects[number].code not in ingest.CODES:
+                assert rejects[number].code == told["code"]
+        assert {rejects[n].code for n in rejects.keys() & mixed.good.keys()} <= {"other-epoch"}
+        assert found.events == len(results) - found.duplicates - sum(found.quarantined.values())
+        good = [line for number, line in enumerate(lines, 1) if number not in rejects]
+        _, alone = self.alone.close_round(good)
+        assert (alone.events, alone.quarantined) == (found.events, found.quarantined)
+        assert _digest(self.steps) == _digest(self.alone)
+        self.found["in a step"] += len(results)
+
     def _entries(self) -> int:
         with self.ledger.queries() as queries:
             return queries.head.entries
 
     def verify(self) -> None:
         """The log of the state leads to everything that it holds."""
-        verify(self.ledger)
+        for ledger in (self.ledger, self.steps, self.alone):
+            verify(ledger)
+
+    def close(self) -> None:
+        """End the use of the states."""
+        for ledger in (self.ledger, self.steps, self.alone):
+            ledger.close()
+
+
+def _digest(ledger: Ledger) -> str:
+    with ledger.queries() as queries:
+        return queries.digest()
 
 
 def _outcome(output: Path) -> Outcome:

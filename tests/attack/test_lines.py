@@ -19,7 +19,7 @@ PARTS, FEW = 5, 2
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
     made = Target.of(tmp_path, request.param)
     yield made
-    made.ledger.close()
+    made.close()
 
 
 def _attack(target: Target, cases: int, seed: object) -> None:

@@ -15,6 +15,7 @@ import pytest
 from audit.planted import Change, at, nano_more, other_digit, planted
 from cli.command import run
 from state.chronicle import feed, history
+from state.resealed import reseal
 from state.subnet import Record, written
 from trust.council import signer
 
@@ -291,6 +292,7 @@ def test_a_store_that_was_changed_is_told_from_a_sound_one(lived: Lived, tmp_pat
         row = data.decode(), digest_of_bytes(data), EPOCH + 1
         statement = "UPDATE tallystick_snapshots SET body = ?, digest = ? WHERE epoch = ?"
         assert connection.execute(statement, row).rowcount == 1
+    reseal(changed)
     verdict = disputed(changed, lived.store)[0].verdict
     assert (verdict.epoch, verdict.step, verdict.wrong) == (EPOCH, "reputations", "a")
     assert verdict.key == (hotkey, skill_type)

@@ -140,5 +140,5 @@ def test_weights_over_a_window_follow_from_all_results_of_a_miner(tmp_path: Path
                 values = {read_row(data)[-1]["uid"]: read_row(data)[-1] for data in rows.data}
             assert weights.uids == tuple(sorted(values))
             shown = [values[uid]["weight"] for uid in weights.uids]
-            assert shown == [to_text(nano) for nano in weights.weights]
+            assert shown == [*map(to_text, weights.weights)]
             assert {each["round"] for each in values.values()} == {None}

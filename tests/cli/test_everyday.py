@@ -10,7 +10,7 @@ from state.subnet import record
 
 
 def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     said = subnet.do("state", "info", "--json").json()
     closed = subnet.do("epoch", "close", "--epoch", "0", "--json").json()
     assert said == {
@@ -26,6 +26,7 @@ def test_info_is_the_state_at_a_glance(subnet: Subnet) -> None:
         "open_events": 0,
         "entries": 7,
         "hash": said["hash"],
+        "rules_digest": subnet.do("state", "digest", "--json").json()["rules_digest"],
     }
     assert "rule set" in subnet.do("state", "info").out
 
@@ -43,7 +44,10 @@ def test_the_miners_are_listed_by_slot(subnet: Subnet) -> None:
     assert [each["hotkey"] for each in found["miners"]] == ["hk-1", "hk-2"]
     only = subnet.do("miner", "list", "--type", RAG, "--json").json()
     assert [each["hotkey"] for each in only["miners"]] == ["hk-1"]
-    assert subnet.do("miner", "list").out.splitlines()[1] == "    1  hk-1"
+    assert subnet.do("miner", "list").out.splitlines()[1:3] == [
+        "slot  hotkey  skill type         reputation",
+        f"1     hk-1    {PYTHON}  0.500000000",
+    ]
 
 
 def test_a_list_of_256_miners_is_one_command(subnet: Subnet) -> None:
@@ -55,8 +59,8 @@ def test_a_list_of_256_miners_is_one_command(subnet: Subnet) -> None:
     assert found == {"moved": ["hk-2"], "changed": ["hk-1"], "retired": [], "unchanged": 0}
     path.write_text(f"uid,hotkey,types\n1,hk-1,{PYTHON}\n")
     said = subnet.do("miner", "sync", path).out
-    assert said.startswith("retired     255  hk-2, new-10")
-    assert said.endswith("unchanged     1\n")
+    assert said.startswith("change      miners  hotkeys\nretired        255  hk-2, new-10")
+    assert said.endswith("unchanged        1\n")
     path.write_text("uid,hotkey,types\n1,hk-1,levitation\n")
     refused = subnet.do("miner", "sync", path, "--json")
     assert refused.status == 1
@@ -85,7 +89,7 @@ def test_rounds_are_listed_and_shown(subnet: Subnet) -> None:
 
 
 def test_epochs_are_listed_and_shown(subnet: Subnet) -> None:
-    closed = subnet.do("epoch", "close", "--at", "2026-01-02", "--json").json()
+    closed = subnet.do("epoch", "close", "--epoch", "0", "--at", "2026-01-02", "--json").json()
     found = subnet.do("epoch", "list", "--json").json()["epochs"]
     assert [(each["epoch"], each["open"], each["events"]) for each in found] == [
         (0, False, 2),
@@ -100,7 +104,7 @@ def test_epochs_are_listed_and_shown(subnet: Subnet) -> None:
     assert set(shown["thresholds"][PYTHON]) == {"baseline", "novel"}
     assert "it began with 2 miners" in subnet.do("epoch", "show", "1").out
     assert "expected 0 to 1, the open one" in message_of(subnet.do("epoch", "show", "2"))
-    assert len(subnet.do("epoch", "list", "--last", "1").out.splitlines()) == 1
+    assert len(subnet.do("epoch", "list", "--last", "1").out.splitlines()) == 2
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from cli.test_main import COMMANDS
 from state.subnet import event, record, written
 from trust.council import tables, toml
 
-from tallystick.io.text import json_text, masked, printable, visible
+from tallystick.io.text import MOST_MASKED, json_pieces, json_text, masked, printable, visible
 from tallystick.state.ledger import Ledger
 from tallystick.trust.envelope import Envelope, Signature
 from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
@@ -65,6 +65,9 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "lint", BROKEN), 1),
     (("rules", "lint", BROKEN, "--markdown"), 1),
     (("rules", "lint", BROKEN, "--sarif"), 1),
+    (("rules", "paths", RULES), 0),
+    (("rules", "paths", RULES, HOSTILE), 2),
+    (("rules", "paths", BROKEN), 2),
     (("rules", "set", RULES, "axes.cost.gate=0.6", "-o", f"new{HOSTILE}.toml"), 0),
     (("rules", "set", RULES, f"{HOSTILE}=1", "-o", "new.toml"), 2),
     (("rules", "prove", RULES, "--property", "composite-monotone"), 0),
@@ -111,7 +114,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("groups", "select", RAG, "--round", "1", "--seed", HOSTILE, *STATE), 0),
     (("groups", "select", HOSTILE, "--round", "1", "--seed", "a", *STATE), 2),
     (("miner", "clear", HOSTILE, *STATE), 0),
-    (("epoch", "close", *STATE), 0),
+    (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
     (("round", "show", "0", *STATE), 0),
     (("epoch", "list", *STATE), 0),
@@ -131,6 +134,9 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "withdraw", *STATE), 0),
     (("state", "export", f"state{HOSTILE}.jsonl", *STATE), 0),
     (("state", "import", f"state{HOSTILE}.jsonl", "--state", f"other{HOSTILE}.db"), 0),
+    (("state", "backup", f"backup{HOSTILE}.db", *STATE), 0),
+    (("state", "restore", f"backup{HOSTILE}.db", "--state", f"again{HOSTILE}.db"), 0),
+    (("state", "restore", f"backup{HOSTILE}.db", "--state", f"again{HOSTILE}.db"), 2),
     (("state", "verify", *STATE), 0),
     (
         (
@@ -170,6 +176,9 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "events", f"late{HOSTILE}", "--validator", "other", *SIGNING), 1),
     (("sign", "events", RECORDS, "--validator", HOSTILE, *SIGNING), 1),
     (("sign", "add", STATEMENT, "--key", KEY, "-o", SIGNED), 0),
+    (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--network", HOSTILE), 1),
+    (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--validator", HOSTILE), 0),
+    (("trust", "new", f"new{HOSTILE}", "--after", TRUST, "--signer", f"{HOSTILE}={HOSTILE}"), 2),
     (("trust", "check", TRUST), 0),
     (("trust", "check", TRUST, TRUST), 1),
     (("trust", "check", STATEMENT), 1),
@@ -194,7 +203,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
         0,
     ),
     (("state", "evidence", "-o", f"evidence{HOSTILE}", *STATE), 0),
-    (("epoch", "close", *NAMED), 0),
+    (("epoch", "close", "--epoch", "0", *NAMED), 0),
     (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
     (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
     (("dispute", HOSTILE, STATE[1]), 2),
@@ -381,6 +390,15 @@ def test_json_escapes_what_is_not_seen() -> None:
     assert json_text("é☃😀") == '"é☃😀"'
 
 
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_json_in_pieces_is_json(ascii_only: bool) -> None:
+    for value in ({}, [], 1, {"a": [{HOSTILE: HOSTILE}] * 9000, "b": None, "c": [[], {}, True]}):
+        whole = json_text(value, indent=2, ascii_only=ascii_only)
+        pieces = list(json_pieces(value, indent=2, ascii_only=ascii_only))
+        assert "".join(pieces) == whole
+        assert all(len(piece) <= len(whole) / 2 for piece in pieces) == (len(whole) > 9000)
+
+
 URLS = (
     "postgresql://me:hunter2@127.0.0.1:1/x",
     "postgresql://me:p@ss/hunter2@127.0.0.1:1/x",
@@ -395,6 +413,25 @@ URLS = (
     "postgresql:/me:hunter2@127.0.0.1/x",
     "host=127.0.0.1 port=1 password=hunter2",
     "host=127.0.0.1 port=1 password='hunter2 hunter2'",
+    "postgresql:me:hunter2@127.0.0.1/x",
+    "postgresql+psycopg:me:hunter2@127.0.0.1/x",
+    "postgresql//me:hunter2@127.0.0.1/x",
+    "postgresql:hunter2@127.0.0.1/x",
+    "//me:hunter2@127.0.0.1/x",
+    "me:hunter2@127.0.0.1/x",
+    "postgresql://me:/hunter2@127.0.0.1:1/x",
+    "postgresql:me:/hunter2@127.0.0.1:1/x",
+    "me:/hunter2@127.0.0.1/x",
+    "me:/hunter2:more@127.0.0.1/x",
+    "postgresql://me:hun ter hunter2@127.0.0.1:1/x",
+    "postgresql:/me:hun hunter2@127.0.0.1/x",
+    "host=127.0.0.1 password=hun'hunter2",
+    "host=127.0.0.1 password=hun&hunter2",
+    "host=127.0.0.1 password='hun\\'hunter2'",
+    "host=127.0.0.1 password='hun hunter2",
+    "host=127.0.0.1 options='-c password=hunter2'",
+    "postgresql://127.0.0.1:1/x?options=password=hunter2",
+    "https://127.0.0.1:1/x?api-key=hunter2",
 )
 
 
@@ -433,5 +470,50 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def test_what_is_no_password_is_not_masked() -> None:
-    for text in ("skills@1.0.0", "tcp://host:8786", "/a/b@c:d/e.db", "postgresql://me@host:1/x"):
+    for text in (
+        "skills@1.0.0",
+        "skills@1.0.0@sha256:abc",
+        "tcp://host:8786",
+        "tcp://host:8786: found a@b, expected c@d",
+        "tcp://[::1]:8786/ of a@b",
+        "/a/b@c:d/e.db",
+        "postgresql://me@host:1/x",
+        "records.jsonl:3: found skills@1.0.0, expected workflow@1.0.0",
+        "password of a@b: found none",
+    ):
         assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("around", "shown"),
+    [
+        ("found 'password={}', expected none", "found 'password=***', expected none"),
+        ("x?password={}&port=1", "x?password=***&port=1"),
+        ("state=me:{}@host: found none", "state=me:***@host: found none"),
+        ("(token={}): gone", "(token=***): gone"),
+    ],
+)
+def test_what_stands_around_a_password_is_kept(around: str, shown: str) -> None:
+    assert masked(around.format("hunter2")) == shown
+
+
+def test_a_long_text_is_cut_before_it_is_masked_and_shows_no_half_of_a_password() -> None:
+    # the cut goes through every part of a secret, one after the other
+    secrets = (
+        "postgresql://me:hunter2hunter2@host/x",
+        "postgresql://me:hunter2 hunter2 hunter2@host/x",
+        "password='hunter2 hunter2 hunter2'",
+        "password = hunter2hunter2",
+        "me:hunter2hunter2@host",
+    )
+    for secret in secrets:
+        for shift in range(len(secret) + 80):
+            text = "word " * (MOST_MASKED // 5 - 20) + "x" * shift + " " + secret + " word" * 1000
+            assert len(text) > MOST_MASKED
+            shown = masked(text)
+            assert "hunt" not in shown
+            assert "more characters)" in shown[-40:]
+            assert len(shown) <= MOST_MASKED
+    assert masked("x" * 10**6) == "… (1000000 more characters)"
+    short = "word " * 100
+    assert masked(short) == short

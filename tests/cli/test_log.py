@@ -14,7 +14,8 @@ def told(text: str) -> list[dict[str, Any]]:
 
 
 def test_verbose_tells_what_is_done(subnet: Subnet) -> None:
-    quiet, loud = subnet.do("epoch", "close"), subnet.do("epoch", "close", "-v")
+    quiet = subnet.do("epoch", "close", "--epoch", "0")
+    loud = subnet.do("epoch", "close", "--epoch", "1", "-v")
     assert quiet.err == ""
     lines = loud.err.splitlines()
     assert lines[0].startswith("info: started  command=tallystick epoch close")

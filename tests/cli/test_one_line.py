@@ -62,7 +62,7 @@ def workflows(rules: str) -> Steps:
         ("state", "init", "--rules", rules),
         *(("miner", "register", f"hk-{n}", "--uid", f"{n}", "--types", "workflow") for n in (0, 1)),
         ("round", "close", "tasks.jsonl", *AT),
-        ("epoch", "close", *AT),
+        ("epoch", "close", "--epoch", "0", *AT),
         ("state", "show", "hk-1"),
         ("state", "board", "workflow"),
         ("round", "show", "1"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import Finished, message_of, run
 
-from tallystick.conformance.project import files_of, project
+from tallystick.conformance.project import PARTS, files_of, project
 
 
 def all_below(folder: Path) -> dict[str, str]:
@@ -46,12 +46,25 @@ def test_the_folder_and_the_type_can_be_given(folder: Path, there: bool) -> None
 
 def test_people_are_told_what_to_do_next() -> None:
     said = new("acme").out.splitlines()
-    assert said[0] == "acme: 17 files in acme"
+    assert said[0] == "acme: 18 files in acme"
     assert said[2:] == [
         "    pip install --editable '.[test]'",
         "    pytest",
         "    tallystick plugins check .",
     ]
+
+
+def test_the_parts_of_the_rule_set_can_be_chosen(folder: Path) -> None:
+    assert new("few", "--with", "emission, allocation").status == 0
+    assert all_below(folder / "few") == files_of(project("few", None, ["emission", "allocation"]))
+    assert new("bare", "--with", "none").out.splitlines()[0] == "bare: 17 files in bare"
+    message = message_of(new("other", "--with", "tiers,emision"))
+    assert "found the part 'emision'; did you mean 'emission'?, expected some of tiers" in message
+    assert not (folder / "other").exists()
+
+
+def test_the_help_names_every_part() -> None:
+    assert ",".join(PARTS) in "".join(new("--help").out.split())
 
 
 def test_machines_are_told_which_files_there_are(folder: Path) -> None:

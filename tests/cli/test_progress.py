@@ -28,7 +28,7 @@ LONG = (
     (("round", "close", "r0.jsonl", *STATE), "recording"),
     (("events", "import", "r0.jsonl", *STATE), "recording"),
     (("miner", "sync", "miners.csv", *STATE), "registering"),
-    (("epoch", "close", *STATE), "closing the epoch"),
+    (("epoch", "close", "--epoch", "0", *STATE), "closing the epoch"),
     (("weights", *STATE), "weighing"),
     (("state", "digest", *STATE), "hashing"),
     (("state", "export", "s.jsonl", *STATE), "exporting"),

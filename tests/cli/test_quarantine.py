@@ -35,11 +35,13 @@ def test_a_line_that_is_not_recorded_is_told_and_the_rest_is_recorded(named: Nam
     disputed = [record("t1"), record("t1", consensus=0.0), record("t2")]
     found = named.do("events", "import", lines=[*disputed, record("t3", validator="liar\x1b[2J")])
     assert found.status == 1
-    assert found.out.endswith(": 1 recorded, 0 known already, 2 in quarantine, 1 refused\n")
-    first, second, third = found.err.splitlines()
+    assert found.out.endswith(
+        ": 1 recorded, 0 known already, 2 in quarantine (conflict), 1 refused (unheard-validator)\n"
+    )
+    first, second = found.err.splitlines()
     assert 'lines.jsonl:1: conflict: task_id: found "t1", expected one thing' in first
-    assert "lines.jsonl:2: conflict" in second
-    assert "lines.jsonl:4: unheard-validator: validator: found" in third
+    assert first.endswith("; the same in 1 more line: 2")
+    assert "lines.jsonl:4: unheard-validator: validator: found" in second
     assert "\x1b" not in found.err
     told = named.do("events", "import", "--json", lines=[record("t3", validator="liar")])
     assert told.status == 1
@@ -54,9 +56,11 @@ def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None
     assert named.do("events", "import", lines=forged).status == 0
     found = named.do("round", "close", lines=[record("t1", validator="val-own")])
     assert found.status == 0
-    assert ": 1 recorded, 0 known already, 1 displaced\n" in found.out
+    displaced = "1 displaced (recorded before, now in quarantine)"
+    assert f": 1 recorded, 0 known already, {displaced}\n" in found.out
     others = named.do("round", "close", lines=[record("t9")])
-    assert "1 released\nno round closed: no record is of the state's validator" in others.out
+    released = "1 released (in quarantine before, now recorded)"
+    assert f"{released}\nno round closed: no record is of the state's validator" in others.out
     info = named.do("state", "info", "--json").json()
     assert (info["validator"], info["hears"], info["quarantine"]) == (
         *("val-own", ["val-1", "val-2"]),
@@ -68,7 +72,10 @@ def test_what_only_waits_and_what_was_forged_is_no_failure(named: Named) -> None
 def test_who_flagged_a_miner_is_shown(named: Named) -> None:
     flags = [event(f"e{n}", "collusion_flag", "t1") for n in range(3)]
     named.do("events", "import", lines=[record("t1"), *flags])
-    assert "hk-1, 3 flags of 1 validator" in named.do("miner", "list").out
+    lines = named.do("miner", "list").out.splitlines()
+    assert lines[1].split() == ["slot", "hotkey", "skill", "type", "reputation"]
+    (line,) = (line for line in lines if "3 flags of 1 validator" in line)
+    assert line.split()[1] == "hk-1"
     (miner,) = named.do("miner", "list", "--json").json()["miners"]
     assert (miner["flags"], miner["flagged_by"]) == (3, {"val-1": 3})
 
@@ -82,7 +89,9 @@ def test_the_operator_sees_and_decides(named: Named) -> None:
     assert [each["reason"] for each in claims] == ["conflict", "conflict", "unknown-task"]
     one, other, late = (str(each["claim"]) for each in claims)
     shown = named.do("quarantine", "list", "--reason", "unknown-task").out
-    assert shown.split() == [
+    heading, row = shown.splitlines()
+    assert heading.split()[:3] == ["claim", "reason", "rank"]
+    assert row.split() == [
         *(late, "unknown-task", "imported", "event", "e", "of", "hk-1,", f"{PYTHON},"),
         *("task", "t9,", "round", "3,", "epoch", "0,", "by", "val-1"),
     ]

@@ -47,7 +47,9 @@ def lines_of(path: Path) -> list[int]:
 def test_list_names_every_shipped_rule_set_with_its_digest(digests: dict[str, str]) -> None:
     found = run("rules", "list")
     assert (found.status, found.err) == (0, "")
-    listed = [line.split() for line in found.out.splitlines() if not line.startswith(" ")]
+    heading, *lines = found.out.splitlines()
+    assert heading.startswith("rule set")
+    listed = [line.split() for line in lines if not line.startswith(" ")]
     assert listed == [[name, digest] for name, digest in digests.items()]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli.command import run
 
-from tallystick.governance.prove import proving
+from tallystick.governance.prove import process
 
 IDLE = "workflow/idle-earns-nothing"
 
@@ -32,7 +32,10 @@ def test_a_counterexample_is_told_with_its_record_and_can_be_scored(tmp_path: Pa
     saved, scores = tmp_path / "broken.jsonl", tmp_path / "scores.jsonl"
     done = run("rules", "prove", "workflow@1.0.0", "--property", IDLE, "--save", saved)
     assert done.status == 1
-    assert f"counterexample: {IDLE}, workflow quality" in done.out
+    sentence = "a record of workflow has quality 0.100000000, against the claim “Where no step"
+    lines = done.out.splitlines()
+    place = lines.index(f"counterexample: {IDLE}, workflow quality")
+    assert lines[place - 1].startswith(sentence)
     assert "  this record: quality 0.100000000" in done.out
     (line,) = (each for each in done.out.splitlines() if each.startswith("{"))
     assert saved.read_text(encoding="utf-8") == f"{line}\n"
@@ -58,6 +61,11 @@ def test_machines_get_every_answer() -> None:
     done = run("rules", "prove", "skills@1.0.0", "--property", "no-gain-by-duplication", "--json")
     assert done.status == 1
     results = done.json()["results"]
+    (wrong,) = (each["wrong"] for each in results if each["status"] == "counterexample")
+    assert wrong == (
+        "in rag_knowledge repeating an item of submission.findings raises injection_recall from "
+        "0.500000000 to 1.000000000"
+    )
     keys = {"property", "skill_type", "axis", "status", "record", "work"}
     assert all(keys <= each.keys() for each in results)
     assert all((each["record"] is None) == (each["status"] == "proved") for each in results)
@@ -118,7 +126,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(proving, "prove", lambda *_, **__: asked.append(1) or ())
+    monkeypatch.setattr(process, "prove_within", lambda *_, **__: asked.append(1) or ())
     done = run("rules", "prove", "workflow@1.1.0", "--save", tmp_path / "no" / "folder")
     assert done.status == 2
     assert "no such file or directory" in done.err

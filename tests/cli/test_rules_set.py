@@ -25,6 +25,10 @@ def test_the_file_is_the_old_one_but_for_the_values_and_the_version(tmp_path: Pa
     said = written(FREE, tmp_path / "new.toml", "axes.reliability.timeout=0.25")
     new = tallystick.load(str(tmp_path / "new.toml")).loaded
     expected = old.text.replace("timeout = 0.20", "timeout = 0.25")
+    summary = old.rule_set.rule_set.summary
+    assert summary
+    # the words of the old rule set are about its own values
+    expected = expected.replace(f'summary = "{summary}"\n', "")
     assert new.text == expected.replace('"1.1.0"', f'"{new.rule_set.rule_set.version}"')
     assert said["changes"] == [
         {"path": "axes.reliability.timeout", "kind": "changed", "old": "0.2", "new": "0.25"}
@@ -47,6 +51,22 @@ def test_the_version_is_raised_as_diff_asks_for(
     found = run("rules", "diff", FREE, tmp_path / "new.toml", "--check", "--json")
     assert found.status == 0
     assert found.json()["raised"] == found.json()["needed"] == said["needed"] == needed
+
+
+def test_a_summary_is_given_or_there_is_none(tmp_path: Path) -> None:
+    value = "axes.cost.gate=0.6"
+    found = run("rules", "set", FREE, value, "-o", tmp_path / "a.toml")
+    assert "no summary of its own" in found.err
+    diff = ("rules", "diff", FREE)
+    assert run(*diff, tmp_path / "a.toml", "--json").json()["new"]["summary"] is None
+    assert "no summary of its own" in run(*diff, tmp_path / "a.toml").out
+    words = ("--summary", "Cheap work counts sooner")
+    found = run("rules", "set", FREE, value, *words, "-o", tmp_path / "b.toml")
+    assert found.err == ""
+    assert tallystick.load(str(tmp_path / "b.toml")).rule_set.rule_set.summary == words[1]
+    assert run(*diff, tmp_path / "b.toml", "--json").json()["new"]["summary"] == words[1]
+    twice = run("rules", "set", FREE, f"rule_set.summary={words[1]}", *words, "-o", "c.toml")
+    assert "found a summary beside rule_set.summary" in message_of(twice)
 
 
 def test_no_version_is_taken_that_a_shipped_rule_set_has(tmp_path: Path) -> None:
@@ -91,7 +111,7 @@ def test_weights_are_scaled_and_shown(tmp_path: Path) -> None:
     ("value", "message"),
     [
         ("axes.cost", "expected PATH=VALUE"),
-        ("axes.cots.gate=1", "did you mean 'axes.cost.gate'?"),
+        ("axes.cots.gate=1", "did you mean 'axes.cost.gate'"),
         (f"tiers.levels[{'9' * 5000}].multiplier=1", "expected a value of the rule set"),
         ("axes.cost.gate=0.7", "found nothing that changes workflow@1.1.0"),
         ("axes.cost.gate=high", "found 'high' for axes.cost.gate"),

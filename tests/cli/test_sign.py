@@ -1,6 +1,8 @@
 """Signing and verifying by command: what is signed is what the state takes, and what others see."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,21 @@ from tallystick.state.ledger import Ledger
 from tallystick.trust.envelope import Envelope
 from tallystick.trust.trust_file import read
 
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
 STATE = ("--state", "subnet.db")
 EVE = hotkey("eve")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(private_files: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: ARG001  # first
     """Key files of a council, a wallet, and a trust file that names them."""
     monkeypatch.chdir(tmp_path)
     for name in ("alice", "bob", "mallory"):
@@ -248,6 +259,85 @@ def test_a_key_and_its_address_are_shown() -> None:
     assert (found["type"], found["public"]) == ("sr25519", public.data.hex())
     assert (found["address"], found["keyid"]) == (EVE, public.keyid)
     assert run("keys", "show", "eve").out.splitlines()[-1] == f"address {EVE}"
+
+
+def test_a_trust_file_is_written(ledger: Ledger) -> None:
+    keys = {name: run("keys", "show", f"{name}.pem").out.split()[0] for name in ("alice", "bob")}
+    signers = [part for name, key in keys.items() for part in ("--signer", f"{name}={key}")]
+    made = ("trust", "new", "new.toml", "--network", "subnet-7", "--json")
+    shown = run(*made, *signers, "--validator", EVE).json()
+    assert run("trust", "check", "new.toml", "--json").json()["roots"] == [shown]
+    root = read(Path("new.toml"))
+    assert (root.version, root.network, root.previous, root.events) == (1, "subnet-7", None, (EVE,))
+    assert {name: str(key.public) for name, key in root.keys.items()} == keys
+    assert (root.groups["council"].threshold, root.adopt, root.root) == (2, *2 * (("council",),))
+    # never replaced, and nothing is left of one that cannot be
+    assert run(*made, *signers).status == 2
+    for name, *options in (
+        ("no.toml", "--threshold", "3", *signers),
+        ("no.toml", "--expires-at-block", "7"),
+        ("no.toml", "--signer", "alice"),
+        ("no.toml", "--signer", f"a={keys['bob']}", "--signer", f"a={keys['alice']}"),
+    ):
+        assert run("trust", "new", name, "--network", "x", *options).status in {1, 2}
+        assert not Path(name).exists()
+    assert ledger.in_force.root is not None
+
+
+def test_a_trust_file_follows_the_one_in_force(ledger: Ledger) -> None:
+    text = Path("trust.toml").read_text()
+    Path("trust.toml").write_text(f"# why these\n{text}")
+    made = run("trust", "new", "next.toml", "--after", "trust.toml", "--expires-at-block", "99")
+    assert made.status == 0
+    assert run("trust", "check", "trust.toml", "next.toml").status == 0
+    assert Path("next.toml").read_text().startswith("# why these\n")
+    council("sign", "trust", "next.toml")
+    rotated = ("trust", "rotate", "next.toml", "--signed", "out.json", "--block", "1", *STATE)
+    assert run(*rotated).status == 0
+    root = ledger.in_force.root
+    assert root is not None
+    assert (root.version, root.expires_at_block, len(root.keys)) == (2, 99, 3)
+    fewer = ("trust", "new", "fewer.toml", "--after", "next.toml", "--threshold", "1")
+    assert run(*fewer).status == 0
+    assert read(Path("fewer.toml")).groups["council"].threshold == 1
+
+
+def test_a_key_is_printed_as_an_option_takes_it() -> None:
+    assert run("sign", "rule-set", "skills@1.1.0", "--key", "alice.pem", "-o", "out").status == 0
+    key = run("keys", "show", "alice.pem", "--json").json()["key"]
+    assert key == run("keys", "show", "alice.pem").out.splitlines()[0]
+    assert run("verify", "out", "--key", key).status == 0
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o601, 0o620, 0o666])
+def test_a_private_key_that_others_can_use_is_refused(mode: int) -> None:
+    Path("my secret").write_text("word")
+    assert run("keys", "new", "locked.pem", "--password-file", "my secret").status == 0
+    locked = ("--key", "locked.pem", "--password-file", "my secret")
+    for name, *options in (
+        ("alice.pem", "--key", "alice.pem"),
+        ("eve", "--wallet", "eve"),
+        ("locked.pem", *locked),
+        ("my secret", *locked),
+    ):
+        Path(name).chmod(mode)
+        found = run("sign", "rule-set", "skills@1.1.0", *options, "-o", "out.json")
+        assert found.status == 1
+        assert f"(mode {mode:04o})" in found.err
+        remedy = found.err.rpartition("run ")[2].strip()
+        assert remedy in {f"chmod 600 {name}", f"chmod 600 '{name}'"}
+        assert not Path("out.json").exists()
+        Path(name).chmod(0o600)
+        assert run("sign", "rule-set", "skills@1.1.0", *options, "-o", "out.json").status == 0
+        Path("out.json").unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only an administrator can give a file away")
+def test_a_private_key_of_another_user_is_refused() -> None:
+    os.chown("alice.pem", 12345, 12345)
+    found = run("keys", "show", "alice.pem", "--json")
+    assert (found.status, found.json()["code"]) == (1, "readable-key")
+    assert "another user (uid 12345)" in found.json()["message"]
 
 
 def test_a_trust_file_is_shown_as_it_counts() -> None:

@@ -1,6 +1,8 @@
 """One of each command, one after the other in one folder, as who tries a checkout would."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,15 @@ from state.subnet import event, written
 from trust.council import key_file, tables, toml
 
 from tallystick.state.ledger import Ledger
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
 
 pytestmark = pytest.mark.smoke
 
@@ -32,6 +43,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "digest", "workflow@1.0.0"), 0),
     (("rules", "diff", "workflow@1.0.0", "workflow@1.1.0"), 0),
     (("rules", "lint", "workflow@1.1.0"), 0),
+    (("rules", "paths", "workflow@1.1.0", "gate"), 0),
     (("rules", "set", "workflow@1.1.0", "axes.cost.gate=0.6", "-o", "new.toml"), 0),
     (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
     (("lock", *RULES, "--self-test"), 0),
@@ -55,13 +67,15 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "export", "genesis.jsonl", *STATE), 0),
     (("audit", "genesis.jsonl", "--weights", "no-weights.json"), 0),
     (("state", "import", "genesis.jsonl", "--state", "other.db"), 0),
+    (("state", "backup", "backup.db", *STATE), 0),
+    (("state", "restore", "backup.db", "--state", "restored.db"), 0),
     (("round", "close", "round.jsonl", *STATE), 0),
     (("round", "close", "round.jsonl", *STATE, *SHADOW), 0),
     (("shadow", "report", "tried", "-o", "tried-report"), 0),
     (("events", "import", "round.jsonl", *STATE), 0),
     (("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE), 0),
     (("miner", "clear", HOTKEYS[0], *STATE), 0),
-    (("epoch", "close", *STATE), 0),
+    (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
     (("round", "show", "0", *STATE), 0),
     (("epoch", "list", *STATE), 0),
@@ -101,6 +115,7 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("sign", "pools", *POOLS, *BY_ALICE, *SHARING), 0),
     (("state", "adopt", *POOLS, "--signed", "signed.json", *SHARING), 0),
+    (("trust", "new", "trust-2.toml", "--after", "trust.toml"), 0),
     (("trust", "check", "trust.toml"), 0),
     (("trust", "rotate", "trust.toml", *NAMED), 0),
     (("verify", "signed.json"), 1),

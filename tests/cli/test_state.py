@@ -27,7 +27,7 @@ def test_show_has_five_keys(subnet: Subnet) -> None:
         "rounds_24h": 1,
         "epoch": 0,
     }
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     assert subnet.do("state", "show", "hk-1", "--json").json() == {
         "hotkey": "hk-1",
         "reputation": {PYTHON: "0.452000000", RAG: "0.500000000"},
@@ -48,7 +48,7 @@ def test_the_rank_of_who_is_not_selectable_is_null(subnet: Subnet) -> None:
 
 
 def test_the_board_is_everyone_who_is_selectable(subnet: Subnet) -> None:
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     assert subnet.do("state", "board", PYTHON, "--json").json() == {
         "skill_type": PYTHON,
         "epoch": 1,
@@ -101,6 +101,26 @@ def test_an_epoch_is_closed_once(subnet: Subnet) -> None:
     assert subnet.look() == before
 
 
+def test_an_epoch_that_is_not_named_is_not_closed(subnet: Subnet) -> None:
+    """Given twice, a command that took the open one would close two epochs."""
+    before = subnet.look()
+    for number in (0, 1):
+        refused = subnet.do("epoch", "close")
+        typed = f"tallystick epoch close --epoch {number} --state {subnet.where}"
+        assert message_of(refused).endswith(f"epoch {number} is open, so type {typed}")
+        assert subnet.look() == before
+        assert subnet.do(*typed.split()[1:5]).status == 0
+        before = subnet.look()
+
+
+def test_the_command_to_type_leaves_out_what_the_environment_says(
+    subnet: Subnet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TALLYSTICK_STATE", str(subnet.where))
+    refused = run("epoch", "close")
+    assert message_of(refused).endswith("so type tallystick epoch close --epoch 0")
+
+
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
@@ -144,7 +164,7 @@ def test_nothing_is_seen_of_others(subnet: Subnet) -> None:
 def test_scoring_with_a_state(subnet: Subnet) -> None:
     """A perfect record, of epochs with the seeds, with a baseline of 1, and without a snapshot."""
     subnet.do("round", "close", subnet.lines(*(record(f"p{n}", round=1) for n in range(5))))
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     path = subnet.lines(*(record("s", epoch=epoch) for epoch in (0, 1, 2)), name="s.jsonl")
     output = subnet.folder / "out.jsonl"
     assert subnet.do("score", path, "--rules", "skills@1.0.0", "-o", output).status == 0
@@ -168,13 +188,13 @@ def test_processes_of_their_own_come_to_the_same(subnet: Subnet) -> None:
 
     late = event("e1", "rerun_fail", "t1")
     subnet.do("events", "import", subnet.lines(late))
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     do("state", "init", "--rules", "skills@1.0.0")
     do("miner", "register", "hk-2", "--uid", "2", "--types", PYTHON)
     do("miner", "register", "hk-1", "--uid", "1", "--types", f"{RAG},{PYTHON}")
     do("events", "import", subnet.lines(late, record("t2", "hk-2", consensus=0.5)))
     do("round", "close", subnet.lines(record("t1")))
-    do("epoch", "close", "--at", "2030-01-01")
+    do("epoch", "close", "--epoch", "0", "--at", "2030-01-01")
     for command in (
         ("state", "digest"),
         ("weights", "--json"),

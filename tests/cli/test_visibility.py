@@ -32,7 +32,7 @@ def under(
     for uid, hotkey in enumerate(("hk-1", "hk-2")):
         subnet.do("miner", "register", hotkey, "--uid", str(uid), "--types", PYTHON)
     subnet.do("round", "close", subnet.lines(record("t1"), record("t2", "hk-2", consensus=0.5)))
-    subnet.do("epoch", "close")
+    subnet.do("epoch", "close", "--epoch", "0")
     return subnet
 
 

@@ -119,15 +119,26 @@ def test_pools_give_one_vector_before_those_of_the_lines(subnet: Subnet) -> None
     assert "lines" not in run("weights", *state, "--line", "skills", "--json").json()
 
 
-def test_what_rounds_to_nothing_is_left_out_of_all_three(subnet: Subnet) -> None:
+def test_what_rounds_to_nothing_is_left_out_of_all_three_and_told(subnet: Subnet) -> None:
     """1e-6 of the largest weight is 0.07 of a unit."""
     lines = [record("t3", round=1), record("t4", "hk-2", round=1, consensus=0.000001)]
     subnet.do("round", "close", subnet.lines(*lines))
+    reason = (
+        "its share 0.000001000 is at most half of 1/65535 of the largest, 0.999999000: "
+        "uint16 rounds it to 0"
+    )
     assert subnet.do("weights", "--json").json() == {
         "uids": [1],
         "weights": ["0.999999000"],
         "uint16": [65535],
+        "dropped": {"2": reason},
     }
+    assert subnet.do("weights").out.splitlines() == [
+        "  uid  weight       uint16",
+        "    1  0.999999000  65535",
+        "  sum  0.999999000",
+        f"    2  no weight: {reason}",
+    ]
 
 
 def test_a_table_for_people(subnet: Subnet) -> None:
@@ -135,6 +146,7 @@ def test_a_table_for_people(subnet: Subnet) -> None:
         "  uid  weight       uint16",
         "    1  0.666666667  65535",
         "    2  0.333333333  32767",
+        "  sum  1.000000000",
     ]
 
 

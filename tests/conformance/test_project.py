@@ -10,17 +10,18 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import attrs
 import pytest
+import sqlalchemy.ext.asyncio  # noqa: F401  # which no copy of sys.modules can load
 from jsonschema import Draft202012Validator
 
 import tallystick
-from tallystick.conformance.project import files_of, project, refuse_taken
+from tallystick.conformance.project import PARTS, files_of, project, refuse_taken
 from tallystick.conformance.releases import as_recorded
 from tallystick.errors import PluginError
 from tallystick.plugins.registry import GROUP, Registry, installed, registry
@@ -44,9 +45,11 @@ ENVIRONMENT = {
 """That of a user, who loads every plugin."""
 
 
-def written(folder: Path, name: str, skill_type: str | None = None) -> Path:
+def written(
+    folder: Path, name: str, skill_type: str | None = None, parts: Collection[str] = PARTS
+) -> Path:
     """A project in a folder."""
-    for path, text in files_of(project(name, skill_type)).items():
+    for path, text in files_of(project(name, skill_type, parts)).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     return folder
@@ -71,6 +74,20 @@ def names(request: pytest.FixtureRequest) -> tuple[str, str | None]:
 @pytest.fixture
 def files(names: tuple[str, str | None]) -> Mapping[str, str]:
     return files_of(project(*names))
+
+
+CHOICES = [
+    tuple(part for part in PARTS if part not in left_out)
+    for left_out in (
+        (),
+        ("tiers",),
+        ("emission",),
+        ("allocation",),
+        ("reputation",),
+        PARTS,
+    )
+]
+"""The parts of rule sets that are tried."""
 
 
 def test_no_placeholder_is_left(files: Mapping[str, str]) -> None:
@@ -184,6 +201,52 @@ def test_a_project_loads_and_scores_as_it_is(
     assert [each for each in scored if isinstance(each, tallystick.Reject)] == []
 
 
+@pytest.mark.parametrize("parts", CHOICES, ids=lambda parts: "-".join(parts) or "none")
+def test_every_choice_of_parts_loads_and_is_recorded(
+    parts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = files_of(project("acme-few", None, parts))
+    assert not [path for path, text in files.items() if "%%" in text]
+    folder = written(tmp_path, "acme-few", parts=parts)
+    plugins = with_plugin(folder, monkeypatch)
+    released = json.loads((folder / "acme_few" / "released.json").read_text())
+    offered = plugins.plugins["acme-few"].formulas
+    assert released["formulas"] == {formula.name: formula.digest for formula in offered}
+    assert released["recorded"] == {
+        formula.name: {"version": "0.1.0", "text": [*as_recorded(formula).text]}
+        for formula in offered
+    }
+    rules = tallystick.load("acme-few@1.0.0", registry=plugins).rule_set
+    assert (rules.tiers is not None) == ("tiers" in parts)
+    assert (rules.emission is not None) == ("emission" in parts)
+    assert (rules.allocation is not None) == ("allocation" in parts)
+    assert (rules.reputation is not None) == ("reputation" in parts)
+
+
+def test_a_new_line_pays_somebody_with_and_without_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = with_plugin(written(tmp_path / "project", "acme-paid"), monkeypatch)
+    types = [plugins.skill_types["acme_paid"]]
+    history = history_of(3, types, miners=12, validators=2, epochs=1, rounds=4)
+    lines = list(history.lines(200))
+    scorer = tallystick.load("acme-paid@1.0.0", registry=plugins)
+    rows = [r.to_dict() for r in scorer.score_many(lines) if isinstance(r, tallystick.Result)]
+    paid = tallystick.allocate(scorer, rows).weights
+    assert sum(weight > 0 for weight in paid.values()) > 3
+
+    ledger = tallystick.Ledger.create(tmp_path / "s.db", "acme-paid@1.0.0", registry=plugins)
+    records = [json.loads(line) for line in lines]
+    slots = {each["miner"]["uid"]: each["miner"]["hotkey"] for each in records}
+    ledger.sync_miners(
+        [{"uid": uid, "hotkey": key, "types": ["acme_paid"]} for uid, key in slots.items()]
+    )
+    ledger.close_round(records)
+    ledger.close_epoch()
+    with ledger.queries() as queries:
+        assert any(queries.weights().weights)
+
+
 def run(*arguments: str | Path, cwd: Path, **environment: str) -> str:
     """What a command prints that ends well."""
     done = subprocess.run(
@@ -218,7 +281,7 @@ def test_a_project_passes_its_own_tests(tmp_path: Path) -> None:
     )
     path = os.pathsep.join([str(metadata.parent), str(folder)])
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert "34 passed" in run(*pytest_, cwd=folder, PYTHONPATH=path)
+    assert "35 passed" in run(*pytest_, cwd=folder, PYTHONPATH=path)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +380,7 @@ def test_a_project_works_in_a_fresh_environment(tmp_path: Path, bin_folder: Path
     run(tallystick_, "plugins", "new", "acme-translation", cwd=tmp_path)
     folder = tmp_path / "acme-translation"
     run(bin_folder / "python", "-m", "pip", "install", "--quiet", ".[test]", cwd=folder)
-    assert "34 passed" in run(bin_folder / "pytest", "-q", cwd=folder)
+    assert "35 passed" in run(bin_folder / "pytest", "-q", cwd=folder)
     said = json.loads(run(tallystick_, "plugins", "list", "--json", cwd=folder))
     assert [plugin["name"] for plugin in said["plugins"]][-1] == "acme-translation"
     rules = "acme-translation@1.0.0"

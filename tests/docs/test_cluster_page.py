@@ -82,7 +82,7 @@ def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
     folder, foreign = (make_certificates(tmp_path / name) for name in ("ours", "foreign"))
     scheduler, worker, client = (_here(text, port) for text in blocks()[1:])
     (folder / "records.jsonl").write_bytes(SKILLS.read_bytes())
-    (settings,) = [b.text for b in _PAGE.blocks() if b.title == "tallystick.toml"]
+    (settings,) = [b.text for b in _PAGE.blocks() if b.title == "cluster.env"]
     first, second = tmp_path / "scheduler.log", tmp_path / "worker.log"
     with _started(scheduler, folder, first) as one:
         _wait(one, first, f"tls://127.0.0.1:{port}")
@@ -102,8 +102,9 @@ def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
             assert _run("python program.py", folder).returncode == 0
             assert results == (folder / "results.jsonl").read_bytes()
 
-            (folder / "tallystick.toml").write_text(_here(settings, port), encoding="utf-8")
-            assert _run(alone.replace("alone.jsonl", "again.jsonl"), folder).returncode == 0
+            (folder / "cluster.env").write_text(_here(settings, port), encoding="utf-8")
+            again = f"set -a; . ./cluster.env; {alone.replace('alone.jsonl', 'again.jsonl')}"
+            assert _run(again, folder).returncode == 0
             assert results == (folder / "again.jsonl").read_bytes()
 
             (foreign / "records.jsonl").write_bytes(SKILLS.read_bytes())

@@ -133,7 +133,7 @@ def test_services_call_commands_that_there_are() -> None:
             if key == "ExecStart" and words[0].endswith("/tallystick"):
                 # the state comes from the environment of the service
                 called.append(command_of([*words[1:], "--state", "subnet.db"]).name)
-    assert called == ["export", "verify"]
+    assert called == ["backup", "export", "verify"]
 
 
 def test_the_container_installs_and_runs_the_command() -> None:

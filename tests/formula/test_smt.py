@@ -237,7 +237,7 @@ def test_without_the_solver_the_extra_is_named() -> None:
     )
     last = done.stderr.strip().splitlines()[-1]
     assert last.endswith(
-        "TallystickError: found no z3, the solver that proofs need: pip install 'tallystick[prove]'"
+        "TallystickError: found no z3, expected it for proofs: run pip install 'tallystick[prove]'"
     )
 
 

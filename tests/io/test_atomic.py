@@ -223,7 +223,7 @@ def test_a_new_store_is_its_owners_alone(folder: Path) -> None:
 def test_a_store_keeps_the_permissions_that_it_was_given(folder: Path) -> None:
     (folder / "state.db").chmod(0o640)
     assert run("state", "init", *RULES, "--state", "state.db").status == 2
-    assert run("epoch", "close", "--state", "state.db").status == 0
+    assert run("epoch", "close", "--epoch", "0", "--state", "state.db").status == 0
     assert mode(folder / "state.db") == 0o640
 
 

@@ -112,6 +112,10 @@ CHANGES: dict[str, Callable[[Json], object]] = {
     "a negative count": lambda d: d["rule_sets"]["skills@1.1.0"].update(vectors=-1),
     "a truth for a count": lambda d: d["rule_sets"]["skills@1.1.0"].update(vectors=True),
     "an empty path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path=""),
+    "an absolute path": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="/dev/zero"),
+    "a path above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a/../../../etc/shadow"),
+    "the folder above": lambda d: d["rule_sets"]["skills@1.1.0"].update(path=".."),
+    "a path of no file": lambda d: d["rule_sets"]["skills@1.1.0"].update(path="a\0b"),
     "no files": lambda d: d["files"].pop("engine"),
     "a file without a digest": lambda d: d["files"]["engine"].update({"x.py": 1}),
     "files that are a list": lambda d: d["files"].update(plugins=[]),
@@ -181,6 +185,8 @@ def test_where_there_is_no_lock_it_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     found = run("lock", "--check")
     assert found.status == 2
-    assert "found no tallystick.lock in the working folder or above" in message_of(found)
+    assert "found no tallystick.lock of your own in the working folder or above" in message_of(
+        found
+    )
     absent = run("lock", "--check", "absent.lock")
     assert "absent.lock: the lock cannot be read (no such file" in message_of(absent)

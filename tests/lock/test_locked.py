@@ -35,7 +35,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("weights", *STATE),
     ("round", "close", str(SKILLS), *STATE),
     ("events", "import", str(SKILLS), *STATE),
-    ("epoch", "close", *STATE),
+    ("epoch", "close", "--epoch", "0", *STATE),
     ("groups", "select", "mcp_server", "--round", "1", "--seed", "a", *STATE),
     ("miner", "register", "hk-9", "--uid", "9", "--types", "mcp_server", *STATE),
     ("miner", "sync", "miners.csv", *STATE),
@@ -47,6 +47,7 @@ HELD: tuple[tuple[str, ...], ...] = (
     ("state", "withdraw", *STATE),
     ("state", "init", *RULES, "--state", "out.db"),
     ("state", "import", "state.jsonl", "--state", "out.db"),
+    ("state", "restore", "backup.db", "--state", "out.db"),
 )
 ALONE = {"allocate", "consensus", "score", "audit", "explain", "facts", "backtest", "weights"}
 NAMES = [" ".join(words[: 1 if words[0] in ALONE else 2]) for words in HELD]
@@ -63,6 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Ledger.create(at / STATE[1], RULES[1]) as ledger:
         ledger.register("hk-1", 1, ["mcp_server"])
         export_state(ledger, at / "state.jsonl")
+        ledger.backup(at / "backup.db")
     texts = {
         name: {"reference": name, "digest": D, "text": rules_path(name).read_text("utf-8")}
         for name in ("skills@1.1.0", "skills@1.2.0")
@@ -135,8 +137,9 @@ def test_what_is_locked_is_done_as_without(folder: Path, lock: Lock) -> None:
     assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes()
     receipts = [Path(f"{name}.jsonl.receipt.json").read_bytes() for name in ("plain", "out")]
     assert receipts[0] == receipts[1]
-    assert run("epoch", "close", *STATE, "--locked").status == 0
+    assert run("epoch", "close", "--epoch", "0", *STATE, "--locked").status == 0
     assert run("state", "import", "state.jsonl", "--state", "copy.db", "--locked").status == 0
+    assert run("state", "restore", "backup.db", "--state", "again.db", "--locked").status == 0
 
 
 def test_the_environment_and_the_settings_hold_a_command(
@@ -182,8 +185,8 @@ def _options(command: click.Command) -> set[str]:
 
 
 READ_ONLY = re.compile(
-    r"rules |plugins |records |sign |keys |trust check$|(lock|demo|verify|dispute|yuma)$|"
-    r"state (info|show|board|digest|export|verify|rules|proof|checkpoint|evidence)\b|"
+    r"rules |plugins |records |sign |keys |trust (new|check)$|(lock|demo|verify|dispute|yuma)$|"
+    r"state (info|show|board|digest|export|backup|verify|rules|proof|checkpoint|evidence)\b|"
     r"(epoch|round|miner|quarantine) (list|show)$"
 )
 

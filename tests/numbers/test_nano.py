@@ -1,5 +1,7 @@
 """Nano integers and their notations."""
 
+import copy
+import pickle
 import subprocess
 import sys
 from decimal import Decimal, localcontext
@@ -157,3 +159,15 @@ def test_scalars_need_no_numpy() -> None:
     imports = "; ".join(f"import tallystick.numbers.{module}" for module in modules)
     program = f"{imports}; import sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@given(st.one_of(st.integers(-2000, 2000), st.integers(-(10**12), 10**12)))
+def test_the_text_of_a_value_is_its_nine_places(value: int) -> None:
+    found = nano.to_decimal(value)
+    assert str(found) == f"{found}" == nano.to_text(value)
+    assert repr(found) == f"Decimal('{nano.to_text(value)}')"
+    assert found == Decimal(value).scaleb(-9)
+    assert hash(found) == hash(Decimal(value).scaleb(-9))
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301  # what was pickled here
+    assert (str(again), again) == (str(found), found)
+    assert str(copy.deepcopy(found)) == str(found)

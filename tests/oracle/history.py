@@ -10,7 +10,7 @@ rules of the epoch in which it counts. When other rules begin:
   that only the new rules follow, or whose type they bring, begins at its seed; others are gone.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,7 +54,7 @@ class RuleSet:
 
     @property
     def decided(self) -> bool:
-        """Whether a quorum ejects, and events wait for their task (E90, E91)."""
+        """Whether a quorum ejects, events wait for a task, and it counts once (E90, E91, E97)."""
         return self.name == "skills@1.2.0"
 
     @property
@@ -132,7 +132,7 @@ class History:
         return [hotkey for negative, hotkey in sorted(found) if -negative >= _LOWEST_OF_A_POOL]
 
     def round_scores(self, lines: Iterable[Line]) -> Scores:
-        """reputation.txt, "How Reputation Drives Round Aggregation"; E36 to E38.
+        """reputation.txt, "How Reputation Drives Round Aggregation"; E36 to E38, E97.
 
         A round is averaged as the rules of the first epoch have it that a record of it names.
         """
@@ -144,11 +144,13 @@ class History:
         for number, records in rounds.items():
             rules = self.rules(min(line["epoch"] for line in records))
             sums = defaultdict[str, list[Fraction]](lambda: [Fraction(0)] * 2)
+            tasks = Counter(map(_task_of, records))
             for line in records:
                 above, below = self._terms(line, corrected=is_corrected(rules.name))
+                parts = tasks[_task_of(line)] if rules.decided else 1
                 of_miner = sums[line["miner"]["hotkey"]]
-                of_miner[0] += above
-                of_miner[1] += below
+                of_miner[0] += above / parts
+                of_miner[1] += below / parts
             found[number] = {
                 hotkey: published(above / below) if below else Fraction(0)
                 for hotkey, (above, below) in sums.items()
@@ -243,3 +245,8 @@ class History:
         factors = {term: Fraction(row[term] or 1) for term in _TERMS}
         factors |= {"base": BASE_WEIGHTS[skill_type], "tier": max([below, *multipliers])}
         return emission(row["quality"], factors)
+
+
+def _task_of(line: Line) -> tuple[str, str, str]:
+    """The task of a round that a record is of, whoever recorded it."""
+    return line["miner"]["hotkey"], line["skill_type"], line["task_id"]

@@ -127,10 +127,15 @@ def levels(before: Levels, reports: Sequence[Report], rules: Rules) -> Levels:
     """The baseline and the novel threshold of every type after an epoch."""
     found = {}
     for skill_type, (baseline, novel) in before.items():
-        scored = [r for r in reports if r.skill_type == skill_type and r.quality is not None]
+        scored = [r for r in reports if r.skill_type == skill_type and feeds_thresholds(r)]
         floor_at = next_baseline(skill_type, baseline, scored, rules)
         found[skill_type] = (floor_at, next_novel(novel, floor_at, scored, rules))
     return found
+
+
+def feeds_thresholds(report: Report) -> bool:
+    """Whether a report has a submission that came in time (E96)."""
+    return report.quality is not None and NO_PART not in report.events
 
 
 def next_baseline(

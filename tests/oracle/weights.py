@@ -1,6 +1,6 @@
 """From the results of miners to their weights, in fractions: windows, rounds, caps, memory, pools.
 
-Citations: E36 to E38 and E50, E51 of the settled gaps; "Steps" of the page on real subnets.
+Citations: E36 to E38, E50, E51 and E97 of the settled gaps; "Steps" of the page on real subnets.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,26 +21,38 @@ class Task:
     base_weight: Fraction
     reputation: Fraction
     missed: bool = False
+    name: str = ""
 
 
-def round_mean(tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool) -> Fraction | None:
-    """E36 and E38 for one miner, exact; None for 0/0."""
+def round_mean(
+    tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool, task_once: bool = False
+) -> Fraction | None:
+    """E36 and E38 for one miner, exact; None for 0/0.
+
+    With `task_once` (E97) what several validators say under one name is one task: its emission is
+    their mean.
+    """
+    counted = [each for each in tasks if missed_is_zero or not each.missed]
     above, below = ZERO, ZERO
-    for task in tasks:
-        if task.missed and not missed_is_zero:
-            continue
+    for task in counted:
+        same = [each for each in counted if task_once and each.name == task.name] or [task]
         emission = ZERO if task.missed else task.emission
         weight = task.base_weight if twice else ONE
-        above += emission * weight * task.reputation
-        below += task.base_weight * (task.reputation if twice else ONE)
+        above += emission * weight * task.reputation / len(same)
+        below += task.base_weight * (task.reputation if twice else ONE) / len(same)
     return above / below if below else None
 
 
 def round_score(
-    tasks: Iterable[Task], *, twice: bool, missed_is_zero: bool, no_tasks: Fraction = ZERO
+    tasks: Iterable[Task],
+    *,
+    twice: bool,
+    missed_is_zero: bool,
+    no_tasks: Fraction = ZERO,
+    task_once: bool = False,
 ) -> Fraction:
     """The round score of one miner, published (E37)."""
-    found = round_mean(tasks, twice=twice, missed_is_zero=missed_is_zero)
+    found = round_mean(tasks, twice=twice, missed_is_zero=missed_is_zero, task_once=task_once)
     return published(no_tasks if found is None else found)
 
 

@@ -18,6 +18,7 @@ from tallystick.plugins.author import (
     integer,
     require,
 )
+from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
 from tallystick.plugins.registry import (
     ALLOWED,
     Registry,
@@ -61,6 +62,12 @@ def refusal(found: Registry, name: str) -> str:
     return found.refused[name]
 
 
+def offered(found: Registry) -> list[str]:
+    """The formulas of plugins; the engine's own are in every registry."""
+    assert found.formulas.items() >= ENGINE_FORMULAS.items()
+    return [name for name in found.formulas if name not in ENGINE_FORMULAS]
+
+
 def test_what_a_plugin_offers_is_found_by_name(good: EntryPoint) -> None:
     found = registry([good])
     assert found.refused == {}
@@ -69,7 +76,7 @@ def test_what_a_plugin_offers_is_found_by_name(good: EntryPoint) -> None:
         "acme-scores",
         "1.0",
     )
-    assert list(found.formulas) == ["acme/one@1", "acme/one@2"]
+    assert offered(found) == ["acme/one@1", "acme/one@2"]
     assert list(found.skill_types) == ["acme"]
     assert list(found.requirements) == ["acme/positive"]
     assert found.rule_set_folders == {"acme": (Path("rules"),)}
@@ -87,7 +94,7 @@ def test_a_module_that_is_not_installed_is_used_by_the_name_that_it_is_given(
     monkeypatch.setenv(ALLOWED, "workflow")
     found = with_modules({"acme": good.value}).every()
     assert (list(found.plugins), found.refused) == (["workflow", "acme"], {})
-    assert list(with_modules({"acme": good.value}).of(["acme"]).formulas) == [
+    assert offered(with_modules({"acme": good.value}).of(["acme"])) == [
         "acme/one@1",
         "acme/one@2",
     ]
@@ -98,7 +105,7 @@ def test_a_module_that_is_not_installed_is_used_by_the_name_that_it_is_given(
 
 def test_nothing_is_installed() -> None:
     found = registry([])
-    assert (found.plugins, found.refused, found.formulas) == ({}, {}, {})
+    assert (found.plugins, found.refused, offered(found)) == ({}, {}, [])
 
 
 def test_the_engines_own_come_first_then_name_order(monkeypatch: Patch) -> None:
@@ -119,7 +126,7 @@ def test_two_distributions_that_offer_one_name_are_refused_both(
     fine = entry("fine", module("acme_fine", monkeypatch, formulas=[formula("fine/one@1")]))
     for order in ([good, second := entry("acme", other, "zzz"), fine], [fine, second, good]):
         found = registry(order)
-        assert list(found.formulas) == ["fine/one@1"]
+        assert offered(found) == ["fine/one@1"]
         assert refusal(found, "acme") == (
             "the distributions 'acme-scores' and 'zzz' both offer a plugin of this name, and none "
             "is used: uninstall one"
@@ -131,7 +138,7 @@ def test_a_name_of_the_engines_own_plugin_cannot_be_taken(monkeypatch: Patch) ->
     own = entry("skills", module("m_own", monkeypatch, formulas=formulas[0]), "tallystick")
     thief = entry("skills", module("m_thief", monkeypatch, formulas=formulas[1]), "aaa")
     found = registry([thief, own])
-    assert list(found.formulas) == ["skills/own@1"]
+    assert offered(found) == ["skills/own@1"]
     assert "'aaa' and 'tallystick' both offer a plugin of this name" in refusal(found, "skills")
 
 
@@ -165,6 +172,18 @@ def test_an_offer_under_the_name_of_another_plugin_or_of_none_is_refused(
     )
     assert list(found.plugins) == ["acme"]
     assert "late/fresh@1" not in found.formulas
+
+
+def test_the_name_of_the_engines_own_formulas_cannot_be_taken(
+    monkeypatch: Patch, good: EntryPoint
+) -> None:
+    offers = {"formulas": [formula("allocation/warm-up@1")]}
+    found = registry([good, entry("allocation", module("acme_own", monkeypatch, **offers))])
+    assert refusal(found, "allocation") == (
+        "found a plugin of the name allocation, expected another name: formulas of the engine "
+        "itself begin with it"
+    )
+    assert found.formulas["allocation/warm-up@1"] is warm_up
 
 
 def test_an_offer_that_is_made_twice_is_refused(monkeypatch: Patch, good: EntryPoint) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from cli.command import run
 from population.subnets import rules_from, rules_of
 from population.tables import rules_with
+from pyarrow import parquet
 from work import calls
 
 import tallystick
 from tallystick.errors import AllocationError, InputError, RuleSetError
 from tallystick.numbers.nano import NANO
+from tallystick.population import table
 from tallystick.population.allocate import allocate
 from tallystick.population.allocation import bound_allocation
 from tallystick.population.files import weights_document
@@ -128,6 +131,39 @@ def test_the_results_of_the_shipped_rules_lack_what_a_state_has(tmp_path: Path) 
     assert found.status == 2
     assert "t.jsonl:1: reputation: found nothing" in found.err
     assert "tallystick weights takes it from a state" in found.err
+
+
+@pytest.mark.parametrize("name", ["miners.csv", "miners.jsonl", "miners.parquet"])
+def test_too_many_miners_are_refused_before_the_second_row_is_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    if path.suffix == ".csv":
+        path.write_text("hotkey,quality\n5A,1\n,no row\n5C,1\n5D,1\n", encoding="utf-8")
+    elif path.suffix == ".jsonl":
+        path.write_text('{"hotkey": "5A"}\nno row\n{"hotkey": "5C"}\n{}\n', encoding="utf-8")
+    else:
+        parquet.write_table(pa.table({"hotkey": ["5A", "", "5C", "5D"]}), path)
+    monkeypatch.setattr(table, "MOST_MINERS", 3)
+    with pytest.raises(AllocationError, match=r"found 4 rows of miners, expected at most 3") as no:
+        tallystick.allocate(rules_of("cswon"), path)
+    assert no.value.code == "too-many"
+
+
+def test_one_miner_more_than_there_may_be_ends_the_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(table, "MOST_MINERS", 3)
+    read = list[str]()
+
+    def rows() -> Iterator[Row]:
+        for hotkey in ("5A", "5B", "5C", "5D", "5E"):
+            read.append(hotkey)
+            yield {"hotkey": hotkey}
+
+    with pytest.raises(AllocationError, match="found more than 3 miners, expected at most 3"):
+        tallystick.allocate(rules_of("cswon"), rows())
+    assert read == ["5A", "5B", "5C", "5D"]
 
 
 def test_a_group_is_a_name() -> None:

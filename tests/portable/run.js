@@ -84,7 +84,7 @@ const OPERATIONS = {
   consensus_event: (p, rules, value) => p.consensusEvent(rules, p.nano(value)),
   round: (p, rules, tasks) => {
     const weight = ({ type }) => p.nano(rules.document.skill_types[type].base_weight);
-    const taken = tasks.map((t) => ({ ...nanos(p, { emission: t.emission, reputation: t.reputation }), base_weight: weight(t), missed: t.missed }));
+    const taken = tasks.map((t) => ({ ...nanos(p, { emission: t.emission, reputation: t.reputation }), base_weight: weight(t), missed: t.missed, task: t.task }));
     return p.nanoText(p.roundScore(rules, taken));
   },
   window: (p, rules, tasks) =>

@@ -202,7 +202,7 @@ function nextThreshold(rules, name, old, levels, events) {
 function thresholdsAfter(rules, state, events) {
   const found = {};
   for (const [type, levels] of Object.entries(state.thresholds)) {
-    const scored = events.filter((event) => event.skill_type === type && event.quality !== undefined);
+    const scored = events.filter((event) => event.skill_type === type && event.quality !== undefined && !event.missed);
     const baselines = trackedNames(rules).map((name) => [name, nextBaseline(rules, type, nano(levels[name]), scored)]);
     const next = Object.fromEntries(baselines);
     for (const name of Object.keys(rules.document.epochs.thresholds ?? {})) {
@@ -276,15 +276,18 @@ function roundStep({ allocation, aggregation }) {
   return mode === "twice" ? { times: twice, over: twice, missed, empty } : { times: ["reputation"], over: ["base_weight"], missed, empty };
 }
 
-// Tasks are {emission, base_weight, reputation, missed}, all but the last in nano.
-function roundScore(rules, tasks) {
-  const { times: above, over: below, missed: missing, empty = "0" } = roundStep(rules.document);
-  const counted = tasks.filter(({ missed }) => !missed || missing === "zero");
-  const product = (task, factors) => factors.reduce((found, factor) => found * task[factor], 1n);
-  const divisor = sum(counted.map((task) => product(task, below)));
-  if (divisor === 0n) return nano(empty);
-  const paid = (task) => (task.missed ? 0n : task.emission) * product(task, above);
-  return halfEven(sum(counted.map(paid)), divisor);
+// Records are {emission, base_weight, reputation, missed, task}: numbers in nano, but for the last two. With
+// tasks = "mean" a task counts as the mean of its records.
+function roundScore(rules, records) {
+  const { times: above, over: below, missed: missing, empty = "0", tasks } = roundStep(rules.document);
+  const counted = records.filter(({ missed }) => !missed || missing === "zero");
+  const same = ({ task }) => (tasks === "mean" && task !== undefined ? counted.filter((each) => each.task === task).length : 1);
+  const product = (record, factors) => factors.reduce((found, factor) => found * record[factor], 1n);
+  const paid = (record) => (record.missed ? 0n : record.emission) * product(record, above);
+  const divisor = total(counted.map((record) => fraction(product(record, below), BigInt(same(record)))));
+  if (divisor.n === 0n) return nano(empty);
+  const dividend = total(counted.map((record) => fraction(paid(record), BigInt(same(record)))));
+  return halfEven(dividend.n * divisor.d, dividend.d * divisor.n);
 }
 
 // The mean of the last tasks, oldest first, each a list of the nanos that validators gave.

@@ -61,7 +61,7 @@ def test_it_has_what_the_extras_of_users_need(
 ) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    assert extras.keys() - {"bittensor", "docs", "test"} == set(program.EXTRAS)
+    assert extras.keys() - {"all", "bittensor", "docs", "test"} == set(program.EXTRAS)
     names = {each["name"] for each in document["components"]}
     assert {Requirement(each).name for name in program.EXTRAS for each in extras[name]} < names
 

@@ -62,6 +62,7 @@ EDITS = [
     (CSWON, 'as = "mean"', 'as = "last"', "[0].last", "100", "no such key"),
     (CSWON, 'as = "mean"', 'as = "weighted_mean"', "[0].over", "", "divisor of a weighted mean"),
     (CSWON, 'as = "mean"', 'as = "mean", times = ["a"]', "[0].times", "an array", "weighted_mean"),
+    (CSWON, 'as = "mean"', 'as = "mean", tasks = "mean"', "[0].tasks", '"mean"', "tasks as it is"),
     (CSWON, "above = 0.05, ", "", "[1]", "no bound", "above, at_least, or both"),
     (CSWON, 'of = "part", share', 'of = "kept", share', "[5].of", '"kept"', "sums to exactly 1"),
     (CSWON, "share = 0.15", "share = 0", "[5].share", "0", "above 0"),
@@ -137,6 +138,14 @@ def test_weights_are_said_in_one_place(problems_of: Problems, subnets: Registry)
     (problem,) = problems_of(CSWON + window, subnets)
     assert (problem.path, problem.evidence["value"]) == ("aggregation.window", "a table")
     assert problem.evidence["expected"] == "steps of [allocation] instead"
+    for option, value, step in (
+        ("warm_up", "tasks = 20", 'do = "formula" with formula = "allocation/warm-up@1"'),
+        ("zero_average", "at_most = 0.05", 'do = "filter" with others = "zero"'),
+    ):
+        table = f"\n[aggregation.options.{option}]\nenabled = false\n{value}\n"
+        (problem,) = problems_of(CSWON + table, subnets)
+        assert problem.path == f"aggregation.options.{option}"
+        assert problem.evidence["expected"] == f"a step of [allocation] instead, {step}"
 
 
 def test_the_digest_covers_the_list_and_its_order(tmp_path: Path, subnets: Registry) -> None:

@@ -139,7 +139,7 @@ BAD = {
     ),
     "a window turned round": (
         *(S, with_value(S, "task.deadline_s", "-0.0")),
-        *("timing-window", "task.deadline_s", "-0.0", "after"),
+        *("timing-window", "task.deadline_s", "-0", "after"),
     ),
     "steps beyond the total": (
         *(W, with_value(W, "checks.steps_completed", "999")),

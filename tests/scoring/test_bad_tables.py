@@ -171,3 +171,26 @@ def test_a_column_whose_name_is_not_utf8_is_told(scorers: Scorers, tmp_path: Pat
     source.write_bytes(source.read_bytes().replace(b"xxxxxxxx", b"xxxx\xff\xffxx"))
     with pytest.raises(InputError, match=str(source)):
         scorers[S].score_file(source, tmp_path / "out.jsonl")
+
+
+@pytest.mark.parametrize("value", [15, -15, 0, 10**15])
+def test_a_reject_spells_a_number_of_parquet_as_one_of_json_lines(
+    value: int, scorers: Scorers, tmp_path: Path
+) -> None:
+    scorer = scorers[S]
+    texts = list[str]()
+    for kind, name in ((int, "records.jsonl"), (float, "records.parquet")):
+        # a column of doubles, as another row has a fraction
+        good = json.loads(GOOD)
+        rows = [{**good, "role": kind(value)}, {**good, "role": 0.5}]
+        path = tmp_path / name
+        if kind is int:
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        else:
+            pq.write_table(pa.Table.from_pylist(rows), path)
+        rejects = tmp_path / f"{name}.rejects"
+        scorer.score_file(path, tmp_path / f"{name}.csv", rejects=rejects)
+        told = json.loads(rejects.read_text(encoding="utf-8").splitlines()[0])["problems"]
+        texts.append(json.dumps([(e["path"], e["value"]) for e in told]))
+    assert texts[0] == texts[1]
+    assert f'["role", "{value}"]' in texts[0]

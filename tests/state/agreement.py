@@ -31,7 +31,7 @@ def scores_of(queries: StateQueries, rounds: Iterable[int]) -> Scores:
     """The scores of some rounds."""
     found = {number: queries.round_scores(number) for number in rounds}
     return {
-        number: {hotkey: Fraction(nano, NANO) for hotkey, nano in scores.items()}
+        number: {hotkey: Fraction(score) for hotkey, score in scores.items()}
         for number, scores in found.items()
     }
 

@@ -12,23 +12,10 @@ Convert = Callable[[list[int], list[float]], tuple[list[int], list[int]]]
 
 
 def conversion() -> Convert:
-    """The conversion that the installed release has."""
-    try:
-        from bittensor.intents.weights import normalize  # noqa: PLC0415  # not every release
-    except ImportError:
-        return _older()
+    """The conversion of the SDK 11."""
+    from bittensor.intents.weights import normalize  # noqa: PLC0415  # after what it prints is sent away
+
     return normalize
-
-
-def _older() -> Convert:
-    import numpy as np  # noqa: PLC0415  # the older releases bring it
-    from bittensor.utils.weight_utils import (  # noqa: PLC0415  # as above
-        convert_weights_and_uids_for_emit,
-    )
-
-    return lambda uids, weights: convert_weights_and_uids_for_emit(
-        np.array(uids, dtype=np.int64), np.array(weights, dtype=np.float64)
-    )
 
 
 def main() -> None:

@@ -60,12 +60,14 @@ def server() -> Iterator[str]:
         yield url
 
 
-def new_database(server: str, encoding: str = "UTF8") -> str:
-    """The URL of a new, empty database."""
+def new_database(server: str, encoding: str = "UTF8", template: str | None = None) -> str:
+    """The URL of a new database: an empty one, or a copy of another."""
     name = f"test_{os.getpid()}_{next(_NUMBERS)}"
-    create = SQL("CREATE DATABASE {} TEMPLATE template0 LOCALE 'C' ENCODING {}")
+    origin = "template0" if template is None else make_url(template).database or ""
+    create = SQL("CREATE DATABASE {} TEMPLATE {} LOCALE 'C' ENCODING {}")
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(create.format(Identifier(name), Literal(encoding)))
+        parts = Identifier(name), Identifier(origin), Literal(encoding)
+        connection.execute(create.format(*parts))
     url = make_url(server).set(database=name)
     return url.render_as_string(hide_password=False)
 

@@ -1,13 +1,15 @@
 """A small subnet for tests: whole records with what a state reads in place."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import attrs
 from vectors.builders import base
 
+from tallystick.numbers.nano import from_decimal
 from tallystick.rules.model import RuleSet
 from tallystick.state.rules import StateRules
 
@@ -67,6 +69,11 @@ def written(path: Path, lines: Iterable[Record]) -> Path:
     """A JSONL file."""
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def in_nano(values: Mapping[str, Decimal]) -> dict[str, int]:
+    """What a state answers, as the integers that it counts with."""
+    return {name: from_decimal(value) for name, value in values.items()}
 
 
 def under(rules: StateRules, rule_set: RuleSet) -> StateRules:

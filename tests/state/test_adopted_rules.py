@@ -5,6 +5,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import attrs
 import pytest
 from state.chronicle import digest_of
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.subnet import Record, event, missed, record, under, written
 from state.test_workflow_state import task
 from state.variants import put, variant, without_type
@@ -401,6 +403,7 @@ def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> N
                 f"UPDATE tallystick_log SET body = replace(body, {change}) WHERE kind = 'rules'"  # noqa: S608  # ours
             )
             target.commit()
+        reseal(copy)
         with pytest.raises(DamagedError):
             verify(Ledger.open(str(copy)))
         copy.unlink()
@@ -418,10 +421,10 @@ def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> No
         ledger.close_epoch()
         assert weights(ledger) == before
         ledger.close_round([task(1, f"hk-{uid}", uid / 2, epoch=1) for uid in range(3)])
-        assert max(weights(ledger)) == 500_000_000 != max(before)
+        assert max(weights(ledger)) == Decimal("0.5") != max(before)
 
 
-def weights(ledger: Ledger) -> tuple[int, ...]:
+def weights(ledger: Ledger) -> tuple[Decimal, ...]:
     with ledger.queries() as queries:
         return queries.weights().weights
 

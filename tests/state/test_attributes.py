@@ -16,6 +16,7 @@ from scoring import parcels
 from scoring.parcels import EPOCHS, TEXT, parcel
 from state.chronicle import digest_of
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.subnet import Record, written
 
 from tallystick.errors import DamagedError, InputError, StateError
@@ -333,6 +334,7 @@ def test_attributes_in_a_log_are_those_that_the_epoch_was_closed_with(
                 (old, new),
             )
             assert changed.rowcount == 1
+        reseal(copy)
         with again(copy, rules) as ledger, pytest.raises(DamagedError):
             verify(ledger)
 

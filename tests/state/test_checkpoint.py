@@ -17,6 +17,7 @@ from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.state.checkpoints import checkpoint, growth, row_proof
 from tallystick.state.ledger import Ledger
 from tallystick.state.replay import verify
+from tallystick.state.store.checksums import LEAVES, delete
 from tallystick.state.transfer import export_state, import_state
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.proof import proof_bytes
@@ -26,6 +27,7 @@ __all__ = ["database", "server", "where"]
 EPOCHS = 3
 ALICE = signer("alice")
 KEY = f"ed25519:{ALICE.public.data.hex()}"
+ROW = ("--row", "hk-1")
 
 
 @attrs.frozen
@@ -106,7 +108,7 @@ def test_a_leaf_that_was_changed_in_the_store_is_found(kept: Kept, tmp_path: Pat
         checkpoint(ledger)
         with ledger.store.writing() as transaction:
             leaf = json.loads(transaction.epoch_leaves()[1])
-            transaction.connection.execute("DELETE FROM tallystick_epochs WHERE epoch = 1")
+            delete(transaction.connection, LEAVES, "epoch", 1)
             leaf["steps"]["deltas"]["size"] += 1
             text = json.dumps(leaf, sort_keys=True, separators=(",", ":"))
             transaction.put_epoch_leaf(1, text)
@@ -177,15 +179,45 @@ def test_the_commands_say_what_holds(
     assert (view["kind"], view["checked"], view["signed_by"]) == ("proof", True, [KEY])
 
 
+def test_a_proof_shows_the_row_that_is_asked_for(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Ledger.open(str(kept.store)) as ledger:
+        with ledger.epoch_log() as log:
+            (hotkey, skill_type, _), *_ = map(json.loads, log.rows(1)["reputations"] or [])
+        proof = row_proof(ledger, 1, "reputations", [hotkey, skill_type], kept.new)
+        Path("grown.json").write_bytes(proof_bytes(growth(ledger, kept.old, kept.new)))
+    Path("proof.json").write_bytes(proof_bytes(proof))
+    signed = ("--key", KEY, "--json")
+    for key in (hotkey, json.dumps([hotkey]), json.dumps([hotkey, skill_type])):
+        assert run("verify", "proof.json", "--row", key, *signed).status == 0
+    for key in (
+        *("5Nobody", hotkey[:-1], f"{hotkey}x", json.dumps([hotkey, "another"]), skill_type),
+        json.dumps([hotkey, skill_type, 1]),
+    ):
+        refused = run("verify", "proof.json", "--row", hotkey, "--row", key, *signed)
+        assert (refused.status, refused.json()["code"]) == (1, "row-missing")
+    for bad in ("[]", "[1", "[" * 10**5):
+        assert run("verify", "proof.json", "--row", bad, *signed).status == 2
+    # of no row at all, whatever is asked for
+    Path("empty.json").write_bytes(proof_bytes(attrs.evolve(proof, rows=())))
+    for name, options in (("empty.json", ()), ("empty.json", ROW), ("grown.json", ROW)):
+        refused = run("verify", name, *options, *signed)
+        assert (refused.status, refused.json()["code"]) == (1, "row-missing")
+    Path("new.txt").write_text(kept.new.to_text())
+    assert run("verify", "new.txt", *ROW, *signed).status == 2
+
+
 def test_a_salt_comes_from_a_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     state = ("--state", "state.db")
     Ledger.create("state.db", "skills@1.1.0").close()
     written(Path("short"), [])
-    refused = run("epoch", "close", "--salt-file", "short", *state, "--json")
+    refused = run("epoch", "close", "--epoch", "0", "--salt-file", "short", *state, "--json")
     assert (refused.status, refused.json()["code"]) == (2, "short-salt")
     Path("salt").write_text("ab" * 16 + "\n")
-    assert run("epoch", "close", "--salt-file", "salt", *state).status == 0
+    assert run("epoch", "close", "--epoch", "0", "--salt-file", "salt", *state).status == 0
     with Ledger.open("state.db") as ledger:
         verify(ledger)
         with ledger.epoch_log() as log:

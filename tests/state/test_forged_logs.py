@@ -41,7 +41,7 @@ def rechained(lines: list[str], edited: Callable[[list[tuple[str, str]]], object
     for number, (kind, body) in enumerate(pairs, 1):
         last = chained(last, number, kind, body).hash
         made.append(f'{{"hash":"{last}","seq":{number},"kind":"{kind}","body":{body}}}\n')
-    header = {"entries": len(pairs), "hash": last, "tallystick_state": 1}
+    header = {"entries": len(pairs), "hash": last, "tallystick_state": 3}
     return [json.dumps(header, separators=(",", ":")) + "\n", *made]
 
 
@@ -75,7 +75,7 @@ FORGED = {
     "the epoch of an event": _edit("signal", '"epoch":0', '"epoch":7'),
     "the key of an event": _edit("signal", '"hotkey"', '"hotkez"'),
     "the quality of an event": _edit("signal", '"quality":"', '"quality":"x'),
-    "the format": _edit("genesis", '"format":1', '"format":2'),
+    "the format": _edit("genesis", '"format":3', '"format":2'),
     "the digest of the rule set": _edit("genesis", '"digest":"sha256:', '"digest":"sha256:0'),
     "the name of the rule set": _edit("genesis", '"reference":"skills', '"reference":"skillz'),
     "an event twice": lambda pairs: pairs.insert(9, pairs[8]),

@@ -84,11 +84,11 @@ def state_event(scorer: tallystick.Scorer, row: object) -> StateEvent:
 
 
 def whole(path: Path, scorer: tallystick.Scorer) -> EventBatch:
-    events, rejects = list[tuple[int, StateEvent]](), list[Reject]()
-    for batch in events_of(source_of(path), scorer):
-        events += batch.events
-        rejects += batch.rejects
-    return EventBatch(events, rejects)
+    first, *others = events_of(source_of(path), scorer)
+    for batch in others:
+        first.events.extend(batch.events)
+        first.rejects.extend(batch.rejects)
+    return first
 
 
 def nano(value: Decimal | None) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from oracle.consensus import WEIGHTS
 from state.chronicle import digest_of
-from state.subnet import Record, event, missed, record, written
+from state.subnet import Record, event, in_nano, missed, record, written
 
 from tallystick.state.ledger import Ledger
 
@@ -39,7 +39,7 @@ def fed(ledger: Ledger, folder: Path, *lines: Record) -> None:
 
 def reputation(ledger: Ledger, hotkey: str = "hk-1", skill_type: str = PYTHON) -> int:
     with ledger.queries() as queries:
-        return queries.profile(hotkey).reputation[skill_type]
+        return in_nano(queries.profile(hotkey).reputation)[skill_type]
 
 
 def after(ledger: Ledger, folder: Path, *lines: Record) -> int:
@@ -157,7 +157,7 @@ def test_types_do_not_touch_each_other(ledger: Ledger, tmp_path: Path) -> None:
 
 def pinned_scores(ledger: Ledger, folder: Path, line: Record) -> dict[str, int]:
     rounds, _ = ledger.close_round(written(folder / "round.jsonl", [line]))
-    return rounds[0].scores
+    return in_nano(rounds[0].scores)
 
 
 def test_a_round_keeps_its_snapshot_after_the_boundary(ledger: Ledger, tmp_path: Path) -> None:

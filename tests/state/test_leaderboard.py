@@ -1,6 +1,7 @@
 """Visibility: ranks, leaderboards, and the count of dispatched rounds."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -62,11 +63,11 @@ def test_equals_share_a_rank_and_the_next_ranks_are_left_out() -> None:
 def test_the_leaderboard_is_the_pool_from_the_best() -> None:
     found = state({hotkey: Fraction(reputation) for hotkey, reputation in POOL.items()})
     assert leaderboard(found, TYPE, rules()) == [
-        Standing(1, "d", 0, 900_000_000),
-        Standing(2, "a", 2, 700_000_000),
-        Standing(2, "c", 3, 700_000_000),
-        Standing(4, "b", 1, 500_000_000),
-        Standing(5, "e", 4, 200_000_000),
+        Standing(1, "d", 0, Decimal("0.9")),
+        Standing(2, "a", 2, Decimal("0.7")),
+        Standing(2, "c", 3, Decimal("0.7")),
+        Standing(4, "b", 1, Decimal("0.5")),
+        Standing(5, "e", 4, Decimal("0.2")),
     ]
 
 

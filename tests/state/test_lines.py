@@ -317,5 +317,5 @@ def test_the_commands_show_every_line(tmp_path: Path) -> None:
     assert {each["line"] for each in do("state", "rules", "--json").json()["lines"]} == {
         *begun["lines"]
     }
-    do("epoch", "close")
+    do("epoch", "close", "--epoch", "0")
     do("state", "verify")

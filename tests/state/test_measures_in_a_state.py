@@ -9,6 +9,7 @@ from random import Random
 
 import attrs
 import pytest
+from oracle.decimals import published
 from scoring import parcels
 from scoring.parcels import EPOCHS, GROUPS, TEXT, expected, missed, parcel
 from state.chronicle import digest_of
@@ -159,7 +160,7 @@ def test_weights_follow_from_the_measures_by_group(
         ledger.import_events(written(tmp_path / "lines.jsonl", lines))
         with ledger.queries() as queries:
             found = queries.weights()
-    assert found.weights == tuple(round(each * 10**9) for each in wanted.values())
+    assert found.weights == tuple(published(each) for each in wanted.values())
     assert set(found.without) == {"hk-3"}
 
 

@@ -19,7 +19,7 @@ from state.test_workflow_state import task
 import tallystick
 from tallystick.governance.adoption_effect import effect_on
 from tallystick.governance.adoption_text import as_json, as_text
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, from_decimal
 from tallystick.state.carry import carried_names
 from tallystick.state.event import StateEvent
 from tallystick.state.ledger import Ledger
@@ -125,7 +125,9 @@ def weights_of(ledger: Ledger) -> dict[str, int]:
     with ledger.queries() as queries:
         found = queries.weights()
     return {
-        name(uid): weight for uid, weight in zip(found.uids, found.weights, strict=True) if weight
+        name(uid): from_decimal(weight)
+        for uid, weight in zip(found.uids, found.weights, strict=True)
+        if weight
     }
 
 
@@ -314,7 +316,8 @@ def test_lines_come_to_one_vector_by_their_pools(where: str, idle: str, burn: in
             }
             wanted = blended(shares, exactly, idle, "" if burn is None else name(burn))
             slots = {int(hotkey[3:]): each for hotkey, each in nano(wanted).items()}
-            assert dict(zip(found.uids, found.weights, strict=True)) == dict(sorted(slots.items()))
+            published = map(from_decimal, found.weights)
+            assert dict(zip(found.uids, published, strict=True)) == dict(sorted(slots.items()))
             assert abs(sum(slots.values()) - NANO) <= len(slots)
         ledger.share({"skills": "0.1", "workflow": "0.9"}, 1, idle="equal")
         ledger.close_epoch()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from state.chronicle import digest_of
-from state.subnet import TYPES, event, record, written
+from state.subnet import TYPES, event, in_nano, record, written
 
 from tallystick.errors import StateError
 from tallystick.state.ledger import Ledger
@@ -28,7 +28,7 @@ def entries(ledger: Ledger) -> int:
 
 def reputation(ledger: Ledger, hotkey: str) -> dict[str, int]:
     with ledger.queries() as queries:
-        return dict(queries.profile(hotkey).reputation)
+        return in_nano(queries.profile(hotkey).reputation)
 
 
 def board(ledger: Ledger, skill_type: str = PYTHON) -> list[tuple[int, str, int | None]]:
@@ -99,7 +99,7 @@ def test_a_dropped_type_is_kept_and_found_again(ledger: Ledger, tmp_path: Path) 
     assert board(ledger) == []
     with ledger.queries() as queries:
         profile = queries.profile("hk-1")
-    assert profile.reputation == {PYTHON: 452_000_000, RAG: 500_000_000}
+    assert in_nano(profile.reputation) == {PYTHON: 452_000_000, RAG: 500_000_000}
     assert profile.rank == {RAG: 1}
     # what was dispatched before is still scored
     passed(ledger, tmp_path, "hk-1", round=1)

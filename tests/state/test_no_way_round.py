@@ -97,7 +97,10 @@ OF_LINES = {"share"}
 OPERATORS = {"register", "sync_miners", "clear", "accept", "drop", "close_epoch", "select_group"}
 """Those that write what the operator alone decides, of the subnet or of what waits."""
 BEGINNING = {"create"}
-READING = {"open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"}
+READING = {
+    *("open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
+    *("verify", "export", "backup"),
+}
 OF_LEAVES = {"checkpoint", "epoch_log"}
 """Those that keep what follows from the log, which `verify` computes again."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.signing import ALICE, BOB, CAROL, digest, envelope, genesis, root, written_root
 from state.test_no_way_round import forgeries
 from state.trusted import authority, of
@@ -169,6 +170,7 @@ def test_a_first_entry_with_pools_that_are_none_is_damaged(
         forged = start + pools + end.replace(*edit, 1)
         assert forged != body
         connection.execute("UPDATE tallystick_log SET body = ? WHERE seq = 1", (forged,))
+    reseal(tmp_path / "state.db")
     with pytest.raises(DamagedError):
         Ledger.open(tmp_path / "state.db")
 

@@ -12,6 +12,7 @@ import pytest
 from cli.command import run
 from state.chronicle import digest_of
 from state.databases import database, server, where
+from state.resealed import reseal
 from state.signing import (
     ALICE,
     BOB,
@@ -367,7 +368,7 @@ def test_a_signed_state_moves_byte_for_byte_between_databases(where: str, tmp_pa
         assert verify(again).entries
     assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
     header, *lines = map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())
-    assert header["tallystick_state"] == 2
+    assert header["tallystick_state"] == 4
     assert sum("envelope" in each for each in lines) == 3
     with pytest.raises(TrustError) as caught:
         import_state(tmp_path / "a.jsonl", tmp_path / "c.db", trust=written_root(tmp_path, after))
@@ -398,7 +399,7 @@ CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
         *(x for x in lines if x.startswith('{"envelope"')),
     ],
     "the header is of the other format": lambda lines: [
-        lines[0].replace('state":2', 'state":1'),
+        lines[0].replace('state":4', 'state":3'),
         *lines[1:],
     ],
 }
@@ -432,6 +433,7 @@ def test_an_envelope_that_was_changed_in_a_store_is_found(tmp_path: Path) -> Non
             connection.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy)) as connection, connection:
             connection.execute(statement, values)
+        reseal(copy)
         with pytest.raises(DamagedError):
             Ledger.open(copy)
         assert run("state", "verify", "--state", copy).status == 1

@@ -1,6 +1,7 @@
 """Lists of miners and their slots: CSV, JSONL or mappings, taken whole or refused line by line."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_who_left_keeps_reputations_and_comes_back_with_them(
     found = ledger.sync_miners([slot(7, "a"), slot(2, "b")])
     assert found.registered == ("a",)
     with ledger.queries() as queries:
-        assert queries.profile("a").reputation == {PYTHON: 500_000_000, RAG: 500_000_000}
+        assert queries.profile("a").reputation == dict.fromkeys((PYTHON, RAG), Decimal("0.5"))
         digest = queries.digest()
     export_state(ledger, tmp_path / "s.jsonl")
     import_state(tmp_path / "s.jsonl", tmp_path / "copy.db")

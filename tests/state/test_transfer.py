@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import message_of, run
 from state.chronicle import clear, digest_of, feed, history, snapshots_of
+from state.resealed import reseal
 from state.subnet import record
 
 from tallystick.errors import TallystickError
@@ -71,14 +72,14 @@ def test_the_file_is_what_the_page_says(exported: Path) -> None:
         body = json.dumps(entry["body"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         last = chained(last, number, entry["kind"], body).hash
         assert entry["hash"] == last
-    assert header == {"entries": len(entries), "hash": last, "tallystick_state": 1}
+    assert header == {"entries": len(entries), "hash": last, "tallystick_state": 3}
 
 
 CHANGES: dict[str, Change] = {
     "empty": lambda _: [],
     "no header": lambda lines: lines[1:],
     "only the header": lambda lines: lines[:1],
-    "another format": lambda lines: [lines[0].replace('state":1', 'state":2'), *lines[1:]],
+    "another format": lambda lines: [lines[0].replace('state":3', 'state":2'), *lines[1:]],
     "a count that is too low": lambda lines: [
         lines[0].replace('entries":', 'entries":1'),
         *lines[1:],
@@ -156,6 +157,7 @@ def test_other_plugins_than_it_began_with_are_told(exported: Path, tmp_path: Pat
             "UPDATE tallystick_log SET body = replace(body, 'digest\":\"sha256:', "
             "'digest\":\"sha256:0') WHERE seq = 1"
         )
+    reseal(copy)
     said = message_of(run("state", "digest", "--state", copy))
     assert said.endswith("install the plugins that the state began with")
 

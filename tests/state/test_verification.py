@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import message_of, run
+from state.resealed import reseal
 from state.subnet import event, missed, record, written
 
 from tallystick.errors import TallystickError
@@ -54,6 +55,8 @@ def changed(filled: Path, folder: Path, statement: Statement) -> Path:
         # a copy that a power failure may take
         connection.execute("PRAGMA synchronous = OFF")
         assert connection.execute(*statement).rowcount == 1
+    if "SET checksum" not in statement[0]:
+        reseal(path)
     return path
 
 
@@ -164,20 +167,20 @@ def test_every_change_of_what_waits_is_found(tmp_path: Path) -> None:
 
 
 ADDED = {
-    "a snapshot": "INSERT INTO tallystick_snapshots SELECT 9, digest, body FROM "
+    "a snapshot": "INSERT INTO tallystick_snapshots SELECT 9, digest, body, checksum FROM "
     "tallystick_snapshots WHERE epoch = 1",
-    "a round": "INSERT INTO tallystick_rounds VALUES (9, NULL)",
-    "an entry": "INSERT INTO tallystick_log SELECT 12, kind, body, hash FROM tallystick_log "
-    "WHERE seq = 11",
-    "an entry before": "INSERT INTO tallystick_log SELECT 0, kind, body, hash FROM tallystick_log "
-    "WHERE seq = 1",
-    "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, hash FROM "
+    "a round": "INSERT INTO tallystick_rounds VALUES (9, NULL, 0)",
+    "an entry": "INSERT INTO tallystick_log SELECT 12, kind, body, hash, checksum FROM "
+    "tallystick_log WHERE seq = 11",
+    "an entry before": "INSERT INTO tallystick_log SELECT 0, kind, body, hash, checksum FROM "
+    "tallystick_log WHERE seq = 1",
+    "an entry below 0": "INSERT INTO tallystick_log SELECT -5, kind, body, hash, checksum FROM "
     "tallystick_log WHERE seq = 1",
     "a signal": "INSERT INTO tallystick_signals SELECT 12, x'00', counted_in, round, hotkey, "
-    "skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
+    "skill_type, role, is_record, rank, epoch, checksum FROM tallystick_signals LIMIT 1",
     "an event below 0": "INSERT INTO tallystick_signals SELECT -5, x'00', counted_in, round, "
-    "hotkey, skill_type, role, is_record, rank, epoch FROM tallystick_signals LIMIT 1",
-    "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state FROM "
+    "hotkey, skill_type, role, is_record, rank, epoch, checksum FROM tallystick_signals LIMIT 1",
+    "a head": "INSERT INTO tallystick_head SELECT 2, epoch, entries, hash, state, checksum FROM "
     "tallystick_head",
 }
 
@@ -231,7 +234,7 @@ def test_other_commands_never_end_in_a_traceback(filled: Path, tmp_path: Path, c
         ("state", "digest"),
         ("weights",),
         ("round", "close", lines),
-        ("epoch", "close"),
+        ("epoch", "close", "--epoch", "1"),
         ("state", "export", tmp_path / "export.jsonl"),
     ):
         found = run(*command, "--state", path)

@@ -25,6 +25,7 @@ import tallystick
 from tallystick.numbers.nano import to_text
 from tallystick.population.uint16 import to_uint16
 from tallystick.rules.sections import Cap
+from tallystick.state.chain_weights import chain_weights
 from tallystick.state.line_weights import weights_of
 from tallystick.state.rules import StateRules, state_rules_of
 
@@ -196,9 +197,9 @@ def test_uint16_is_the_nearest_proportion_to_the_largest(found: dict[int, int]) 
 
 
 RELEASES = [
-    # its pinned scalecodec is refused by the later releases of this dependency
-    pytest.param(("bittensor==9.12.2", "async-substrate-interface<2"), id="9.12.2"),
-    pytest.param(("bittensor>=11",), id="11"),
+    pytest.param(("bittensor==11.1.*",), id="11.1"),
+    # the newest that the extra allows
+    pytest.param((), id="newest"),
 ]
 TIE = Fraction(1, 10**9)
 """So near to a tie the doubles of the package may round another way."""
@@ -276,3 +277,28 @@ def conversions(
         env=os.environ | {"HOME": str(home)},
     )
     return [(uids, values) for uids, values in json.loads(done.stdout)]
+
+
+@given(st.dictionaries(st.integers(0, 65_535), st.integers(0, 10**9), max_size=12))
+def test_what_uint16_drops_is_named(weights: dict[int, int]) -> None:
+    """Of slots with a share each is given a whole number, or why it is given none."""
+    found = chain_weights(weights, {}, len(weights), "nobody")
+    uids, values = to_uint16(weights)
+    assert (list(found.uint16), list(found.uint16.values())) == (uids, values)
+    assert list(found.uids) == uids
+    assert found.weights == tuple(Fraction(weights[uid], 10**9) for uid in uids)
+    held = {uid for uid, nano in weights.items() if nano}
+    assert found.dropped.keys() | found.uint16.keys() == held
+    assert not found.dropped.keys() & found.uint16.keys()
+    largest = max(weights.values(), default=0)
+    for uid in found.dropped:
+        assert 2 * 65_535 * weights[uid] <= largest
+
+
+def test_why_uint16_drops_a_slot_is_told() -> None:
+    found = chain_weights({3: 1_000, 7: 999_999_000, 9: 0}, {}, 3, "")
+    assert found.dropped == {
+        3: "its share 0.000001000 is at most half of 1/65535 of the largest, 0.999999000: "
+        "uint16 rounds it to 0"
+    }
+    assert found.uint16 == {7: 65_535}

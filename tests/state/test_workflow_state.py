@@ -14,8 +14,6 @@ from tallystick.errors import StateError
 from tallystick.state.ledger import Ledger
 from tallystick.state.queries import Weights
 
-NANO = 10**9
-
 
 @pytest.fixture(params=["workflow@1.0.0", "workflow@1.1.0"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
@@ -70,8 +68,8 @@ def weights(ledger: Ledger) -> Weights:
         return queries.weights()
 
 
-def nano(*shares: Fraction) -> tuple[int, ...]:
-    return tuple(int(published(share) * NANO) for share in shares)
+def nano(*shares: Fraction) -> tuple[Fraction, ...]:
+    return tuple(published(share) for share in shares)
 
 
 def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
@@ -79,7 +77,7 @@ def test_a_state_has_miners_without_reputation(ledger: Ledger) -> None:
     with ledger.queries() as queries:
         profile = queries.profile("hk-0")
     assert (profile.reputation, profile.rank) == ({}, {"workflow": None})
-    assert (weights(ledger).uids, weights(ledger).uint16) == ((), ())
+    assert (weights(ledger).uids, weights(ledger).uint16) == ((), {})
     assert "no miner with a slot has a score above 0" in weights(ledger).reason
 
 
@@ -108,7 +106,7 @@ def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
     ledger.close_epoch()
     other = score("0.6")
 
-    def shares(mean: Fraction) -> tuple[int, ...]:
+    def shares(mean: Fraction) -> tuple[Fraction, ...]:
         """By ascending slot: hk-1 has 99."""
         mean = published(mean)
         return nano(other / (mean + other), mean / (mean + other))
@@ -124,7 +122,7 @@ def test_the_window_is_the_last_hundred_tasks_across_rounds_and_epochs(
     mean = (99 * score("0.8") + score("0.2")) / 100
     total = published(mean) + 9 * other
     assert weights(ledger).weights[-1] == nano(published(mean) / total)[0]
-    assert shares(mean)[1] > NANO // 2
+    assert shares(mean)[1] > Fraction(1, 2)
     fed(ledger, tmp_path, task(900, "hk-0", 0.8))
     total = score("0.8") + 9 * other
     assert weights(ledger).weights[-1] == nano(score("0.8") / total)[0]
@@ -140,7 +138,8 @@ def test_nobody_has_more_than_the_cap(ledger: Ledger, tmp_path: Path) -> None:
     share = published(Fraction("0.85") / 9)
     assert found.weights == nano(*[share] * 9, Fraction("0.15"))
     assert text(share) == "0.094444444"
-    assert found.uint16 == (*[round(Fraction(65535) * share / Fraction("0.15"))] * 9, 65535)
+    whole = round(Fraction(65535) * share / Fraction("0.15"))
+    assert found.uint16 == dict(zip(found.uids, (*[whole] * 9, 65535), strict=True))
 
 
 def test_a_task_that_two_validators_scored_counts_once(ledger: Ledger, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_its_formulas_are_shown_with_their_digests(blend: Scorer) -> None:
 def test_its_scores_are_explained(blend: Scorer) -> None:
     record = example("executable_python")
     found = blend.explain(json.dumps(record, default=float))
-    assert "rank(WARN)" in str(found)
+    assert "rank(WARN)" in json.dumps(found.to_dict())
     assert found.composite is not None
     assert found.composite.kind == "blend/executable-python@1"
     assert found.composite.text.endswith("/ 0.7 · 1")

@@ -61,7 +61,7 @@ def test_it_works_installed_and_keeps_its_bytes_when_it_is_updated(  # one story
     assert kinds == {"blend/mcp_server", "blend/declarative"}
     state = ("--state", "state.db")
     run("state", "init", "--rules", pin, *state)
-    run("epoch", "close", *state)
+    run("epoch", "close", "--epoch", "0", *state)
 
     environment.install(release_1_1(tmp_path / "newer"))
     assert "blend@1.1.0" in run("rules", "list")
@@ -74,7 +74,7 @@ def test_it_works_installed_and_keeps_its_bytes_when_it_is_updated(  # one story
         assert (tmp_path / f"{name}.jsonl").read_bytes() == before
     assert (tmp_path / "newer.jsonl").read_bytes() != before
     run("backtest", str(history), "--rules", pin, "--rules", "blend@1.1.0", "-o", "compared")
-    run("epoch", "close", *state)
+    run("epoch", "close", "--epoch", "1", *state)
 
     broken = tmp_path / "broken"
     (broken / "tallystick_broken").mkdir(parents=True)

@@ -124,7 +124,7 @@ def test_a_state_goes_on_under_its_rule_set(
         seeds = ledger.close_epoch().snapshot
     with Ledger.open(store, registry=newer) as ledger:
         assert ledger.rules.digest == blend.digest
-        assert ledger.close_epoch().snapshot.state.thresholds == seeds.state.thresholds
+        assert ledger.close_epoch().snapshot.thresholds == seeds.thresholds
         latest = tallystick.load(NEW, registry=newer)
         with pytest.raises(tallystick.TallystickError, match="expected that of the state"):
             ledger.scoring(latest).__enter__()

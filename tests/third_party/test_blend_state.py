@@ -1,6 +1,7 @@
 """The linear blend over epochs: tracked thresholds, and a back-test of its history."""
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,6 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.state.ledger import Ledger
 
 RULES = "blend@1.0.0"
-NANO = oracle.NANO
 HALF = Fraction(3, 2)
 
 
@@ -66,9 +66,9 @@ def seeds() -> dict[str, dict[str, Fraction]]:
     }
 
 
-def shown(thresholds: dict[str, dict[str, int]]) -> dict[str, dict[str, Fraction]]:
+def shown(thresholds: Mapping[str, Mapping[str, Decimal]]) -> dict[str, dict[str, Fraction]]:
     return {
-        name.removeprefix("blend/"): {key: Fraction(nano, NANO) for key, nano in values.items()}
+        name.removeprefix("blend/"): {key: Fraction(value) for key, value in values.items()}
         for name, values in thresholds.items()
     }
 
@@ -91,7 +91,7 @@ def test_thresholds_follow_the_results_and_pin_the_next_epoch(
             assert (recorded.events, len(rounds)) == (len(lines), 4)
             assert any(score for each in rounds for score in each.scores.values())
             closed = ledger.close_epoch()
-            assert shown(closed.snapshot.state.thresholds) == expected[epoch + 1]
+            assert shown(closed.snapshot.thresholds) == expected[epoch + 1]
     rises = [v["novel"] > oracle.published(HALF * v["baseline"]) for v in expected[2].values()]
     assert True in rises
     with Ledger.open(store, registry=plugins) as ledger, ledger.scoring(blend) as pinned:
@@ -124,7 +124,7 @@ def test_novel_is_the_larger_of_what_is_tracked_and_its_floor(
     with Ledger.create(str(tmp_path / "state.db"), RULES, registry=plugins) as ledger:
         ledger.register(sample["miner"]["hotkey"], sample["miner"]["uid"], blend.types)
         ledger.import_events(source)
-        found = shown(ledger.close_epoch().snapshot.state.thresholds)["executable_python"]
+        found = shown(ledger.close_epoch().snapshot.thresholds)["executable_python"]
     before = seeds()["executable_python"]
     assert found == after(made, {"executable_python": before})["executable_python"]
     at_floor = found["novel"] == oracle.published(HALF * found["baseline"])

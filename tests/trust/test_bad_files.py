@@ -1,6 +1,7 @@
 """Bad files: truncated, oversized, of other types, with duplicate keys: a clear error each time."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,14 @@ from tallystick.trust.key_files import read_key, read_wallet
 from tallystick.trust.keys import PublicKey
 from tallystick.trust.receipt import statement_of_receipt
 from tallystick.trust.statement import PAYLOAD_TYPE, statement_of
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
 
 
 def wallet(**changes: Any) -> str:  # noqa: ANN401  # any JSON value

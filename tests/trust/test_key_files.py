@@ -1,8 +1,10 @@
 """Keys of files, of wallets and of commands outside: what they sign, and what is refused."""
 
 import json
+import os
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,15 @@ from tallystick.errors import OutputError, TrustError
 from tallystick.trust.key_files import new_key, read_key, read_wallet
 from tallystick.trust.keys import KeyType
 from tallystick.trust.outside_signer import OutsideSigner
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
 
 MESSAGE = b"DSSEv1 4 text 7 message"
 _SEED = b"alice".ljust(32, b".")

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,15 @@ from tallystick.trust.errors import CODES
 from tallystick.trust.key_files import read_key
 from tallystick.trust.keys import PairSigner, PublicKey
 from tallystick.trust.statement import Statement, Subject, statement_of
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
 
 PREDICATES: dict[str, Statement] = {
     "adoption": to_adopt(),

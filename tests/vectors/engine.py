@@ -156,14 +156,15 @@ def _group(rule_set: str, given: Json) -> Json:
 
 
 def _round(rule_set: str, tasks: Json) -> Json:
-    events = [
-        StateEvent("validator", "hk", t["type"], str(n), 0, 0, missed=t["missed"], emission=nano)
-        for n, t in enumerate(tasks)
-        for nano in [from_text(t["emission"])]
-    ]
-    found = round_scores(
-        events, rules(rule_set), lambda event: from_text(tasks[int(event.task_id)]["reputation"])
-    )
+    events, reputations = list[StateEvent](), dict[str, int]()
+    for number, task in enumerate(tasks):
+        about = "hk", task["type"], task.get("task", str(number)), 0, 0
+        emission = from_text(task["emission"])
+        # several validators may have recorded one task
+        said = StateEvent(f"v{number}", *about, missed=task["missed"], emission=emission)
+        events.append(said)
+        reputations[said.task_id] = from_text(task["reputation"])
+    found = round_scores(events, rules(rule_set), lambda event: reputations[event.task_id])
     return to_text(found.get("hk", 0))
 
 

@@ -16,13 +16,16 @@ import msgspec
 
 from tallystick.audit import rederive
 from tallystick.audit.comparison import Place, first_difference
+from tallystick.audit.evidence import Evidence
 from tallystick.audit.judgement import Agreed, Question, RowsOf, judge
+from tallystick.audit.open_epoch import open_difference
 from tallystick.audit.records import RecordsOf
 from tallystick.audit.side import RuleText, Side
 from tallystick.audit.step_rows import StepRows, chosen
 from tallystick.audit.verdict import LETTERS, Verdict, wrong_of
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
+from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins
 from tallystick.state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
 from tallystick.trust.envelope import Envelope
@@ -154,15 +157,16 @@ def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None
     names = {"a": a.name, "b": b.name}
     if a.contradicted or b.contradicted:
         return Dispute(_contradicted({"a": a, "b": b}), names, {})
-    if a.leaves and b.leaves and a.leaves[0].genesis != b.leaves[0].genesis:
+    begun = a.genesis, b.genesis
+    if None not in begun and begun[0] != begun[1]:
         raise TrustError(
-            f"found {a.leaves[0].genesis} and {b.leaves[0].genesis}, expected two states that "
+            f"found {begun[0]} and {begun[1]}, expected two states that "
             "began under the same rules: they are of two networks",
             code="other-genesis",
         )
     place = first_difference(a, b)
     if place is None:
-        return Dispute(_equal(a, b), names, {})
+        return Dispute(_alike(a, b), names, {})
     mine, theirs = a.leaves[place.epoch], b.leaves[place.epoch]
     if place.step is None or place.row is None:
         verdict = without_row(place, mine, theirs)
@@ -324,10 +328,15 @@ def _contradicted(sides: Mapping[str, Side]) -> Verdict:
     )
 
 
-def _equal(a: Side, b: Side) -> Verdict:
+def _alike(a: Side, b: Side) -> Verdict:
+    """Return the verdict on sides whose closed epochs do not differ."""
     behind = len(a.leaves) - len(b.leaves)
     if not behind:
-        return Verdict("equal", f"all {len(a.leaves)} epochs are the same")
+        closed = f"all {numbered(len(a.leaves), 'closed epoch')} are the same"
+        if isinstance(a.source, Evidence) or isinstance(b.source, Evidence):
+            return Verdict("equal", f"{closed}; of the open one evidence says nothing")
+        found = open_difference(a.source, b.source)
+        return found or Verdict("equal", f"{closed}, and so is the open one")
     letter, epochs = ("b", behind) if behind > 0 else ("a", -behind)
     return Verdict("equal", f"what both have is the same; side {letter} is {epochs} epochs behind")
 

@@ -17,8 +17,9 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick.state.batches import batch_with
 from tallystick.state.epoch_log import EpochLog
-from tallystick.state.ledger import PLACE, Ledger
+from tallystick.state.ledger import Ledger
 from tallystick.state.step_roots import EpochLeaf, Row, Step
+from tallystick.state.store.store import PLACE
 from tallystick.state.transfer import import_state, is_export
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.envelope import Envelope
@@ -58,6 +59,13 @@ class Side:
     def leaves(self) -> tuple[EpochLeaf, ...]:
         """The leaf of each closed epoch."""
         return self.source.leaves
+
+    @property
+    def genesis(self) -> str | None:
+        """The digest of what it began under; None of evidence without an epoch."""
+        if isinstance(self.source, EpochLog):
+            return self.source.in_force.genesis
+        return self.leaves[0].genesis if self.leaves else None
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -127,7 +135,7 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
             if contradicted is not None:
                 yield Side(place, Evidence(None, (), (), {}), contradicted)
                 return
-            with _stored(store, registry) as log:
+            with _stored(store, registry, place) as log:
                 yield Side(place, log)
     else:
         with _stored(place, registry) as log:
@@ -135,15 +143,18 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
 
 
 @contextmanager
-def _stored(place: str, registry: Registry | None) -> Iterator[EpochLog]:
-    with Ledger.open(place, registry=registry) as ledger, ledger.epoch_log(trust=False) as log:
+def _stored(place: str, registry: Registry | None, shown: str | None = None) -> Iterator[EpochLog]:
+    with (
+        Ledger.open(place, registry=registry, shown=shown) as ledger,
+        ledger.epoch_log(trust=False) as log,
+    ):
         yield log
 
 
 def _imported(path: Path, store: str, registry: Registry | None) -> OtherSnapshotError | None:
     """Import an export; why its log contradicts itself, if it does."""
     try:
-        import_state(path, store, registry=registry)
+        import_state(path, store, registry=registry, renew=False)
     except InputError as error:
         if not isinstance(error.__cause__, OtherSnapshotError):
             raise

@@ -99,8 +99,8 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
     """
     with TemporaryDirectory() as folder:
         where = str(Path(folder) / "state.db")
-        import_state(export, where, accept=accept)
-        with Ledger.open(where) as ledger:
+        import_state(export, where, accept=accept, renew=False)
+        with Ledger.open(where, shown=str(export)) as ledger:
             verified = verify(ledger, checkpoint, keys)
             with ledger.queries() as queries:
                 found, miners = list[WeightFinding](), None
@@ -166,7 +166,7 @@ def _slots(
 
 
 def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:
-    shares = dict(zip(own.uids, zip(own.weights, own.uint16, strict=True), strict=True))
+    shares = dict(zip(own.uids, zip(own.weights, own.uint16.values(), strict=True), strict=True))
     for uid, weight in sorted(slots.items()):
         share, whole = shares.get(uid, (None, None))
         if isinstance(weight, int):

@@ -106,9 +106,12 @@ def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) ->
         return [*told, "no weights: nobody has one above 0"]
     if as_uint16:
         pairs = zip(document["uids"], document["uint16"], strict=True)
-        return [*told, "  uid  uint16", *(f"{uid:>5}  {value:>6}" for uid, value in pairs)]
+        left_out = (f"{uid:>5}  no weight: {why}" for uid, why in document["dropped"].items())
+        rows = (f"{uid:>5}  {value:>6}" for uid, value in pairs)
+        return [*told, "  uid  uint16", *rows, *left_out]
     ordered = sorted(found.weights.items(), key=lambda item: (-item[1], item[0]))
-    return [*told, *(f"{to_text(nano)}  {hotkey}" for hotkey, nano in ordered if nano)]
+    rows = (f"{to_text(nano)}  {hotkey}" for hotkey, nano in ordered if nano)
+    return [*told, *rows, f"{to_text(sum(found.weights.values()))}  in all"]
 
 
 def explanation_lines(explanation: AllocationExplanation) -> list[str]:

@@ -56,7 +56,9 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     metavar="PATH=START:STOP:STEP",
     help="Candidates of the baseline with one number changed; several give every combination.",
 )
-@click.option("--with-state", is_flag=True, help="Replay epochs: reputations and thresholds.")
+@click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
 @click.option(
     "--adopt",
     "adoptions",
@@ -84,7 +86,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     default=999,
     show_default=True,
     metavar="N",
-    help="Draw the rounds again N times, for intervals of 95 %; 0 for none.",
+    help="Draw the epochs again N times, for intervals of 95 %; 0 for none.",
 )
 @click.option(
     "--bootstrap-seed",
@@ -92,7 +94,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     default="tallystick",
     show_default=True,
     metavar="TEXT",
-    help="Equal seeds draw the same rounds.",
+    help="Equal seeds draw the same epochs.",
 )
 @click.option(
     "--validators",
@@ -137,8 +139,9 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
     to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
-    far it depends on the rounds that the history happens to have. The exit status is 1 when a line
-    was no valid record, 3 when the engine itself fails on one.
+    far it depends on the epochs that the history happens to have, and with the probability that
+    chance alone makes as much of it. The exit status is 1 when a line was no valid record, 3 when
+    the engine itself fails on one.
     """
     from tallystick.governance.backtest.best import best_of  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
@@ -213,7 +216,10 @@ def _words(option: str, value: object) -> list[str]:
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:
+    from tallystick.governance.backtest.summary import headlines  # noqa: PLC0415  # heavy
+
     return {
+        **headlines(outcome, written.shown.every),
         "candidates": [each.identity.name for each in outcome.candidates],
         "files": written.digests,
         "folder": str(written.folder),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
@@ -99,22 +100,28 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
 ) -> None:
     """Say what the log of closed epochs is: its size and its root, signed if a key is named.
 
-    Whoever keeps it finds a history that is rewritten or cut back later.
+    Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
+    -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
     """
     from tallystick.state.checkpoints import checkpoint  # noqa: PLC0415  # heavy
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, working("hashing the closed epochs"):
         found = checkpoint(ledger, origin)
+        with ledger.queries() as queries:
+            ahead = queries.rules_digest()
     signed = found if signer is None else found.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
     if as_json:
         view = {"origin": found.origin, "size": found.size, "root": found.root.hex()}
         by = None if signer is None else str(signer.public)
-        print_json({**view, "signed_by": by, "checkpoint": signed.to_text()})
+        told = {**view, "signed_by": by, "checkpoint": signed.to_text()}
+        print_json(told | views.rules_digest(ahead))
     else:
-        echo(*signed.to_text().splitlines())
+        # without a file the output is the checkpoint itself, which has three lines and signatures
+        beside = [] if output is None else [f"rules {ahead}"]
+        echo(*signed.to_text().splitlines(), *beside)
 
 
 @click.group("proof", cls=CommandGroup)
@@ -246,7 +253,7 @@ def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: b
 
     _write(output, proof_bytes(found), follow_links=follow_links)
     if as_json:
-        print_json(found.to_value())
+        print_json(found.to_value(), is_closed=True)
     else:
         echo(*found.told())
 

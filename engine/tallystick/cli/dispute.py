@@ -41,8 +41,9 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Find where A and B differ first, and say who is wrong.
 
     Each is a state, the export of one, or a file of `tallystick state evidence`, which alone shows
-    what its engine computed. Exit status 0 if they are equal, 1 if they differ. Of sides that are
-    equal, and of an export whose own log contradicts it, nothing is written.
+    what its engine computed. States and exports are compared in the open epoch too: which claim of
+    which round one of them lacks. Exit status 0 if they are equal, 1 if they differ. Of sides that
+    are equal, of the open epoch, and of an export whose own log contradicts it, nothing is written.
     """
     from tallystick.audit import dispute as disputes  # noqa: PLC0415  # heavy
     from tallystick.audit.dispute_file import dispute_bytes, told  # noqa: PLC0415  # heavy

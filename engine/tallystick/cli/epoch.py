@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.cli.state_options import at_option, number_type, opened, state_option
+from tallystick.errors import StateError
+from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from tallystick.state.queries import EpochInfo
+    from tallystick.state.reports import EpochReport
 
 _LONGEST_SALT = 1024
+_MOST_MOVES = 10
+"""Most reputations that are shown, the largest moves first; the rest are counted."""
 
 
 @click.group(cls=CommandGroup)
@@ -47,7 +55,19 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json({"epochs": [views.epoch_info(each) for each in found]})
     else:
-        echo(*map(_line, found))
+        rows = [
+            (
+                str(each.epoch),
+                "open" if each.is_open else "closed",
+                str(each.at or "–"),
+                str(each.events),
+                each.snapshot.digest,
+            )
+            for each in found
+        ]
+        echo(
+            *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
+        )
 
 
 @epoch.command(
@@ -68,10 +88,10 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.epoch_info(found, whole=True))
         return
-    state = found.snapshot.state
-    echo(_line(found), f"it began with {numbered(len(state.miners), 'miner')}")
-    for name, thresholds in state.thresholds.items():
-        values = ", ".join(f"{each} {to_text(nano)}" for each, nano in thresholds.items())
+    begun = found.snapshot
+    echo(_line(found), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    for name, thresholds in begun.thresholds.items():
+        values = ", ".join(f"{each} {to_text(value)}" for each, value in thresholds.items())
         echo(f"  {name}: {values}")
 
 
@@ -84,15 +104,21 @@ def _line(found: EpochInfo) -> str:
 @epoch.command(
     "close",
     epilog=examples(
-        "tallystick epoch close --state subnet.db",
+        "tallystick epoch close --epoch 41 --state subnet.db",
         "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
-        "tallystick epoch close --round round.json --state subnet.db",
-        "openssl rand -hex 32 | tee salt | tallystick epoch close --salt-file - \\",
-        "    --state subnet.db",
+        "tallystick epoch close --epoch 41 --round round.json --state subnet.db",
+        "openssl rand -hex 32 | tee salt | tallystick epoch close --epoch 41 \\",
+        "    --salt-file - --state subnet.db",
     ),
 )
 @state_option
-@click.option("--epoch", "number", type=number_type, help="Which; by default the open one.")
+@click.option(
+    "--epoch",
+    "number",
+    type=number_type,
+    metavar="N",
+    help="Which; without it, the command says which one is open and closes none.",
+)
 @at_option
 @click.option(
     "--salt-file",
@@ -119,18 +145,77 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
-    An epoch that is closed already stays as it is. A salt keeps the checkpoint from saying anything
-    about scores before it is published. Where what is carried depends on attributes of the round or
-    of miners, --round says them, or nothing is closed.
+    --epoch says which, so that the command, given twice, closes one epoch: one that is closed
+    already stays as it is. It says what it counted, which reputations and thresholds moved, and
+    what waits in quarantine. A salt keeps the checkpoint from saying anything about scores before
+    it is published. Where what is carried depends on attributes of the round or of miners, --round
+    says them, or nothing is closed.
     """
+    from tallystick.state.reports import epoch_report  # noqa: PLC0415  # heavy
+
+    if number is None:
+        raise _unnamed(where, held)
     salt = None if salt_file is None else _salt(salt_file)
     with opened(where, held) as ledger, working("closing the epoch"):
         closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
+        report = None if as_json or closed.already else epoch_report(ledger, closed.epoch)
     if as_json:
         print_json(views.epoch(closed))
     else:
         said = "was closed already" if closed.already else "is closed"
-        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}")
+        lines = () if report is None else _report(report, closed.epoch + 1)
+        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}", *lines)
+
+
+def _report(found: EpochReport, following: int) -> Iterator[str]:
+    """What closing an epoch did, a line for each thing that it did."""
+    late = f", {found.late} missed or late" if found.late else ""
+    alone = f", and {numbered(found.alone, 'event')} that came alone" if found.alone else ""
+    counted = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"
+    yield f"  counted: {counted}{late}{alone}"
+    if found.reputations or found.kept:
+        yield from _moves(found)
+    if found.tracked:
+        yield f"  thresholds: {len(found.thresholds) or 'none'} moved"
+    for each in found.thresholds:
+        before, after = ("none" if n is None else to_text(n) for n in (each.before, each.after))
+        yield f"    {before} → {after}  {each.skill_type}, {each.name}"
+    if found.flagged:
+        flags = (f"{visible(hotkey)} ({many})" for hotkey, many in found.flagged.items())
+        yield f"  collusion flags: {', '.join(flags)}"
+    if found.waiting:
+        reasons = ", ".join(f"{many} {reason}" for reason, many in found.waiting.items())
+        yield f"  in quarantine, not counted: {reasons}; see tallystick quarantine list"
+    for line, reference in found.begins.items():
+        yield f"  rules of {line} from epoch {following} on: {reference}"
+    yield f"epoch {following} is open"
+
+
+def _moves(found: EpochReport) -> Iterator[str]:
+    up = sum(each.after > each.before for each in found.reputations)
+    down = len(found.reputations) - up
+    yield f"  reputations: {up} up, {down} down, {found.kept} as before"
+    moves = found.reputations[:_MOST_MOVES]
+    width = max((len(each.skill_type) for each in moves), default=0)
+    for move in moves:
+        values = f"{to_text(move.before)} → {to_text(move.after)}"
+        yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"
+    if len(found.reputations) > len(moves):
+        yield f"    and {len(found.reputations) - len(moves)} smaller moves"
+
+
+def _unnamed(where: str, held: Held) -> StateError:
+    """Return the error of a command that names no epoch, with the one that does."""
+    with opened(where, held) as ledger:
+        number = ledger.open_epoch()
+    words = ["tallystick", "epoch", "close", "--epoch", str(number)]
+    source = click.get_current_context().get_parameter_source("where")
+    # a state that the settings name need not be typed
+    words += ["--state", where] if source is ParameterSource.COMMANDLINE else []
+    return StateError(
+        f"found no --epoch, expected the one to close: epoch {number} is open, so type "
+        f"{shlex.join(words)}"
+    )
 
 
 def _salt(path: Path) -> str:

@@ -12,6 +12,7 @@ from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
+from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.numbers.text import numbered
 
@@ -65,6 +66,7 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
             follow_links=follow_links,
             progress=progress,
             executor=executor,
+            settings=in_force(),
         )
     if as_json:
         print_json(receipt.to_dict())

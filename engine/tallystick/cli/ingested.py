@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.cli.log import complain
+from tallystick.errors import cause_lines
 from tallystick.io.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tallystick.state.ingest import Ingested
 
 
@@ -18,21 +21,27 @@ def ingested_text(found: Ingested) -> str:
     parts = {
         "recorded": found.events,
         "known already": found.duplicates,
-        "in quarantine": sum(found.quarantined.values()),
-        "refused": sum(found.refused.values()),
-        "displaced": found.displaced,
-        "released": found.released,
-        "without effect": sum(found.left_out.values()),
+        f"in quarantine ({_reasons(found.quarantined)})": sum(found.quarantined.values()),
+        f"refused ({_reasons(found.refused)})": sum(found.refused.values()),
+        "displaced (recorded before, now in quarantine)": found.displaced,
+        "released (in quarantine before, now recorded)": found.released,
+        f"without effect ({_reasons(found.left_out)})": sum(found.left_out.values()),
     }
     always = ("recorded", "known already")
     return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)
 
 
+def _reasons(found: Mapping[str, int]) -> str:
+    """The codes, each with how many there are where there are several codes."""
+    if len(found) == 1:
+        return visible(next(iter(found)))
+    return ", ".join(f"{many} {visible(code)}" for code, many in found.items())
+
+
 def complain_of_lines(file: Path, found: Ingested) -> None:
     """Say what is not recorded, and end with 1 unless it only waits for its tasks."""
-    for each in found.told:
-        where = f"{file}:{each.line}: {each.code}: {each.path}"
-        complain(visible(f"{where}: found {each.value}, expected {each.expected}"))
+    for text in cause_lines(str(file), found.told):
+        complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)
     more = sum(sum(each.values()) for each in counts) - len(found.told)
     if more:

@@ -81,6 +81,7 @@ def _show(path: Path, public: PublicKey, *, as_json: bool) -> None:
     if as_json:
         view = {
             "file": str(path),
+            "key": str(public),
             "type": public.type,
             "public": public.data.hex(),
             "keyid": public.keyid,

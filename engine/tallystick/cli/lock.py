@@ -69,10 +69,9 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli.locked import HeldLock, lock_path  # noqa: PLC0415  # as below
+    from tallystick.cli.locked import HeldLock  # noqa: PLC0415  # as below
 
-    path = file or lock_path()
-    held = HeldLock.read(path)
+    held = HeldLock.nearest() if file is None else HeldLock.read(file)
     tested = {}
     if tests:
         references = held.references()
@@ -80,9 +79,10 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
     held.check()
     if as_json:
         rule_sets = {name: rules.digest for name, rules in held.lock.rule_sets.items()}
-        print_json({"valid": True, "file": str(path), "rule_sets": rule_sets, "tested": tested})
+        told = {"valid": True, "file": str(held.path)}
+        print_json({**told, "rule_sets": rule_sets, "tested": tested})
     else:
-        echo(*_tested_lines(tested), f"{path}: everything is as it is locked")
+        echo(*_tested_lines(tested), f"{held.path}: everything is as it is locked")
 
 
 def _write(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 import attrs
 import click
 
-from tallystick.cli.settings import Setting, nearest
+from tallystick.cli import settings
+from tallystick.cli.settings import Setting
 from tallystick.errors import InputError
-from tallystick.lock.lock_file import FILE
+from tallystick.lock.lock_file import FILE, LARGEST
 
 if TYPE_CHECKING:
     from tallystick.lock.lock_file import Lock
@@ -76,11 +77,33 @@ class HeldLock:
 
         return cls(path, read(path))
 
+    @classmethod
+    def nearest(cls) -> HeldLock:
+        """The nearest lock, in the working folder or above, that nobody else can write.
+
+        Raises:
+            InputError: there is none, or it cannot be read.
+        """
+        from tallystick.lock.lock_file import parse  # noqa: PLC0415  # as above
+
+        file = settings.nearest(FILE, LARGEST + 1)
+        if file is None:
+            raise InputError(
+                f"found no {FILE} of your own in the working folder or above, expected one: write "
+                "it by tallystick lock --rules, or name one by --lock"
+            )
+        return cls(file.path, parse(file.data, str(file.path)))
+
     def references(self) -> list[str | Path]:
-        """How its rule sets are found."""
-        rule_sets = self.lock.rule_sets.items()
+        """How its rule sets are found.
+
+        Raises:
+            InputError: the file of one holds none.
+        """
+        from tallystick.lock.check import reference_of  # noqa: PLC0415  # when asked for
+
         folder = self.path.parent
-        return [name if rules.path is None else folder / rules.path for name, rules in rule_sets]
+        return [reference_of(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
 
     def check(self) -> None:
         """Compare what is installed.
@@ -154,25 +177,10 @@ def locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         wanted, path = (options.pop(name) for name in LOCK_NAMES)
         held: Held = NoLock()
         if wanted or path is not None:
-            held = HeldLock.read(lock_path() if path is None else Path(path))
+            held = HeldLock.nearest() if path is None else HeldLock.read(Path(path))
             held.check()
         return command(*arguments, held=held, **options)
 
     for option in reversed(_OPTIONS):
         option(with_lock)
     return with_lock
-
-
-def lock_path() -> Path:
-    """The nearest lock, in the working folder or above.
-
-    Raises:
-        InputError: there is none.
-    """
-    path = nearest(FILE)
-    if path is None:
-        raise InputError(
-            f"found no {FILE} in the working folder or above, expected one: write it by "
-            "tallystick lock --rules, or name one by --lock"
-        )
-    return path

@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from tallystick.cli import settings
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_text
 from tallystick.errors import LockError, RefusedError, RuleSetError, TallystickError
@@ -47,10 +48,17 @@ class _Warnings(_Handler):
         """Keep one record."""
         self._kept.setdefault(record.getMessage(), record)
 
-    def tell(self) -> None:
-        """Write what was kept."""
-        for record in self._kept.values():
-            super().emit(record)
+    def take(self) -> list[logging.LogRecord]:
+        """Return what was kept, which is then no longer."""
+        records = [*self._kept.values()]
+        self._kept.clear()
+        return records
+
+    def tell(self, logger: str = ROOT) -> None:
+        """Write what was kept of a logger and of those below it."""
+        for record in self.take():
+            if f"{record.name}.".startswith(f"{logger}."):
+                super().emit(record)
 
 
 class _Text(logging.Formatter):
@@ -98,6 +106,7 @@ def begin(formatter: logging.Formatter) -> None:
     context = click.get_current_context()
     told = {"command": context.command_path, "version": version(ROOT)}
     logging.getLogger(ROOT).info("started", extra=told)
+    settings.tell_in_force()
 
 
 def only_warn() -> None:
@@ -107,11 +116,16 @@ def only_warn() -> None:
 
 def _handle(handler: _Handler, formatter: logging.Formatter) -> None:
     root = logging.getLogger(ROOT)
+    kept = list[logging.LogRecord]()
     for each in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(each)
+        # a settings file that is read for `verbose` may have had a warning
+        kept += each.take() if isinstance(each, _Warnings) else ()
     handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(handler.level)
+    for record in kept:
+        handler.handle(record)
 
 
 def finish(status: object) -> None:
@@ -119,8 +133,9 @@ def finish(status: object) -> None:
     root = logging.getLogger(ROOT)
     root.info("finished", extra={"status": status or 0})
     for each in root.handlers:
-        if isinstance(each, _Warnings) and status in (None, 0, 1, 3):
-            each.tell()
+        if isinstance(each, _Warnings):
+            # that a file was ignored may be why a run could do nothing
+            each.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
 
 
 def complain(error: TallystickError | str) -> None:
@@ -153,8 +168,9 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 
 
 def options() -> list[click.Option]:
-    """The options of every command that say what is logged."""
+    """The options of every command: which settings count, and what is logged."""
     return [
+        settings.option(),
         Setting(
             ["-v", "--verbose"],
             key="verbose",

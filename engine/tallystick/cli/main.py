@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from tallystick.cli import log
+from tallystick.cli import log, settings
 from tallystick.cli.command import CommandGroup, complete, examples, status_of
 from tallystick.cli.shown import print_json, print_usage
 from tallystick.errors import (
@@ -85,7 +85,7 @@ class LazyGroup(CommandGroup):
         ),
         "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
         "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
-        "trust": ("tallystick.cli.trust:trust", "Trust files: check, rotate."),
+        "trust": ("tallystick.cli.trust:trust", "Trust files: new, check, rotate."),
         "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
         "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
         "yuma": (
@@ -127,6 +127,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit status, never a traceback."""
+    settings.forget()
     log.only_warn()
     _show_every_character()
     _unwind_when_asked_to_end()

@@ -11,7 +11,7 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.cli.state_options import at_option, opened, state_option
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick.state.model import Miner
+    from tallystick.state.answers import MinerInfo
 
 
 @click.group(cls=CommandGroup)
@@ -57,20 +57,24 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.miners(epoch, found, reason))
     else:
-        lines = [line for each in found for line in _lines(each)]
-        echo(f"epoch {epoch}", *(lines or [f"no miners: {reason}"]))
+        rows = [row for each in found for row in _rows(each)]
+        headings = ("slot", "hotkey", "skill type", "reputation", "")
+        lines = table_lines(headings, rows) if rows else [f"no miners: {reason}"]
+        echo(f"epoch {epoch}", *lines)
 
 
-def _lines(found: Miner) -> Iterator[str]:
-    slot = "–" if found.uid is None else found.uid
-    flags = f", {numbered(found.flags, 'flag')}" if found.flags else ""
+def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each reputation of a miner, its flags in the first."""
+    slot, hotkey = "–" if found.uid is None else str(found.uid), visible(found.hotkey)
+    flags = numbered(found.flags, "flag") if found.flags else ""
     if found.flagged_by:
         flags += f" of {numbered(len(found.flagged_by), 'validator')}"
-    yield f"{slot:>5}  {visible(found.hotkey)}{flags}"
-    width = max(map(len, found.reputation), default=0)
+    if not found.reputation:
+        yield slot, hotkey, "–", "–", flags
     for name, nano in sorted(found.reputation.items()):
-        left = "" if name in found.types else "  no longer declared"
-        yield f"{'':7}{name:{width}}  {to_text(nano)}{left}"
+        left = "" if name in found.types else "no longer declared"
+        yield slot, hotkey, name, to_text(nano), ", ".join(filter(None, (flags, left)))
+        flags = ""
 
 
 @miner.command(
@@ -126,11 +130,12 @@ def sync_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     if as_json:
         print_json(views.synced(found))
         return
+    echo("change      miners  hotkeys")
     for name in ("registered", "moved", "changed", "retired"):
         hotkeys = getattr(found, name)
         if hotkeys:
-            echo(f"{name:10}  {len(hotkeys):>3}  {', '.join(map(visible, hotkeys))}")
-    echo(f"unchanged   {found.unchanged:>3}")
+            echo(f"{name:10}  {len(hotkeys):>6}  {', '.join(map(visible, hotkeys))}")
+    echo(f"unchanged   {found.unchanged:>6}")
 
 
 @miner.command(

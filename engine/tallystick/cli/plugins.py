@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugin
 
 _NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
+_PARTS = ("tiers", "emission", "allocation", "reputation")
+"""As ``conformance.project.PARTS``, which is heavy to import."""
 _LONGEST = 400
 """The longest example that is shown in full."""
 
@@ -85,6 +87,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     epilog=examples(
         "tallystick plugins new acme-translation",
         "tallystick plugins new acme-translation --type translation -o work/acme",
+        "tallystick plugins new acme-translation --with emission,allocation",
     ),
 )
 @click.argument("name")
@@ -96,19 +99,33 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     type=click.Path(path_type=Path),
     help="The folder of the project, new or empty; by default NAME.",
 )
+@click.option(
+    "--with",
+    "parts",
+    metavar="PARTS",
+    default=",".join(_PARTS),
+    show_default=True,
+    help="What its rule set has beside scores, separated by commas; none: nothing.",
+)
 @follow_links_option
 @as_json
-def new_command(
-    name: str, skill_type: str | None, output: Path | None, follow_links: bool, as_json: bool
+def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
+    name: str,
+    skill_type: str | None,
+    output: Path | None,
+    parts: str,
+    follow_links: bool,
+    as_json: bool,
 ) -> None:
-    """Write a plugin project that works: a skill type, formulas, a rule set and tests.
+    """Write a plugin project that works: a skill type, formulas, a rule set that pays, tests.
 
     NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
     letters, digits and hyphens.
     """
     from tallystick.conformance.project import files_of, project  # noqa: PLC0415  # heavy
 
-    wanted = project(name, skill_type)
+    chosen = [] if parts == "none" else [each.strip() for each in parts.split(",")]
+    wanted = project(name, skill_type, chosen)
     _refuse_taken(wanted)
     folder = Path(name) if output is None else output
     files = files_of(wanted)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from tallystick.state.claims import Claim
+    from tallystick.state.answers import ClaimInfo
     from tallystick.state.ledger import Ledger
 
 _NOTHING = "nothing waits: every claim that was taken is recorded"
@@ -80,19 +80,20 @@ def list_command(
             return
         empty = True
         for each in found:
+            if empty:
+                echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
             empty = False
             echo(_line(each))
     if empty:
         echo(_NOTHING)
 
 
-def _line(claim: Claim) -> str:
-    event = claim.event
-    what = "record" if event.id is None else f"event {event.id}"
-    what += "" if event.alignment is None else " with its group"
-    about = f"{what} of {event.hotkey}, {event.skill_type}, task {event.task_id}"
-    said = f"round {event.round}, epoch {event.epoch}, by {event.validator}"
-    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank.name.lower()}  {about}, {said}")
+def _line(claim: ClaimInfo) -> str:
+    what = "record" if claim.id is None else f"event {claim.id}"
+    what += "" if claim.alignment is None else " with its group"
+    about = f"{what} of {claim.hotkey}, {claim.skill_type}, task {claim.task_id}"
+    said = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
+    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {said}")
 
 
 def _chosen(

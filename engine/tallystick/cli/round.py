@@ -12,7 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.ingested import complain_of_lines, ingested_text
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.cli.state_options import (
     at_option,
     authority_of,
@@ -29,10 +29,12 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from decimal import Decimal
 
     from tallystick.governance.shadow import Shadow
     from tallystick.state.outcomes import ClosedRound
     from tallystick.state.queries import RoundInfo
+    from tallystick.state.reports import RoundReport
 
 
 @click.group("round", cls=CommandGroup)
@@ -60,8 +62,19 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     if as_json:
         print_json(views.round_infos(found, NO_ROUNDS))
     else:
-        lines = [_line(each) for each in found] or [f"no rounds: {NO_ROUNDS}"]
-        echo(*lines)
+        rows = [
+            (
+                str(each.round),
+                str(each.epoch),
+                str(each.records),
+                str(each.miners),
+                "closed" if each.closed else "not closed",
+                str(each.at or "–"),
+            )
+            for each in found
+        ]
+        headings = ("round", "epoch", "records", "miners", "state", "closed at")
+        echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
 
 
 @round_group.command(
@@ -92,7 +105,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
         echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
 
 
-def _rows(lines: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
     """The scores of the only line, or those of each that has any below its name."""
     found = []
     for name, scores in lines.items():
@@ -162,6 +175,8 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     printed second, and the facts of its records go to --shadow-folder. With --groups they have to
     compute the same consensus as the rules in force.
     """
+    from tallystick.state.reports import round_report  # noqa: PLC0415  # heavy
+
     shadow = _shadow(shadow_reference, shadow_folder, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
@@ -171,11 +186,16 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             records, number, at, authority=authority, groups=groups, progress=progress
         )
         tried = {} if shadow is None else shadow.close(ledger, records, rounds, groups)
+        reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
     if as_json:
         print_json(views.rounds(rounds, ingested, tried))
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each, tried.get(each.round))]
+        lines = [
+            line
+            for each in rounds
+            for line in _lines(each, reports[each.round], tried.get(each.round))
+        ]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
@@ -199,12 +219,19 @@ def _shadow(
     return shadow
 
 
-def _lines(closed: ClosedRound, tried: Mapping[str, int] | None) -> list[str]:
-    found = [f"round {closed.round}, pinned to epoch {closed.epoch}", *_rows(closed.lines)]
+def _lines(
+    closed: ClosedRound, report: RoundReport, tried: Mapping[str, Decimal] | None
+) -> list[str]:
+    """A round: what it has, and the scores that follow."""
+    counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
+    parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
+    parts += [f"{report.late} missed or late"] if report.late else []
+    parts += [f"{report.reruns} to be run again"] if report.reruns else []
+    found = [", ".join(parts), *_rows(closed.lines)]
     if tried is not None:
         found += ["  shadow, of rules that are not in force:", *_scores(tried)]
     return found
 
 
-def _scores(scores: Mapping[str, int]) -> list[str]:
-    return [f"  {to_text(nano)}  {visible(hotkey)}" for hotkey, nano in scores.items()]
+def _scores(scores: Mapping[str, Decimal]) -> list[str]:
+    return [f"  {to_text(score)}  {visible(hotkey)}" for hotkey, score in scores.items()]

@@ -14,6 +14,7 @@ from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
 from tallystick.cli.rules_diff import diff_command
 from tallystick.cli.rules_lint import lint_command
+from tallystick.cli.rules_paths import paths_command
 from tallystick.cli.rules_prove import prove_command
 from tallystick.cli.rules_set import set_command
 from tallystick.cli.shown import as_json, echo, print_json
@@ -29,7 +30,7 @@ argument = click.argument("reference", metavar="RULES")
 
 @click.group(cls=CommandGroup)
 def rules() -> None:
-    """Rule sets: list, show, check, digest, lint, prove, diff, set.
+    """Rule sets: list, show, check, digest, lint, prove, diff, paths, set.
 
     RULES is name@version, a path, or a sha256: digest; the first two can be pinned to a digest
     with @sha256:….
@@ -42,6 +43,7 @@ rules.add_command(diff_command)
 rules.add_command(lint_command)
 
 
+rules.add_command(paths_command)
 rules.add_command(prove_command)
 rules.add_command(set_command)
 
@@ -69,6 +71,8 @@ def list_command(as_json: bool) -> None:
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     width = max((len(row["name"]) for row in rows), default=0) + 2
+    if rows:
+        yield f"{'rule set':{width}} digest, and what it is for"
     for row in rows:
         yield f"{row['name']:{width}} {row.get('digest') or 'error: ' + row['error']}"
         if row.get("summary"):

@@ -46,8 +46,9 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     The intervals hold every change that a score can have, by bounds. The versioning policy says
     which part of the version the change has to raise.
 
-    With --state, who would enter and leave each pool, whose ejection is made or lifted, which
-    thresholds jump, and whose records of the last epoch reach another tier.
+    With --state, the bounds are those of its thresholds as they are; and who would enter and leave
+    each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
+    last epoch reach another tier.
     """
     from tallystick.governance import adoption_text  # noqa: PLC0415  # heavy
     from tallystick.governance.diff import render  # noqa: PLC0415  # heavy
@@ -58,8 +59,11 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found --json and --markdown, expected one of them")
     with working("comparing"):
         before, after = load(old), load(new)
-        found = difference(before, after)
         effect = None if where is None else _effect(where, before, after)
+        if effect is None:
+            found = difference(before, after)
+        else:
+            found = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
         said = {} if effect is None else {"state": adoption_text.as_json(effect)}
         print_json({**render.as_json(found), **said})

@@ -54,8 +54,9 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """What RULES does that may not be meant, with figures; exit status 1 with an error.
 
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
-    [[lint.silence]]: code, reason, and perhaps path. With --against, an error that OLD has too does
-    not count for the exit status.
+    [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
+    error that OLD has too does not count for the exit status; a silence that OLD does not have, and
+    what is worse than its silence was written for, does.
     """
     from tallystick.governance.lint import render  # noqa: PLC0415  # heavy
     from tallystick.governance.lint.linting import report  # noqa: PLC0415  # heavy
@@ -74,11 +75,12 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
     chosen = _codes(select, "--select"), _codes(ignore, "--ignore")
     with working("linting"):
-        found = report(reference).of(*chosen)
+        found = report(reference)
     if against is not None:
-        found = found.since(_loading(against).of(*chosen))
+        found = found.since(_loading(against))
+    found = found.of(*chosen)
     if as_json or sarif:
-        print_json(as_sarif(found) if sarif else render.as_json(found))
+        print_json(as_sarif(found) if sarif else render.as_json(found), is_closed=sarif)
     elif markdown:
         print_text(render.as_markdown(found))
     else:

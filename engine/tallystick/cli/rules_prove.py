@@ -19,6 +19,7 @@ from tallystick.cli.shown import as_json, follow_links_option, print_json, print
     epilog=examples(
         "tallystick rules prove mine.toml",
         "tallystick rules prove skills@1.1.0 --strict --markdown",
+        "tallystick rules prove mine.toml --seconds 60",
     ),
 )
 @click.argument("reference", metavar="RULES")
@@ -28,6 +29,13 @@ from tallystick.cli.shown import as_json, follow_links_option, print_json, print
     callback=lambda _context, _option, millions: _checked(millions),
     metavar="N",
     help="Stop after N million steps of the solver; what is open then is undecided. By default 40.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    callback=lambda _context, _option, seconds: _limited(seconds),
+    metavar="N",
+    help="Stop after N seconds; what is open then is undecided. By default 300.",
 )
 @click.option("--property", "only", metavar="NAME", help="Ask this property alone.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if something is undecided, too.")
@@ -45,6 +53,7 @@ from tallystick.cli.shown import as_json, follow_links_option, print_json, print
 def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,
     budget: int | None,
+    seconds: float | None,
     only: str | None,
     strict: bool,
     save: Path | None,
@@ -59,10 +68,12 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     is gained by repeating items, nobody is treated differently, what the plugins promise, and two
     laws of the consensus of a group; of an [allocation], that weights sum to 1, are not negative
     and prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine
-    confirms, or undecided. The exit status is 1 when one is refuted. The solver's steps are
-    counted, not its time: a busy machine gives the same answers. It needs the extra `prove`.
+    confirms, or undecided. The exit status is 1 when one is refuted. The budget counts the solver's
+    steps, so a busy machine gives the same answers, unless the seconds are over first. What is
+    answered by then is printed, and so is what was answered before Ctrl-C. It needs the extra
+    `prove`.
     """
-    from tallystick.governance.prove import proving, render  # noqa: PLC0415  # heavy
+    from tallystick.governance.prove import process, proving, render  # noqa: PLC0415  # heavy
     from tallystick.governance.prove.consensus import GROUP_PROPERTIES  # noqa: PLC0415  # as above
     from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
@@ -70,12 +81,14 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if sum((as_json, verbose, markdown)) > 1:
         raise click.UsageError("expected one of --json, --markdown and --verbose")
     scorer, most = load(reference), budget or proving.BUDGET
+    limit = process.SECONDS if seconds is None else seconds
     with ExitStack() as stack:
         # opened first, so that a name that cannot be written is told before the work
         places = [output_path(save, follow_links=follow_links)] if save else []
         files = stack.enter_context(atomic_files(*places))
         progress = stack.enter_context(progress_bar("proving"))
-        found = proving.prove(scorer, only=only, budget=most, progress=progress)
+        outcome = process.prove_within(scorer, limit, only=only, budget=most, progress=progress)
+        found = outcome.answers
         for file in files:
             # what `score` takes; a law of groups alone gives what `consensus` takes
             saved = (a for a in found if a.skill_type in scorer.types or only in GROUP_PROPERTIES)
@@ -88,8 +101,19 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_text(render.as_markdown(name, scorer.digest, found, most))
     else:
         print_text(render.as_text(name, found, verbose=verbose))
+    if outcome.is_stopped:
+        raise click.Abort
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
     sys.exit(1 if failed & {answer.status for answer in found} else 0)
+
+
+def _limited(seconds: float | None) -> float | None:
+    """Return a number of seconds that a clock can count."""
+    if seconds is None:
+        return None
+    if isnan(seconds):
+        raise click.BadParameter("found nan, expected seconds")
+    return min(seconds, float(10**6))
 
 
 def _checked(millions: float | None) -> int | None:

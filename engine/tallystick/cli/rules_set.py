@@ -16,6 +16,8 @@ from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
     "set",
     epilog=examples(
         "tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
+        "tallystick rules set skills@1.1.0 axes.NAME.beta=1 -o mine.toml \\",
+        "    --summary 'Recall counts'",
     ),
 )
 @click.argument("reference", metavar="RULES")
@@ -23,10 +25,16 @@ from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write."
 )
+@click.option("--summary", metavar="TEXT", help="Say in one sentence what the new values are for.")
 @follow_links_option
 @as_json
-def set_command(
-    reference: str, assignments: tuple[str, ...], output: Path, follow_links: bool, as_json: bool
+def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str,
+    assignments: tuple[str, ...],
+    output: Path,
+    summary: str | None,
+    follow_links: bool,
+    as_json: bool,
 ) -> None:
     """Write RULES with other values to a file; every other byte is kept, comments too.
 
@@ -34,12 +42,15 @@ def set_command(
     tiers.levels[3].multiplier, or axes.policy.weight for the weight of an axis in every type. When
     a weight changes, the others of the type are scaled so that they sum to exactly 1. The version
     is raised as far as the change needs, unless rule_set.version is among the values.
+
+    The summary of RULES speaks of its own values, so the file has the one of --summary, or none.
+    `tallystick rules paths RULES` lists the paths.
     """
     from tallystick.governance.revision import parse_assignment, revise  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
     with working("comparing"):
-        found = revise(load(reference), map(parse_assignment, assignments))
+        found = revise(load(reference), map(parse_assignment, assignments), summary=summary)
     found.write(output, follow_links=follow_links)
     new = found.loaded
     if as_json:
@@ -49,10 +60,13 @@ def set_command(
                 "rule_set": new.rule_set.reference,
                 "digest": new.digest,
                 "needed": str(found.needed),
+                "summary": new.rule_set.rule_set.summary or None,
                 "changes": [attrs.asdict(change) for change in found.changes],
                 "file": str(output),
             }
         )
         return
-    lines = [f"{change.path}: {change.old} → {change.new}" for change in found.changes]
+    lines = [f"{c.path}: {c.old or '–'} → {c.new or '–'}" for c in found.changes]
     echo(f"{new.rule_set.reference}  {new.digest}", *lines, str(output))
+    if not new.rule_set.rule_set.summary:
+        echo("no summary of its own: --summary TEXT says to voters what it is for", err=True)

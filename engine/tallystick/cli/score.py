@@ -13,6 +13,7 @@ from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
+from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.cli.state_options import (
     scoring,
@@ -108,6 +109,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             follow_links=follow_links,
             progress=progress,
             executor=executor,
+            settings=in_force(),
         )
     told, lines = receipt.to_dict(), _summary(receipt, output, rejects)
     if shadow is not None:
@@ -121,6 +123,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 progress=progress,
                 executor=executor,
                 shadow_of=receipt.rule_set_digest,
+                settings=in_force(),
             )
         told = {**told, "shadow": second.to_dict()}
         lines += ["shadow, of rules that are not in force:", *_summary(second, beside, None)]

@@ -1,29 +1,32 @@
 """Settings: options that the environment, or the nearest ``tallystick.toml``, can give.
 
 What the command line says counts most, then the environment, then the file. It is looked for in the
-working folder and upwards; a relative path in it is relative to the folder that it stands in.
+working folder and upwards; a relative path in it is relative to the folder that it stands in. A
+file that somebody else can write is passed over with a warning (`tallystick.io.ownership`), unless
+the user trusts its folder: by the environment, or by a file among the user's own configuration.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from tallystick.errors import InputError
 
+if TYPE_CHECKING:
+    from tallystick.io.ownership import FoundFile
+
 _STEM = "tallystick"
 FILE = f"{_STEM}.toml"
 """The name of the file."""
 KEYS: Mapping[str, type] = {
-    "cluster": str,
-    "cluster_ca": str,
-    "cluster_cert": str,
-    "cluster_key": str,
     "lock": str,
     "locked": bool,
     "log_json": bool,
@@ -32,10 +35,19 @@ KEYS: Mapping[str, type] = {
     "verbose": bool,
     "workers": int,
 }
-"""The settings, and what each is."""
-_FILES = ("cluster_ca", "cluster_cert", "cluster_key", "lock")
+"""The settings of a file, and what each is."""
+OUTSIDE_FILES = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
+"""Settings of the command line and the environment alone: a cluster runs code as the user."""
+TRUSTED_VARIABLE = f"{_STEM.upper()}_TRUSTED_FOLDERS"
+"""The variable that lists folders whose files count whoever can write to them."""
+TRUSTED_FILE = "trusted-folders"
+"""The file that lists such folders, one a line, in the folder of the user's configuration."""
 _KINDS = {str: "text", bool: "true or false", int: "a whole number"}
 _LARGEST = 2**31 - 1
+_LOG = logging.getLogger(__name__)
+_NONE = f"{__name__}.none"
+# a receipt, an error as JSON and the log name the file when no context of click is left
+_IN_FORCE: ContextVar[Path | None] = ContextVar("settings file in force", default=None)
 
 
 class Setting(click.Option):
@@ -74,47 +86,169 @@ class Setting(click.Option):
         """What an error calls the option: where its value is from."""
         source = ctx.get_parameter_source(self.name or "") if ctx is not None else None
         if source == ParameterSource.DEFAULT_MAP:
-            return f"{self.key} in {nearest()}"
+            return f"{self.key} in {_IN_FORCE.get()}"
         return super().get_error_hint(ctx)
 
 
 def of_file(context: click.Context) -> Mapping[str, Any]:
-    """The settings of the nearest file, read once for a run; none where there is no file.
+    """Return the settings of the nearest file, read once for a run; none where there is no file.
 
     Raises:
         InputError: the file cannot be read, or says something else than settings.
     """
-    found: Mapping[str, Any] | None = context.meta.get(__name__)
-    if found is None:
-        path = nearest()
-        found = context.meta[__name__] = {} if path is None else read(path)
-    return found
+    settings: Mapping[str, Any] | None = context.meta.get(__name__)
+    if settings is None:
+        from tallystick.io.documents import LARGEST  # noqa: PLC0415  # as `nearest`
+
+        file = None if context.meta.get(_NONE) else nearest(FILE, LARGEST + 1)
+        settings = context.meta[__name__] = {} if file is None else _parsed(file)
+        _IN_FORCE.set(None if file is None else file.path)
+        tell_in_force()
+    return settings
 
 
-def nearest(name: str = FILE) -> Path | None:
-    """The file of a name in the working folder, or in the nearest folder above that has one."""
+def forget() -> None:
+    """Forget the settings file of a run before in the same process."""
+    _IN_FORCE.set(None)
+
+
+def in_force() -> str | None:
+    """Return the settings file of this run, relative to the working folder; None without one."""
+    path = _IN_FORCE.get()
+    return None if path is None else Path(os.path.relpath(path)).as_posix()
+
+
+def tell_in_force() -> None:
+    """Log which settings file counts, if one does."""
+    if (name := in_force()) is not None:
+        _LOG.info("read the settings", extra={"settings": name})
+
+
+def option() -> click.Option:
+    """Return the option of every command that leaves settings files out."""
+    return click.Option(
+        ["--no-settings"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        envvar=f"{_STEM.upper()}_NO_SETTINGS",
+        show_envvar=True,
+        callback=_leave_out,
+        help=f"Read no {FILE}.",
+    )
+
+
+def _leave_out(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        context.meta[_NONE] = True
+
+
+def nearest(name: str, size: int) -> FoundFile | None:
+    """Return the nearest file of a name, in the working folder or above, that only the user writes.
+
+    Each nearer one that somebody else can write is passed over with a warning.
+
+    Args:
+        name: of the file.
+        size: most bytes that are read of it.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    from tallystick.io.ownership import look_up  # noqa: PLC0415  # help needs none of it
+
     try:
         here = Path.cwd()
     except OSError:
         return None
-    return next((p for folder in (here, *here.parents) if (p := folder / name).is_file()), None)
+    for folder in (here, *here.parents):
+        try:
+            file = look_up(folder, name, size)
+            if file is not None and file.objection is not None:
+                file = look_up(folder, name, size, _trusted_folders())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"{folder / name}: cannot be read ({reason}): fix the file") from error
+        if file is not None and file.objection is None:
+            return file
+        if file is not None:
+            _LOG.warning(
+                "%s: ignored, as %s: give both to yourself or root and take the right to write "
+                "from others (chmod go-w), or trust the folder by %s",
+                *(file.path, file.objection, TRUSTED_VARIABLE),
+            )
+    return None
 
 
-def read(path: Path) -> Mapping[str, Any]:
-    """The settings of a file.
+def _trusted_folders() -> Collection[Path]:
+    """Return the folders that the user trusts, without links.
 
     Raises:
-        InputError: the file cannot be read, or says something else than settings.
+        InputError: one is not absolute, or the file that lists them cannot be read.
     """
-    from tallystick.io.documents import read_toml  # noqa: PLC0415  # where there is such a file
+    variable = TRUSTED_VARIABLE, os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)
+    return {
+        folder
+        for source, names in (variable, *_listed_folders())
+        for folder in _folders(source, names)
+    }
 
+
+def _listed_folders() -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines of the file in the user's configuration, which must be the user's own."""
+    from tallystick.io.documents import LARGEST  # noqa: PLC0415  # as `nearest`
+    from tallystick.io.ownership import look_up  # noqa: PLC0415  # as `nearest`
+
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    # stays as it is for a user without a home, as in a container
+    home = os.path.expanduser("~/.config")  # noqa: PTH111  # as above
+    folder = Path(os.path.realpath(base if os.path.isabs(base) else home), _STEM)  # noqa: PTH117  # "" too
+    file = look_up(folder.resolve(), TRUSTED_FILE, LARGEST + 1)
+    if file is None:
+        return
+    if file.objection is not None:
+        _LOG.warning("%s: ignored, as %s", file.path, file.objection)
+        return
+    lines = file.data.decode("utf-8", "surrogateescape").splitlines()
+    yield str(file.path), [line.strip() for line in lines if not line.startswith("#")]
+
+
+def _folders(source: str, names: Collection[str]) -> Iterator[Path]:
+    for name in filter(None, names):
+        path = os.path.expanduser(name)  # noqa: PTH111  # a name that no path can have, too
+        if not os.path.isabs(path) or "\0" in path:  # noqa: PTH117  # as above
+            raise InputError(
+                f"{source}: found the folder {name}, expected an absolute path: "
+                "a relative one would trust other folders in other places"
+            )
+        yield Path(os.path.realpath(path))
+
+
+def _parsed(file: FoundFile) -> Mapping[str, Any]:
+    from tallystick.io.documents import parse_toml  # noqa: PLC0415  # where there is such a file
+
+    path = file.path
     try:
-        document = read_toml(path)
-    except (OSError, ValueError) as error:
+        document = parse_toml(file.data)
+    except ValueError as error:
         raise InputError(f"{path}: the settings cannot be read ({error}): fix the file") from error
-    for key, value in document.items():
+    outside = [key for key in document if key in OUTSIDE_FILES]
+    if outside:
+        options = ", ".join(f"--{key.replace('_', '-')}" for key in outside)
+        _LOG.warning(
+            "%s: %s ignored in a file, as a cluster runs code in your name: give %s, or %s in the "
+            "environment",
+            *(path, _are(outside), options),
+            ", ".join(f"{_STEM.upper()}_{key.upper()}" for key in outside),
+        )
+    settings = {key: value for key, value in document.items() if key not in outside}
+    for key, value in settings.items():
         _check(path, key, value)
-    return {key: _in_folder(path.parent, key, value) for key, value in document.items()}
+    return {key: _in_folder(path.parent, key, value) for key, value in settings.items()}
+
+
+def _are(keys: Collection[str]) -> str:
+    return f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'}"
 
 
 def _check(path: Path, key: str, value: object) -> None:
@@ -130,7 +264,7 @@ def _check(path: Path, key: str, value: object) -> None:
 
 def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind
     """A value; a relative path as it is from the working folder."""
-    is_path = key in _FILES or (key == "state" and "://" not in value)
+    is_path = key == "lock" or (key == "state" and "://" not in value)
     is_file = key == "rules" and (value.endswith(".toml") or "/" in value.partition("@")[0])
     if not (is_path or is_file):
         return value

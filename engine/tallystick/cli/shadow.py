@@ -26,7 +26,9 @@ def shadow() -> None:
     ),
 )
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--with-state", is_flag=True, help="Replay epochs: reputations and thresholds.")
+@click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
 )
@@ -42,6 +44,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     were tried. They are compared with the rules that were in force last.
     """
     from tallystick.governance.backtest.run import backtest  # noqa: PLC0415  # heavy
+    from tallystick.governance.backtest.summary import headlines  # noqa: PLC0415  # as above
     from tallystick.governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
     from tallystick.governance.shadow import FACTS, candidates  # noqa: PLC0415  # as above
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
@@ -62,6 +65,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(
             {
+                **headlines(outcome, written.shown.every),
                 "candidates": [each.name for each in found],
                 "files": written.digests,
                 "folder": str(written.folder),

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.settings import Setting
+from tallystick.cli.settings import Setting, in_force
 from tallystick.errors import on_one_line
-from tallystick.io.text import escaped, json_text, masked, printable, visible
+from tallystick.io.text import escaped, json_pieces, masked, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,11 +63,21 @@ def print_text(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err, nl=not text.endswith("\n"))
 
 
-def print_json(value: object) -> None:
-    """Print a JSON value, indented; where the output is not Unicode, in ASCII."""
+def print_json(value: object, *, is_closed: bool = False) -> None:
+    """Print a JSON value, indented; where the output is not Unicode, in ASCII.
+
+    Args:
+        value: an object names the settings file that counted, if one did, as ``settings``.
+        is_closed: whether its format has no room for that.
+    """
+    name = in_force()
+    if name is not None and isinstance(value, dict) and not is_closed:
+        value = {**value, "settings": name}
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     narrow = not encoding.lower().startswith("utf")
-    click.echo(json_text(value, indent=2, ascii_only=narrow))
+    for piece in json_pieces(value, indent=2, ascii_only=narrow):
+        click.echo(piece, nl=False)
+    click.echo()
 
 
 def print_usage(error: click.ClickException) -> None:
@@ -77,6 +87,16 @@ def print_usage(error: click.ClickException) -> None:
     usage, mark, message = said.getvalue().partition("Error: ")
     # a help, which has many lines, is no message
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
+
+
+def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table as lines: a heading above each column, each as wide as its widest cell.
+
+    Lines are never broken, so that a row can be found by what it holds.
+    """
+    cells = [list(headings), *([on_one_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
 def print_table(

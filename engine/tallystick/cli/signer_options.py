@@ -131,11 +131,15 @@ def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: there is none, or what was typed differs.
+        TrustError: others can read the file, there is none, or what was typed differs.
     """
     if file is not None:
-        from tallystick.trust.encoding import read_file  # noqa: PLC0415  # loads what opens files
+        from tallystick.trust.encoding import (  # noqa: PLC0415  # loads what opens files
+            check_private,
+            read_file,
+        )
 
+        check_private(file, "the password of a key")
         return read_file(file, _LONGEST, "a password").partition(b"\n")[0].removesuffix(b"\r")
     found = os.environ.get(PASSWORD)
     if found is None:

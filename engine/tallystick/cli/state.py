@@ -38,6 +38,7 @@ from tallystick.cli.state_options import (
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -141,10 +142,13 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules = queries.info(), queries.rules
+        found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
+        on_pages = ledger.store.data_checksums()
         trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
     hearing = trust.hearing(ledger.hearing)
     view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+    view |= views.rules_digest(ahead)
+    view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:
         print_json(view)
     else:
@@ -165,6 +169,8 @@ def _cells(view: views.View) -> Iterator[tuple[str, str]]:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, list):
         return ", ".join(map(visible, value))
     return "none" if value is None else visible(str(value))
@@ -252,7 +258,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         lines = [
             f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
         ]
-        lines = lines or [f"nobody can be selected: {reason}"]
+        heading = "rank  reputation   hotkey"
+        lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
         echo(f"{skill_type}, epoch {epoch}", *lines)
 
 
@@ -265,15 +272,19 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state; the same for all who were fed the same records."""
+    """The digest of the state, and that of its rules in force and scheduled.
+
+    The first is the same for all who were fed the same records; the second for all who have adopted
+    the same. Peers compare both: an adoption is in no state before it begins.
+    """
     from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, epoch = queries.digest(), queries.state.epoch
+        found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
     if as_json:
-        print_json(views.state_digest(found, epoch))
+        print_json(views.state_digest(found, epoch) | views.rules_digest(ahead))
     else:
-        echo(found)
+        echo(found, f"rules {ahead}")
 
 
 @state.command(
@@ -288,11 +299,12 @@ def digest_command(where: str, as_json: bool) -> None:
 @as_json
 def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
     """Write the whole state to FILE, from which `state import` makes the same state."""
-    from tallystick.state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick.state.store.store import Store  # noqa: PLC0415  # heavy
     from tallystick.state.transfer import export_state  # noqa: PLC0415  # heavy
 
-    with Ledger.open(where) as ledger, working("exporting"):
-        exported = export_state(ledger, file, follow_links=follow_links)
+    # no ledger opens a state of an older format, which leaves its store by an export
+    with working("exporting"):
+        exported = export_state(Store.open(where), file, follow_links=follow_links)
     if as_json:
         print_json(views.exported(exported))
     else:
@@ -314,16 +326,78 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
     """Begin a store with the state of FILE, replaying and checking every entry.
 
-    FILE brings its own trust file. With --trust it is refused unless it began with that one.
+    FILE brings its own trust file. With --trust it is refused unless it began with that one. The
+    state of an older format is made again in this one: it says which snapshots are others now.
     """
     from tallystick.state.transfer import import_state  # noqa: PLC0415  # heavy
 
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
     if as_json:
-        print_json(views.exported(imported))
+        print_json(views.imported(imported))
+        return
+    echo(f"{imported.entries} entries that end in {imported.hash}")
+    if imported.renewed_from is not None:
+        epochs = imported.other_snapshots
+        changed = "every snapshot is as it was"
+        if epochs:
+            changed = f"{numbered(len(epochs), 'snapshot')} changed, from epoch {epochs[0]} on"
+        echo(f"made again from the format {imported.renewed_from}: {changed}")
+
+
+@state.command(
+    "backup",
+    epilog=examples(
+        "tallystick state backup backup.db --state subnet.db",
+        "tallystick state backup backup.db --state postgresql://me@host/subnet",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@follow_links_option
+@as_json
+def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
+    """Copy the store to FILE while others use it, and check the copy.
+
+    FILE is a store of SQLite, whichever database the state is in. It takes its name once every
+    page, row and entry of it is found to be sound; until then an earlier backup keeps it.
+    """
+    from tallystick.state.backup import back_up  # noqa: PLC0415  # heavy
+    from tallystick.state.store.store import Store  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        written = back_up(Store.open(where), file, follow_links=follow_links)
+    if as_json:
+        print_json(views.exported(written))
     else:
-        echo(f"{imported.entries} entries that end in {imported.hash}")
+        echo(f"{file}: {written.entries} entries that end in {written.hash}, sound")
+
+
+@state.command(
+    "restore",
+    epilog=examples(
+        "tallystick state restore backup.db --state subnet.db",
+        "tallystick state restore backup.db --state postgresql://me@host/restored",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@locked_options
+@as_json
+def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
+    """Make a store of the backup FILE, and check it before and after; nothing is replayed.
+
+    There must be no store yet: move a damaged one away first, with the files beside it that end in
+    -wal and -shm. `state verify` proves what was taken back.
+    """
+    from tallystick.state.backup import restore  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        restored = restore(file, where, accept=held.require)
+    if as_json:
+        print_json(views.exported(restored))
+    else:
+        echo(f"{restored.entries} entries that end in {restored.hash}, sound")
 
 
 @state.command(
@@ -370,6 +444,8 @@ def verify_command(
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.data_checksums is False:
+            echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
         if verified.epochs is not None:
             by = ", ".join(against.names(verified.signers))
             signed = f"signed by {by}" if by else "whose signature was not verified"

@@ -11,16 +11,105 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.signer_options import public_key
 from tallystick.cli.state_options import authority_of, authority_options, opened, state_option
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
+    from tallystick.trust.keys import PublicKey
     from tallystick.trust.policy import SignerGroup, TrustRoot
 
 
 @click.group(cls=CommandGroup)
 def trust() -> None:
-    """Trust files: check, rotate."""
+    """Trust files: new, check, rotate."""
+
+
+@trust.command(
+    "new",
+    epilog=examples(
+        "tallystick trust new trust.toml --network subnet-42 --threshold 1 --signer \\",
+        "ann=ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "tallystick trust new trust-2.toml --after trust.toml \\",
+        "    --expires-at-block 5000000",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--network", metavar="NAME", help="The network; by default that of --after.")
+@click.option(
+    "--signer",
+    "signers",
+    multiple=True,
+    metavar="NAME=TYPE:HEX",
+    help="A key of the council, as keys show prints it; repeatable.",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many of the council have to sign; by default more than half.",
+)
+@click.option(
+    "--validator",
+    "validators",
+    multiple=True,
+    metavar="HOTKEY",
+    help="A validator whose batches of events are accepted; repeatable.",
+)
+@click.option(
+    "--expires-at-block", type=click.IntRange(0), metavar="B", help="The block at which it expires."
+)
+@click.option(
+    "--after",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The trust file in force, which it follows; what no option says is taken from it.",
+)
+@as_json
+def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path,
+    network: str | None,
+    signers: tuple[str, ...],
+    threshold: int | None,
+    validators: tuple[str, ...],
+    expires_at_block: int | None,
+    after: Path | None,
+    as_json: bool,
+) -> None:
+    """Write a trust file, FILE: a council, of which some have to sign, adopts rules and rotates.
+
+    A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
+    """
+    from tallystick.trust.new_file import TrustFile, write_new  # noqa: PLC0415  # loads what signs
+    from tallystick.trust.trust_file import read  # noqa: PLC0415  # as above
+
+    if after is None and not (network and signers):
+        raise click.UsageError("found no --network or no --signer, expected both, or --after")
+    wanted = TrustFile(
+        network=network,
+        signers=_named(signers),
+        threshold=threshold,
+        validators=validators,
+        expires_at_block=expires_at_block,
+    )
+    root = write_new(path, wanted, None if after is None else read(after))
+    if as_json:
+        print_json(_view(root))
+    else:
+        echo(*_lines(str(path), root))
+
+
+def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
+    """The keys of options such as ``alice=ed25519:d75a…``, by name."""
+    found: dict[str, PublicKey] = {}
+    for text in signers:
+        name, mark, key = text.partition("=")
+        if not mark or name in found:
+            problem = "twice" if mark else "without a key"
+            message = f"found {name[:80]!r} {problem}, expected NAME=TYPE:HEX, each name once"
+            raise click.BadParameter(message, param_hint="--signer")
+        found[name] = public_key(key)
+    return found
 
 
 @trust.command(

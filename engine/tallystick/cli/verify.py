@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -82,6 +83,8 @@ KINDS: tuple[Kind, ...] = (
         "tallystick verify adoption.json --trust trust.toml --block 4711000",
         "tallystick verify receipt.json --key \\",
         "    ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        'tallystick verify proof.json --row \'["5Miner","mcp_server"]\' \\',
+        "    --trust trust.toml",
         "tallystick verify dispute.json",
     ),
 )
@@ -99,26 +102,55 @@ KINDS: tuple[Kind, ...] = (
     metavar="B",
     help="The block of the chain now, where something expires.",
 )
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="KEY",
+    help="A row that a proof must show: a hotkey, or its key as a JSON array; repeatable.",
+)
 @as_json
-def verify(
-    path: Path, trust: Path | None, keys: tuple[PublicKey, ...], block: int | None, as_json: bool
+def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    block: int | None,
+    rows: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Verify the signatures of FILE, whatever kind it is.
 
-    Exit status 0 if it holds, 1 if it does not or if there is nothing to verify it by, 2 if it
-    cannot be read.
+    A proof that shows no row, or not the one that --row names, does not hold. Exit status 0 if it
+    holds, 1 if it does not or if there is nothing to verify it by, 2 if it cannot be read.
     """
     from tallystick.trust.trust_file import read  # noqa: PLC0415  # loads what signs
     from tallystick.trust.verification import Against  # noqa: PLC0415  # as above
 
     root = None if trust is None else read(trust)
-    against = Against(root, keys, block)
-    found = kind_of(path).verify(path, against)
+    against = Against(root, keys, block, tuple(map(_row_key, rows)))
+    kind = kind_of(path)
+    if rows and kind.begins is not _is_proof:
+        raise click.UsageError(f"--row is a row of a proof, and {path} is none")
+    found = kind.verify(path, against)
     if as_json:
         print_json(found.view)
     else:
         echo(*found.lines)
     sys.exit(0 if found.checked else 1)
+
+
+def _row_key(text: str) -> tuple[object, ...]:
+    """The parts with which a row begins: those of an array, or a hotkey alone."""
+    if not text.startswith("["):
+        return (text,)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = []
+    if not found:
+        message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
+        raise click.BadParameter(message, param_hint="--row")
+    return tuple(found)
 
 
 def kind_of(path: Path) -> Kind:

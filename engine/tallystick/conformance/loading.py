@@ -6,7 +6,6 @@ up in their output, and what it changes, such as the working directory, holds fo
 
 from __future__ import annotations
 
-import builtins
 import io
 import os
 import random
@@ -14,14 +13,15 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from decimal import getcontext
 from functools import cached_property
 from pathlib import Path
 
 import attrs
 
+from tallystick.conformance.purity import RefusedError
 from tallystick.conformance.report import finding
 from tallystick.conformance.target import Target
 from tallystick.diagnostics import Diagnostic
@@ -101,13 +101,21 @@ class Subject:
         return any(fact.function is not None for fact in facts)
 
 
-def load_subject(target: Target) -> Subject | Diagnostic:
-    """The plugin ready to be checked, or why it cannot be used at all."""
+def load_subject(
+    target: Target, others: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Subject | Diagnostic:
+    """The plugin ready to be checked, or why it cannot be used at all.
+
+    Args:
+        target: the plugin.
+        others: the context in which the other plugins are imported.
+    """
     try:
         with side_effects() as touched:
             plugin = load(target.entry)
         plugin = attrs.evolve(plugin, distribution=target.distribution, version=target.version)
-        every = joined(registry(target.others, allowed_names()), plugin)
+        with others():
+            every = joined(registry(target.others, allowed_names()), plugin)
     except RefusedPluginError as error:
         return _refusal(target, error)
     scorers = scorers_of(plugin, every)
@@ -121,6 +129,8 @@ def _folder(target: Target) -> Path:
 
 def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
     cause = error.__cause__
+    if isinstance(cause, RefusedError) and cause.found is not None:
+        return cause.found
     code = "float-in-formula" if _is_float(cause) else error.code
     return finding(code, _place(cause) or target.entry.value or target.name, str(error))
 
@@ -190,15 +200,17 @@ def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
 def side_effects() -> Iterator[list[str]]:
     """Note what changes while the context lasts; the list is filled at its end."""
     touched, printed = list[str](), io.StringIO()
-    before, functions = _state(), _functions()
+    # looked up now: an import may replace them
+    state_of, names_of = _state, names_of_modules
+    before, names = state_of(), names_of()
     with redirect_stdout(printed):
         yield touched
         if sys.stdout is not printed or printed.closed or printed.getvalue():
             touched.append("the standard output")
-    after = _state()
+    after = state_of()
     touched += [name for name, value in before.items() if after[name] != value]
-    now = _functions()
-    touched += [name for name, value in functions.items() if now.get(name) is not value]
+    now = names_of()
+    touched += [name for name, value in names.items() if now.get(name) is not value]
 
 
 def check_import(subject: Subject) -> Iterator[Diagnostic]:
@@ -223,12 +235,17 @@ def _state() -> Mapping[str, object]:
     }
 
 
-def _functions() -> Mapping[str, object]:
-    """The functions and classes of the engine that are loaded, and the built-in ones."""
-    engine = (m for name, m in list(sys.modules.items()) if name.partition(".")[0] == _ENGINE)
-    return {
-        f"{module.__name__}.{name}": value
-        for module in (builtins, *engine)
-        for name, value in list(vars(module).items())
-        if callable(value)
-    }
+def names_of_modules() -> Mapping[str, object]:
+    """What the loaded modules of the engine hold, and the functions and classes of Python."""
+    found = dict[str, object]()
+    for place, module in list(sys.modules.items()):
+        root = place.partition(".")[0]
+        if root not in {_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
+            continue
+        for name, value in list(vars(module).items()):
+            if root == _ENGINE or callable(value):
+                found[f"{place}.{name}"] = value
+            if root == _ENGINE and isinstance(value, type) and value.__module__ == place:
+                members = list(vars(value).items())
+                found |= {f"{place}.{name}.{key}": each for key, each in members if callable(each)}
+    return found

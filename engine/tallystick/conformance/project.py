@@ -1,8 +1,8 @@
 """A new plugin project: every file of it, as text, from a name.
 
 The files come from the folder ``template`` beside this module, in which ``{{word}}`` stands for
-what depends on the name. The formulas do not depend on it, so their digests are data of the
-template too.
+what depends on the name, and lines between ``%% with`` and ``%% end`` are for some parts alone. The
+formulas do not depend on the name, so their digests are data of the template too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import attrs
 
+from tallystick.diagnostics import nearest
 from tallystick.errors import PluginError
 from tallystick.plugins.registry import Registry, namespace
 from tallystick.resources import schema_path
@@ -29,6 +30,14 @@ _LONGEST = 64
 """Of a name: the format of rule sets allows no more."""
 _FOLDERS = ("tests",)
 """What the project has beside its package, so that the package cannot have the name."""
+PARTS = ("tiers", "emission", "allocation", "reputation")
+"""What a rule set can have beside scores; all of them make a line that pays somebody."""
+_SECTIONS: Mapping[str, str] = {
+    "tiers": "tiers",
+    "emission": "the emission",
+    "allocation": "who is paid",
+    "reputation": "reputations",
+}
 _FILES: Mapping[str, str] = {
     ".github/workflows/check.yml": "check.yml",
     ".gitignore": "gitignore",
@@ -39,6 +48,7 @@ _FILES: Mapping[str, str] = {
     "tests/test_rules.py": "test_rules.py",
     "{{package}}/__init__.py": "init.py",
     "{{package}}/axes.py": "axes.py",
+    "{{package}}/emission.py": "emission.py",
     "{{package}}/examples.jsonl": "examples.jsonl",
     "{{package}}/facts.py": "facts.py",
     "{{package}}/generation.py": "generation.py",
@@ -49,6 +59,9 @@ _FILES: Mapping[str, str] = {
     "{{package}}/schemas/{{schema}}": "schema.json",
 }
 """The file of the template behind each file of a project."""
+_OF_PART: Mapping[str, str] = {"emission.py": "emission"}
+"""The part without which a file of the template is left out."""
+_CONDITION = re.compile(r"%% (with|without|end)((?: \w+(?: or \w+)*)?)")
 
 
 @attrs.frozen
@@ -58,10 +71,12 @@ class Project:
     Attributes:
         name: of the distribution, the plugin, its rule set, and the namespace of its formulas.
         skill_type: of its records.
+        parts: what its rule set has beside scores, of ``PARTS``.
     """
 
     name: str
     skill_type: str
+    parts: frozenset[str] = frozenset(PARTS)
 
     @property
     def package(self) -> str:
@@ -69,15 +84,16 @@ class Project:
         return _package(self.name)
 
 
-def project(name: str, skill_type: str | None = None) -> Project:
+def project(name: str, skill_type: str | None = None, parts: Collection[str] = PARTS) -> Project:
     """A project of that name, if it can be one.
 
     Args:
         name: lower-case words and digits with hyphens, such as ``acme-translation``.
         skill_type: by default the name with underscores.
+        parts: what its rule set has beside scores, of ``PARTS``.
 
     Raises:
-        PluginError: a name is not written so, or its package could not be imported.
+        PluginError: a name is not written so, its package could not be imported, or a part is none.
     """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         raise PluginError(
@@ -94,7 +110,13 @@ def project(name: str, skill_type: str | None = None) -> Project:
             f"found the skill type {chosen!r}, expected none before the slash but {name!r}, the "
             "name of the plugin"
         )
-    return Project(name, chosen)
+    unknown = sorted(set(parts) - set(PARTS))
+    if unknown:
+        raise PluginError(
+            f"found the part {unknown[0]!r}{nearest(unknown[0], PARTS)}, expected some of "
+            f"{', '.join(PARTS)}"
+        )
+    return Project(name, chosen, frozenset(parts))
 
 
 def refuse_taken(
@@ -119,7 +141,11 @@ def refuse_taken(
 def files_of(wanted: Project) -> Mapping[str, str]:
     """The text of every file of a project, by its path in the project, with slashes."""
     words = _words(wanted)
-    return {_filled(path, words): _filled(_template(file), words) for path, file in _FILES.items()}
+    return {
+        _filled(path, words): _filled(_kept(_template(file), wanted.parts), words)
+        for path, file in _FILES.items()
+        if _OF_PART.get(file) in {None, *wanted.parts}
+    }
 
 
 def _refuse_unimportable(name: str) -> None:
@@ -170,12 +196,35 @@ def _words(wanted: Project) -> Mapping[str, str]:
         "package": wanted.package,
         "type": skill_type,
         "type_key": skill_type if _BARE_KEY.fullmatch(skill_type) else f'"{skill_type}"',
+        "sections": ", ".join(
+            ["weights", "gates", "values of parameters"]
+            + [text for part, text in _SECTIONS.items() if part in wanted.parts]
+        ),
         "schema": f"{skill_type.rpartition('/')[2]}.schema.json",
     }
 
 
 def _template(file: str) -> str:
     return (_TEMPLATE / f"{file}.txt").read_text(encoding="utf-8")
+
+
+def _kept(text: str, parts: Collection[str]) -> str:
+    """The lines of a template that are for these parts.
+
+    ``%% with A or B`` and ``%% without A`` begin lines that others leave out, up to ``%% end``.
+    """
+    kept, conditions = list[str](), list[bool]()
+    for line in text.splitlines(keepends=True):
+        marker = _CONDITION.fullmatch(line.rstrip("\n"))
+        if marker is None:
+            if all(conditions):
+                kept.append(line)
+        elif marker[1] == "end":
+            conditions.pop()
+        else:
+            has_one = not set(parts).isdisjoint(marker[2].split())
+            conditions.append(has_one == (marker[1] == "with"))
+    return "".join(kept)
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:

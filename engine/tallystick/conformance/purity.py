@@ -22,6 +22,8 @@ from typing import Any
 
 import attrs
 
+from tallystick.diagnostics import Diagnostic
+
 _CLOCK = "opaque-clock"
 _RANDOMNESS = "opaque-randomness"
 _FILE = "opaque-file"
@@ -65,7 +67,15 @@ _LONGEST = 80
 
 
 class RefusedError(BaseException):
-    """A call that was not let through; no Exception, so that the fact does not catch it."""
+    """A call that was not let through; no Exception, so that the fact does not catch it.
+
+    Attributes:
+        found: the finding that was told of it; None where the caller tells.
+    """
+
+    def __init__(self, call: str, found: Diagnostic | None = None) -> None:
+        super().__init__(call)
+        self.found = found
 
 
 @attrs.define(eq=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,17 @@ class Target:
     def absolute(self) -> str:
         """What finds it from every folder."""
         return f"{self.paths[-1]}:{self.name}" if self.paths else self.name
+
+    @property
+    def code(self) -> tuple[Path, ...]:
+        """The folders of its package, or the file of its module; found without importing it."""
+        top = self.entry.module.partition(".")[0]
+        search = [*map(str, self.paths), *sys.path]
+        spec = PathFinder.find_spec(top, search)
+        if spec is None:
+            return ()
+        places = spec.submodule_search_locations or filter(None, [spec.origin])
+        return tuple(Path(place).resolve() for place in places)
 
 
 def find(target: str) -> Target:

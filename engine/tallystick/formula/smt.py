@@ -22,6 +22,7 @@ from typing import TypeAlias
 import attrs
 
 from tallystick.errors import FormulaError, TallystickError
+from tallystick.extras import missing
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.tree import Kind, Node, arms_of, value_of
@@ -30,9 +31,7 @@ from tallystick.numbers.nano import NANO
 try:
     import z3
 except ModuleNotFoundError as error:
-    raise TallystickError(
-        "found no z3, the solver that proofs need: pip install 'tallystick[prove]'"
-    ) from error
+    raise TallystickError(missing("z3")) from error
 
 Term: TypeAlias = z3.ArithRef
 """A real term."""

@@ -67,6 +67,7 @@ class AdoptionEffect:
         tiers: by skill type and hotkey.
         dropped: the carried columns that go, each with how many miners have a value in it.
         begun: the carried columns that begin empty.
+        bounds: by skill type that both have with tiers, every threshold before and after.
     """
 
     epoch: int
@@ -78,6 +79,7 @@ class AdoptionEffect:
     tiers: tuple[TierMove, ...]
     dropped: tuple[tuple[str, int], ...] = ()
     begun: tuple[str, ...] = ()
+    bounds: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = attrs.field(factory=dict)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -172,6 +174,11 @@ def _effect(
             for name in sorted(before.carried() - after.carried())
         ),
         begun=tuple(sorted(after.carried() - before.carried())),
+        bounds={
+            name: (known, after.thresholds[name])
+            for name, known in before.thresholds.items()
+            if name in after.thresholds
+        },
     )
 
 

@@ -20,6 +20,7 @@ _ASIDE = "Scores are not made again; tallystick backtest --with-state --adopt do
 def as_json(found: AdoptionEffect) -> dict[str, Any]:
     """The effect as a JSON value; thresholds are text of nine places."""
     said: dict[str, Any] = attrs.asdict(found)
+    del said["bounds"]
     said["thresholds"] = [
         {
             **attrs.asdict(each),

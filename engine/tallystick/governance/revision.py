@@ -12,7 +12,7 @@ from tallystick.governance.diff.policy import Level, level_of, raised, successor
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.rules.compatibility import gone
-from tallystick.rules.edit import Value, edited_text, edits, read_value
+from tallystick.rules.edit import Value, edited_text, edits, read_value, summarised_text
 from tallystick.rules.loading import shipped
 from tallystick.rules.reading import LoadedRuleSet, read_text
 from tallystick.rules.toml import parse
@@ -20,6 +20,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import bind
 
 _NAME, _VERSION = "rule_set.name", "rule_set.version"
+_SUMMARY = "rule_set.summary"
 
 
 @attrs.frozen
@@ -61,15 +62,19 @@ def parse_assignment(text: str) -> tuple[str, str]:
     return path, value
 
 
-def revise(rules: BoundRules, values: Iterable[tuple[str, str]]) -> Revision:
+def revise(
+    rules: BoundRules, values: Iterable[tuple[str, str]], *, summary: str | None = None
+) -> Revision:
     """A rule set with other values at some paths, proved, and with a version that says so.
 
     The version is the next one that the versioning policy asks for and that no shipped rule set
-    has, unless the values name one; then it must be far enough.
+    has, unless the values name one; then it must be far enough. The summary of the old rule set is
+    of the old values, so the new one has its own, or none.
 
     Args:
         rules: the rule set.
         values: paths as in `rules.edit`, each with the text of its value.
+        summary: one sentence that says what the new rule set is for.
 
     Raises:
         RuleSetError: the rule set does not load, or cannot be proved, with these values; what
@@ -78,6 +83,8 @@ def revise(rules: BoundRules, values: Iterable[tuple[str, str]]) -> Revision:
             nothing changes, or the version is not raised far enough.
     """
     given = tuple(values)
+    if summary is not None and any(path == _SUMMARY for path, _ in given):
+        raise TallystickError(f"found a summary beside {_SUMMARY}, expected one of the two")
     old, data = rules.rule_set, parse(rules.loaded.text, str(rules.loaded.path)).data
     read = [(path, read_value(data, path, text)) for path, text in given]
     text = edited_text(rules.loaded.text, edits(data, read))
@@ -90,7 +97,9 @@ def revise(rules: BoundRules, values: Iterable[tuple[str, str]]) -> Revision:
     if version != new.rule_set.rule_set.version:
         data = parse(text, "").data
         text = edited_text(text, edits(data, [(_VERSION, version)]))
-        new = read_text(text, rules.loaded.path, rules.registry)
+    if all(path != _SUMMARY for path, _ in given):
+        text = summarised_text(text, summary)
+    new = _loaded(text, name, rules)
     return Revision(old.reference, new, said, needed)
 
 

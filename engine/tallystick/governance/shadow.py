@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -167,7 +168,7 @@ class Shadow:
         records: Path,
         rounds: Sequence[ClosedRound],
         groups: Path | None = None,
-    ) -> dict[int, dict[str, int]]:
+    ) -> dict[int, dict[str, Decimal]]:
         """Keep the facts of rounds that were closed; what the rules would make of each round.
 
         It may be called again with the same records, and then writes the same files.

@@ -20,10 +20,7 @@ def read_text(path: Path) -> str:
         OSError: the file cannot be read.
         ValueError: it is larger than ``LARGEST``, or not in UTF-8.
     """
-    data = start_of(path, LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ValueError(f"more than {LARGEST} bytes")
-    return data.decode("utf-8")
+    return _text(start_of(path, LARGEST + 1))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -33,9 +30,18 @@ def read_toml(path: Path) -> dict[str, Any]:
         OSError: the file cannot be read.
         ValueError: it is too large, nested too deep, or no TOML.
     """
+    return parse_toml(start_of(path, LARGEST + 1))
+
+
+def parse_toml(data: bytes) -> dict[str, Any]:
+    """Return the tables of the first ``LARGEST + 1`` bytes of a TOML document.
+
+    Raises:
+        ValueError: it is too large, nested too deep, or no TOML.
+    """
     import tomli  # noqa: PLC0415  # where there is such a file
 
-    found: dict[str, Any] = _parsed(tomli.loads, read_text(path))
+    found: dict[str, Any] = _parsed(tomli.loads, _text(data))
     return found
 
 
@@ -66,6 +72,12 @@ def object_of(
                 raise refused(key)
             seen.add(key)
     return found
+
+
+def _text(data: bytes) -> str:
+    if len(data) > LARGEST:
+        raise ValueError(f"more than {LARGEST} bytes")
+    return data.decode("utf-8")
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:  # noqa: ANN401  # as above

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 _LONG = 20
 _LINE_ENDS = "\t\n"
+_PIECES = 1 << 14  # tokens of JSON that are written at once
 # by number, as what Python knows of characters changes with its version
 _OF_ASCII = "\x00-\x1f\x7f"
 _BEYOND_ASCII = (
@@ -36,17 +39,35 @@ _IS_LEFTWARD = re.compile(f"[{_LEFTWARD}]")
 # from the first letter that runs from right to left to the last one of the line
 _LEFTWARD_RUN = re.compile(f"[{_LEFTWARD}](?:[^\n]*[{_LEFTWARD}])?")
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+# possessive: without the end of an isolate, nothing is tried again from each of its letters
 _ISOLATED = re.compile(
-    f"{_ISOLATE}([^{_ISOLATE}{_END_ISOLATE}\n]*[{_LEFTWARD}][^{_ISOLATE}{_END_ISOLATE}\n]*)"
-    f"{_END_ISOLATE}"
+    f"{_ISOLATE}([^{_ISOLATE}{_END_ISOLATE}{_LEFTWARD}\n]*+[{_LEFTWARD}]"
+    f"[^{_ISOLATE}{_END_ISOLATE}\n]*+){_END_ISOLATE}"
 )
 
+MOST_MASKED = 1 << 16
+"""Maximum length of a masked text, in characters; the rest is counted."""
+_COUNT = 40  # the characters that the count of the rest needs
 _NAMES_SECRET = re.compile(
-    "pass(?:word|wd|phrase)|pwd|secret|token|credential|api_?key", re.IGNORECASE
+    "pass(?:word|wd|phrase)|pwd|secret|token|credential|api[_-]?key", re.IGNORECASE
 )
-_USER_INFO = re.compile(r"(:/{1,2}[^\s/:@]*:)[^\s]*@")
-# what ends a message's first part, a colon, is not of the value
-_SETTING = re.compile(r"([\w%]+)(\s*=\s*)(?:'[^']*'|\"[^\"]*\"|[^\s&;'\"]+?(?=:?(?:[\s&;'\"]|$)))")
+_WORD = re.compile(r"\S+")
+# in a word up to its password: a user, before whom a scheme with the slashes of a URL may be; with
+# one slash or none a scheme is not told from a user, and the user is hidden, too
+_USER = re.compile(r"[^:]*+:(?:[/\\]{2,}+[^:]*+:|(?![/\\]{2}))")
+# a URL whose password has spaces, up to the @ after it; a port is no password
+_SPACED_USER = re.compile(
+    r"(:[/\\]++(?!\[)[^\s/:@]*+:)(?!\d{0,5}(?:[/\\\s,;:'\")?\]]|\Z))[^\n@]*+(@?)"
+)
+_NAME = re.compile(r"(?:(?<![\w%-])|(?<=%3[dD]))((?:(?!%3[dD])[\w%-])++)(?:\s*+=\s*+|%3[dD])")
+# what closes a quotation is followed by no letter: a second one may begin there
+_CLOSING = r"(?=[\s,;:.&)\]}'\"]|\Z)"
+_QUOTED = re.compile(
+    rf"'(?:[^'\\]|\\[\s\S]|'(?!{_CLOSING}))*+'?|\"(?:[^\"\\]|\\[\s\S]|\"(?!{_CLOSING}))*+\"?"
+)
+_NEXT_SETTING = re.compile(r"[&;][\w%-]++=")
+# what may end a sentence's part, or close a quotation, is not of the value
+_AFTER_VALUE = ":,;&)'\""
 _MASK = "***"
 _FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
@@ -101,10 +122,15 @@ def json_text(
     text = json.dumps(
         value, indent=indent, sort_keys=sort_keys, ensure_ascii=ascii_only, separators=separators
     )
-    # most text is ASCII, of which a string knows at once
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _UNSEEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _seen_in_json(text)
+
+
+def json_pieces(value: object, *, indent: int, ascii_only: bool = False) -> Iterator[str]:
+    """The same as `json_text` in pieces, so that a large value is never one text as well."""
+    encoder = json.JSONEncoder(indent=indent, ensure_ascii=ascii_only)
+    pieces = encoder.iterencode(value)
+    while piece := "".join(islice(pieces, _PIECES)):
+        yield _seen_in_json(piece)
 
 
 def spreadsheet_cell(text: str) -> str:
@@ -119,16 +145,71 @@ def spreadsheet_cell(text: str) -> str:
 def masked(text: str) -> str:
     """A text in which ``***`` stands for each password and each token.
 
-    These are what follows the user in a URL, ``//USER:PASSWORD@``, and the value of each name that
-    says so, as ``password=``, ``sslpassword=``, ``passwd=`` or ``token=``.
+    These are what stands between a user and a host, ``//USER:PASSWORD@`` or ``USER:PASSWORD@``,
+    and the value of each name that says so, as ``password=``, ``sslpassword=``, ``passwd=`` or
+    ``token=``. A text of more than `MOST_MASKED` characters is cut first, between two words, such
+    that no part of a password is left of which nothing would tell that it is one.
     """
-    return _SETTING.sub(_setting, _USER_INFO.sub(rf"\g<1>{_MASK}@", text))
+    whole = _beginning(text)
+    is_cut = len(whole) < len(text)
+    shown = _without_settings(_without_users(whole, is_cut=is_cut))
+    return f"{shown}… ({len(text) - len(whole)} more characters)" if is_cut else shown
 
 
-def _setting(found: re.Match[str]) -> str:
-    # the name may be as a URL writes it
-    is_secret = _NAMES_SECRET.search(unquote(found[1]))
-    return f"{found[1]}{found[2]}{_MASK}" if is_secret else found[0]
+def _beginning(text: str) -> str:
+    """Return the whole words of what may be shown: half a word may be half a password."""
+    if len(text) <= MOST_MASKED:
+        return text
+    words = text[: MOST_MASKED - _COUNT].rsplit(maxsplit=1)
+    return words[0] + " " if len(words) == 2 else ""
+
+
+def _without_users(text: str, *, is_cut: bool) -> str:
+    if ":" not in text or not ("@" in text or is_cut):
+        return text
+
+    def spaced(url: re.Match[str]) -> str:
+        # where the text is cut, the @ may have been in the rest
+        is_user = bool(url[2]) or (is_cut and url.end() == url.endpos)
+        return f"{url[1]}{_MASK}{url[2]}" if is_user else url[0]
+
+    return _SPACED_USER.sub(spaced, _WORD.sub(_without_user, text))
+
+
+def _without_user(found: re.Match[str]) -> str:
+    word = found[0]
+    end = word.rfind("@")
+    user = _USER.match(word, 0, end) if end > 0 else None
+    return f"{user[0]}{_MASK}{word[end:]}" if user else word
+
+
+def _without_settings(text: str) -> str:
+    parts, end = list[str](), 0
+    for name in _NAME.finditer(text):
+        # one in a value that is hidden is hidden with it; the name may be as a URL writes it
+        if name.start() >= end and _NAMES_SECRET.search(unquote(name[1])):
+            parts += [text[end : name.end()], _MASK]
+            end = _end_of_value(text, name.end())
+    return "".join([*parts, text[end:]])
+
+
+def _end_of_value(text: str, start: int) -> int:
+    """Return where the value that starts here ends; a quote that is not closed takes the rest."""
+    if quoted := _QUOTED.match(text, start):
+        return quoted.end()
+    word = _WORD.match(text, start)
+    if word is None:
+        return start
+    after = _NEXT_SETTING.search(word[0])
+    value = word[0][: after.start()] if after else word[0].rstrip(_AFTER_VALUE)
+    return start + len(value)
+
+
+def _seen_in_json(text: str) -> str:
+    # most text is ASCII, of which a string knows at once
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _UNSEEN_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _outside(text: str) -> str:

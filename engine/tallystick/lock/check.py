@@ -7,6 +7,7 @@ are plugins imported and rule sets loaded, to say what the difference means.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
@@ -14,7 +15,8 @@ from pathlib import Path
 import attrs
 
 from tallystick.canonical import PREFIX
-from tallystick.errors import LockError, TallystickError, TrustError
+from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
+from tallystick.io.inputs import start_of
 from tallystick.lock.lock_file import (
     NOTHING,
     Lock,
@@ -32,7 +34,10 @@ from tallystick.plugins.code import (
     plugin_files,
 )
 
+NO_RULE_SET = "no rule set"
+"""What stands for the digest of a file that holds something else."""
 _ENGINE, _GROUP = "tallystick", "tallystick.plugins"
+_HEAD = ("name", "version")
 
 
 @attrs.frozen
@@ -78,9 +83,44 @@ def differences(lock: Lock, folder: Path) -> Iterator[Difference]:
         yield from _plugin(name, plugin)
     for name, rules in sorted(lock.rule_sets.items()):
         if rules.path is not None:
-            text = text_digest(folder / rules.path)
-            yield from _one(f"the rule set {name} in {rules.path}", text, rules.text)
+            yield from _rule_set_file(f"the rule set {name} in {rules.path}", rules, folder)
     yield from _one("the vectors", vectors_digest(), lock.vectors)
+
+
+def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Difference]:
+    """Compare the file of a rule set; of one that is none no digest is told."""
+    data = _bytes(folder, rules)
+    if data is None:
+        is_there = os.path.lexists(folder / (rules.path or ""))
+        yield Difference(what, NO_RULE_SET if is_there else NOTHING, rules.text)
+    elif text_digest(data) != rules.text:
+        found = text_digest(data) if _is_rule_set(data) else NO_RULE_SET
+        yield Difference(what, found, rules.text)
+
+
+def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
+    """Return the bytes of a rule-set file; None of what is none, or not in or below the folder."""
+    from tallystick.rules.reading import LARGEST  # noqa: PLC0415  # where there is such a file
+
+    try:
+        path = (folder / (rules.path or "")).resolve()
+        # a pipe is no file that stays, and a link may lead anywhere
+        if not path.is_file() or not path.is_relative_to(folder.resolve()):
+            return None
+        data = start_of(path, LARGEST + 1)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return data if len(data) <= LARGEST else None
+
+
+def _is_rule_set(data: bytes) -> bool:
+    from tallystick.rules.toml import parse  # noqa: PLC0415  # where something differs
+
+    try:
+        head = parse(data.decode("utf-8"), "").data.get("rule_set")
+    except (RuleSetError, UnicodeDecodeError):
+        return False
+    return isinstance(head, dict) and all(isinstance(head.get(key), str) for key in _HEAD)
 
 
 def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
@@ -145,12 +185,29 @@ def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
     told = list[str]()
     for name, rules in sorted(lock.rule_sets.items()):
         try:
-            reference = name if rules.path is None else folder / rules.path
+            reference = reference_of(name, rules, folder)
             told += map(str, _of_rule_set(name, locked_rule_set(reference, folder), rules))
         except TallystickError as error:
             told.append(f"the rule set {name} does not load: {error}")
     same = "every formula, requirement, schema and rule set means what is locked"
     return tuple(dict.fromkeys(told)) or (same,)
+
+
+def reference_of(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:
+    """Return the reference by which a rule set of a lock in a folder is loaded.
+
+    Raises:
+        InputError: its file is not in or below the folder, or holds no rule set.
+    """
+    if rules.path is None:
+        return name
+    data = _bytes(folder, rules)
+    if data is None or not _is_rule_set(data):
+        raise InputError(
+            f"{rules.path}: found {NO_RULE_SET}, expected {name} in a file in or below the folder "
+            "of the lock"
+        )
+    return folder / rules.path
 
 
 def _of_rule_set(name: str, found: LockedRuleSet, locked: LockedRuleSet) -> Iterator[Difference]:

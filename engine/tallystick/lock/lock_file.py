@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import attrs
@@ -68,7 +68,8 @@ class LockedRuleSet:
     Attributes:
         digest: of what it means.
         text: of what its file says, with LF at the ends of its lines.
-        path: its file from the folder of the lock, unless the engine or a plugin ships it.
+        path: its file from the folder of the lock, in or below it, unless the engine or a plugin
+            ships it.
         vectors: how many rows of the vectors are of it.
         formulas: the digest of each formula that it uses, by name.
         requirements: of each requirement of its records.
@@ -170,8 +171,6 @@ def read(path: Path) -> Lock:
         raise InputError(
             f"{path}: the lock cannot be read ({reason}): write one by tallystick lock --rules"
         ) from error
-    if len(data) > LARGEST:
-        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a lock")
     return parse(data, str(path))
 
 
@@ -179,10 +178,12 @@ def parse(data: bytes, where: str) -> Lock:
     """The lock that bytes are; ``where`` says where they are from.
 
     Raises:
-        InputError: they are none, or one of another format.
+        InputError: they are too many, none, or one of another format.
     """
     import tomli  # noqa: PLC0415  # where there is a lock
 
+    if len(data) > LARGEST:
+        raise InputError(f"{where}: found more than {LARGEST} bytes, expected a lock")
     try:
         document = tomli.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -255,7 +256,7 @@ class _Reader:
         return LockedRuleSet(
             self.digest(found["digest"], f"{path}.digest"),
             self.digest(found["text"], f"{path}.text"),
-            None if place is None else self.text(place, f"{path}.path"),
+            None if place is None else self.file(place, f"{path}.path"),
             self.number(found["vectors"], f"{path}.vectors"),
             *[self.digests(found[name], f"{path}.{name}") for name in tables],
         )
@@ -285,6 +286,14 @@ class _Reader:
             raise self.refusal(path, repr(value), "text")
         return value
 
+    def file(self, value: object, path: str) -> str:
+        name = self.text(value, path)
+        parts = PurePosixPath(name)
+        if parts.is_absolute() or ".." in parts.parts or "\0" in name:
+            expected = "a path in or below the folder of the lock, relative to it"
+            raise self.refusal(path, repr(name), expected)
+        return name
+
     def texts(self, value: object, path: str) -> Mapping[str, str]:
         found = self.table(value, path)
         return {name: self.text(each, f"{path}.{name}") for name, each in found.items()}
@@ -313,12 +322,12 @@ class _Reader:
 
 def vectors_digest() -> str:
     """The digest of the vectors that ship with the engine; ``nothing`` where there are none."""
-    return text_digest(vectors_path())
-
-
-def text_digest(path: Path) -> str:
-    """The digest of what a text file says, with LF at the ends of its lines; or ``nothing``."""
     try:
-        return digest_of_bytes(path.read_bytes().replace(b"\r\n", b"\n"))
-    except (OSError, ValueError):
+        return text_digest(vectors_path().read_bytes())
+    except OSError:
         return NOTHING
+
+
+def text_digest(data: bytes) -> str:
+    """Return the digest of the bytes of a text file, with LF at the ends of its lines."""
+    return digest_of_bytes(data.replace(b"\r\n", b"\n"))

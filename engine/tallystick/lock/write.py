@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -93,7 +92,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
     path = scorer.loaded.path
     return LockedRuleSet(
         digest=scorer.digest,
-        text=text_digest(path),
+        text=text_digest(scorer.loaded.text.encode()),
         path=None if _is_shipped(path, registry) else _from(folder, path),
         vectors=len(rows_of(rules.reference)),
         formulas={name: registry.formulas[name].digest for name in used_formulas(rules)},
@@ -112,10 +111,20 @@ def _is_shipped(path: Path, registry: Registry) -> bool:
 
 
 def _from(folder: Path, path: Path) -> str:
-    """A path from a folder, with slashes."""
+    """Return the path of a file in or below a folder, from there and with slashes.
+
+    Raises:
+        InputError: there is no such file, or it lies elsewhere.
+    """
     if not path.is_file():
         raise InputError(f"{path}: found no file, expected one that stays: a lock names it")
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        raise InputError(
+            f"{path}: found a rule set outside of {folder.resolve()}, the folder of the lock, "
+            "expected one in or below it: copy it there, or write the lock beside it by -o"
+        ) from None
 
 
 def _plugin(plugin: Plugin) -> LockedPlugin:

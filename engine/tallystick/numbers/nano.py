@@ -8,6 +8,7 @@ at most nine places. See docs/numbers.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
@@ -19,6 +20,8 @@ NANO = 10**9
 _WHOLE_DIGITS = 30
 # the caller's context may be too narrow; this one holds every value or raises
 _EXACT = Context(prec=100, traps=[Inexact])
+_PLAIN = 1000
+"""The least nano that `Decimal` writes without an exponent."""
 _TEXT = re.compile(rf"(-?)([0-9]{{1,{_WHOLE_DIGITS}}})(?:\.([0-9]{{1,9}}))?")
 
 
@@ -70,6 +73,15 @@ def _magnitude(number: Decimal) -> int:
     return int(significant + "0" * (power + 9))
 
 
+def exact_nano(value: Decimal | int | str) -> int:
+    """The nano of an exact number as programs give it: a decimal, an integer, or text.
+
+    Raises:
+        NumberError: as `from_decimal` and `from_text`.
+    """
+    return from_text(value) if isinstance(value, str) else from_decimal(value)
+
+
 def from_double(x: float) -> int:
     """The nano of an IEEE double, ``rint(x * 1e9)``.
 
@@ -87,13 +99,39 @@ def to_fraction(nano: int) -> Fraction:
     return Fraction(nano, NANO)
 
 
+class _SmallDecimal(Decimal):
+    """A decimal of nine places below a millionth, of which `Decimal` would write ``0E-9``."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return super().__format__("f")
+
+    def __format__(self, specifier: str, /) -> str:  # type: ignore[override]  # as format() calls it
+        return super().__format__(specifier or "f")
+
+    def __repr__(self) -> str:
+        return f"Decimal('{self}')"
+
+
 def to_decimal(nano: int) -> Decimal:
-    """The exact value of a nano, always with nine decimal places."""
-    return _EXACT.scaleb(nano, -9)
+    """The exact value of a nano, always with nine decimal places, in its text too."""
+    value = _EXACT.scaleb(nano, -9)
+    return value if abs(nano) >= _PLAIN else _SmallDecimal(value)
 
 
-def to_text(nano: int) -> str:
-    """The value of a nano with nine decimal places, such as ``0.766438904``."""
+def to_decimals(nano: Mapping[str, int]) -> dict[str, Decimal]:
+    """The exact values of nano by name."""
+    return {name: to_decimal(value) for name, value in nano.items()}
+
+
+def to_text(nano: int | Decimal) -> str:
+    """The value of a nano with nine decimal places, such as ``0.766438904``.
+
+    A decimal, which is what public values hold in place of a nano, is written in the same way.
+    """
+    if isinstance(nano, Decimal):
+        nano = from_decimal(nano)
     whole, part = divmod(abs(nano), NANO)
     return f"{'-' if nano < 0 else ''}{whole}.{part:09d}"
 

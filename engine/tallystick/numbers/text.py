@@ -6,6 +6,7 @@ rounded half-even once, has its thousands apart and a minus sign (U+2212) for a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sized
 from fractions import Fraction
 
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -22,6 +23,14 @@ def plural(number: int, noun: str) -> str:
 def numbered(number: int, noun: str) -> str:
     """A number of things on a terminal, such as ``12345 records``."""
     return f"{number} {plural(number, noun)}"
+
+
+def repr_as(noun: str) -> Callable[[Sized | None], str]:
+    """Return what an attrs field of many things shows in a ``repr``, such as ``<256 miners>``.
+
+    A ``repr`` is one line of a debugger or a log, whatever a value holds.
+    """
+    return lambda things: "None" if things is None else f"<{numbered(len(things), noun)}>"
 
 
 def grouped(number: int | None) -> str:

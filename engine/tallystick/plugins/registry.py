@@ -27,6 +27,7 @@ import pluggy
 from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins import spec
+from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, NAMESPACE
 from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
@@ -75,6 +76,9 @@ class Plugin:
     exports: tuple[ExportFormat, ...] = ()
     module: str = ""
 
+    def __repr__(self) -> str:
+        return f"<Plugin {self.name} of {self.distribution} {self.version}>"
+
 
 class Plugins(Hashable, Protocol):
     """Where the plugins are found that a rule set names; what was read with them is remembered."""
@@ -96,7 +100,7 @@ class Registry:
     Attributes:
         plugins: the plugins in use, by name.
         refused: why each other plugin is not in use, by name.
-        formulas: by ``namespace/name@version``.
+        formulas: by ``namespace/name@version``, with those of the engine itself.
         skill_types: by name.
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
@@ -110,6 +114,9 @@ class Registry:
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
     exports: Mapping[str, ExportFormat] = attrs.field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
 
     def of(self, names: Collection[str]) -> Registry:  # noqa: ARG002  # as others that load
         """The registry itself, whose plugins are loaded, whatever of it is wanted."""
@@ -376,6 +383,12 @@ def _refuse_foreign(plugin: Plugin) -> None:
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
     exports = (export.name for export in plugin.exports)
     offers = (*formulas, *requirements, *types, *exports)
+    if plugin.name == NAMESPACE:
+        raise RefusedPluginError(
+            _TAKEN,
+            f"found a plugin of the name {NAMESPACE}, expected another name: formulas of the "
+            "engine itself begin with it",
+        )
     foreign = [name for name in offers if namespace(name) != plugin.name]
     if foreign:
         raise RefusedPluginError(
@@ -429,7 +442,7 @@ def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Regi
     return Registry(
         plugins=plugins,
         refused=refused,
-        formulas={f.name: f for p in every for f in p.formulas},
+        formulas={**{f.name: f for p in every for f in p.formulas}, **ENGINE_FORMULAS},
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
         exports={e.name: e for p in every for e in p.exports},

@@ -11,6 +11,7 @@ import attrs
 from tallystick.errors import AllocationError, UndecidedError
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.text import numbered
 from tallystick.population.column import Column, Number, RationalColumn, Values, positive, published
 from tallystick.population.population import Population
 from tallystick.population.step import BoundAllocation, Given, Step, Stop, unknown_step
@@ -34,6 +35,10 @@ class Allocation:
     weights: Mapping[str, int]
     carry: Mapping[str, Mapping[str, int]]
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        weighed = numbered(sum(map(bool, self.weights.values())), "miner")
+        return f"<Allocation by {self.bound.reference}: {weighed} with a weight>"
 
     @property
     def columns(self) -> Mapping[str, Values]:

@@ -24,10 +24,8 @@ from tallystick.population.share import (
 )
 from tallystick.population.spread import CapStep, LiftStep, StatisticStep, ZScoreStep
 from tallystick.population.step import BoundAllocation, Range, Step
-from tallystick.population.warm_up import warm_up
 from tallystick.rules.allocation import (
     UNGROUPED,
-    WARM_UP,
     AllocationRules,
     Collect,
     FormulaStep,
@@ -135,4 +133,4 @@ class _Binding:
         self.steps[rules.name] = step
 
     def _formula(self, rules: FormulaStep) -> Formula:
-        return warm_up if rules.formula == WARM_UP else self.registry.formulas[rules.formula]
+        return self.registry.formulas[rules.formula]

@@ -46,7 +46,7 @@ class CollectStep(Step):
     @property
     def is_whole(self) -> bool:
         """A sum of what is rounded is a whole number of nano, as is a count."""
-        whole = {"count": True, "sum": not self.is_exact}
+        whole = {"count": True, "sum": not self.is_exact and self.rules.tasks is None}
         return super().is_whole or whole.get(self.rules.statistic, False)
 
     @property
@@ -121,7 +121,8 @@ class CollectStep(Step):
                 return only.value, NANO
         counted = [each for each in samples if _counts(each, rules.missed == "zero")]
         if rules.statistic == "weighted_mean":
-            return _weighted_mean(counted, rules.times, rules.over)
+            apart = [[each] for each in counted] if rules.tasks is None else _tasks(counted)
+            return _weighted_mean(apart, rules.times, rules.over)
         if not counted:
             return None
         tasks = _tasks(counted)[-rules.last if rules.last is not None else None :]
@@ -132,6 +133,8 @@ class CollectStep(Step):
                 return _mean([_mean(map(_value, tasks[-1]))])
             case "mean":
                 return _mean([_mean(map(_value, task)) for task in tasks])
+        if rules.tasks == "mean":
+            return _sum(_mean(map(_value, task)) for task in tasks)
         found = _sum(_value(each) for task in tasks for each in task)
         if not self.is_exact and NANO % found[1]:
             raise AllocationError(
@@ -179,20 +182,25 @@ def _mean(ratios: Iterable[_Ratio]) -> _Ratio:
 
 
 def _weighted_mean(
-    samples: Iterable[Sample], times: Sequence[str], over: Sequence[str]
+    tasks: Iterable[Sequence[Sample]], times: Sequence[str], over: Sequence[str]
 ) -> _Ratio | None:
-    """Σ value · Π times / Σ Π over; None where the divisor is 0."""
-    numerator, divisor = Fraction(), 0
-    weighted = 0
-    for sample in samples:
-        value, scale = _value(sample)
-        factor = prod(sample.factors[name] for name in times)
-        divisor += prod(sample.factors[name] for name in over)
-        if scale == NANO or not value:
-            weighted += value * factor
-        else:
-            numerator += Fraction(value * factor, scale)
+    """Σ value · Π times / Σ Π over, each the mean of a task; None where the divisor is 0."""
+    numerator, divisor = Fraction(), Fraction()
+    # most tasks have one sample, and most values are nano: sums of whole numbers are fast
+    weighted, below = 0, 0
+    for task in tasks:
+        many = len(task)
+        for sample in task:
+            value, scale = _value(sample)
+            factor = prod(sample.factors[name] for name in times)
+            own = prod(sample.factors[name] for name in over)
+            if many == 1 and (scale == NANO or not value):
+                weighted, below = weighted + value * factor, below + own
+            else:
+                numerator += Fraction(value * factor, scale * many)
+                divisor += Fraction(own, many)
+    divisor += below
     if not divisor:
         return None
     scaled = (Fraction(weighted, NANO) + numerator) / Fraction(NANO) ** len(times)
-    return (scaled / Fraction(divisor, NANO ** len(over))).as_integer_ratio()
+    return (scaled / (divisor / Fraction(NANO) ** len(over))).as_integer_ratio()

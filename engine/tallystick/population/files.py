@@ -30,7 +30,7 @@ from tallystick.population.allocate import Allocation
 from tallystick.population.population import Attribute
 from tallystick.population.share import slot_of
 from tallystick.population.step import BoundAllocation, Range
-from tallystick.population.uint16 import to_uint16
+from tallystick.population.uint16 import dropped, to_uint16
 
 LARGEST = 256 << 20
 """The largest file of a round or of weights, in bytes."""
@@ -130,6 +130,7 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "weights": {hotkey: to_text(nano) for hotkey, nano in allocation.weights.items()},
         "uids": list(slots),
         "uint16": list(values),
+        "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
         "without": dict(allocation.without),
         "stopped": allocation.stopped,
         "carry": {

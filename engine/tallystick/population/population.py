@@ -16,6 +16,7 @@ import attrs
 
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
+from tallystick.numbers.text import numbered
 
 MOST_MINERS = 1_000_000
 """The largest population; what a z-score is proved to be depends on it."""
@@ -87,6 +88,9 @@ class Population:
     of_round: Mapping[str, Samples] | None = attrs.field(default=None, kw_only=True)
     round: Mapping[str, Attribute] = attrs.field(factory=dict)
     carry: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Population of {numbered(len(self.miners), 'miner')}>"
 
     def __attrs_post_init__(self) -> None:
         """Refuse a hotkey that stands there twice: who would get its weight?"""

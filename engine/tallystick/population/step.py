@@ -13,6 +13,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
+from tallystick.numbers.text import numbered
 from tallystick.population import column as columns
 from tallystick.population.column import Column, Number, Values
 from tallystick.population.population import Population
@@ -47,6 +48,9 @@ class Given:
     population: Population
     keys: tuple[str, ...]
     values: Mapping[str, Values]
+
+    def __repr__(self) -> str:
+        return f"<Given of {numbered(self.miners, 'miner')}: {', '.join(self.values)}>"
 
     @property
     def miners(self) -> int:
@@ -181,6 +185,9 @@ class BoundAllocation:
     group: str
     groups: Mapping[str, Fraction]
     reference: str
+
+    def __repr__(self) -> str:
+        return f"<BoundAllocation of {self.reference}, {numbered(len(self.steps), 'step')}>"
 
     @property
     def weight(self) -> Step:

@@ -16,13 +16,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
+import pyarrow as pa
+from pyarrow import parquet
 
 from tallystick.diagnostics import nearest
-from tallystick.errors import EmptyInputError, InputError, NumberError, RecordError
+from tallystick.errors import AllocationError, EmptyInputError, InputError, NumberError, RecordError
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
@@ -48,6 +51,11 @@ _MOST_ROWS = 16 * MOST_MINERS
 _LONGEST_NAME = 64
 _MOST_DIGITS = 400
 _LARGEST = 10**30
+_BLOCK = 1 << 20
+_LINES = {".csv": 1, ".jsonl": 0}
+"""Lines before the first row, of each format that has a row a line."""
+_NONE: dict[str, Any] = {}
+"""Attributes or factors of a miner that has none; one for all, as each is 64 bytes."""
 Row = Mapping[str, Any]
 _Found = tuple[int, Row]
 
@@ -68,7 +76,25 @@ def read_population(
         InputError: something is wrong with it; told with the line and the column.
     """
     rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _rows(_source(path), str(path))
-    return population_of(rows, bound, str(path), **others)
+    return population_of(rows, bound, str(path), rows_in_all=rows_of(path), **others)
+
+
+def rows_of(path: Path) -> int:
+    """Return how many rows a file has, without a header; 0 where that is known only at its end."""
+    try:
+        if not path.is_file() or path.stat().st_size <= MOST_MINERS:
+            return 0
+        if path.suffix.lower() == ".parquet":
+            with opened(path) as file:
+                return int(parquet.read_metadata(file).num_rows)
+        if path.suffix.lower() not in _LINES:
+            return 0
+        with opened(path) as file:
+            ends = sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK), b""))
+    except (OSError, InputError, pa.ArrowException):
+        # told by whoever reads it
+        return 0
+    return ends - _LINES[path.suffix.lower()]
 
 
 def population_of_rows(
@@ -88,14 +114,26 @@ def population_of(  # noqa: PLR0913  # what a population is made of
     attributes: Mapping[str, Mapping[str, Attribute]] | None = None,
     round: Mapping[str, Attribute] | None = None,  # noqa: A002  # what it is called everywhere
     carry: Mapping[str, Mapping[str, int]] | None = None,
+    rows_in_all: int = 0,
 ) -> Population:
-    """The population of numbered rows."""
+    """The population of numbered rows; ``rows_in_all`` is how many there are, where it is known."""
     reading = _Reading(bound, where, attributes or {})
     for number, row in rows:
-        if number > _MOST_ROWS:
+        if max(number, rows_in_all) > _MOST_ROWS:
             raise InputError(f"{where}: found more than {_MOST_ROWS} rows, expected fewer")
+        if rows_in_all and _RESULT not in row:
+            # a row is a miner, in one group: too many are told before all of them are read
+            most = MOST_MINERS * max(1, len(bound.groups))
+            if rows_in_all > most:
+                raise _too_many(where, f"{rows_in_all} rows of miners", most)
         reading.add(number, row)
+        if len(reading.found) > MOST_MINERS:
+            raise _too_many(where, f"more than {MOST_MINERS} miners", MOST_MINERS)
     return Population(reading.miners(), reading.samples, round or {}, carry or {})
+
+
+def _too_many(where: str, found: str, most: int) -> AllocationError:
+    return AllocationError(f"{where}: found {found}, expected at most {most}", code="too-many")
 
 
 @attrs.define
@@ -105,7 +143,7 @@ class _Known:
     line: int
     uid: int | None
     attributes: dict[str, Attribute]
-    lines: dict[str, int]
+    lines: tuple[tuple[str, int], ...] = ()
 
 
 class _Reading:
@@ -128,7 +166,7 @@ class _Reading:
 
     def miners(self) -> Iterator[Miner]:
         for hotkey, known in self.found.items():
-            attributes = {**known.attributes, **self.given.get(hotkey, {})}
+            attributes = {**known.attributes, **self.given.get(hotkey, {})} or _NONE
             yield Miner(hotkey, known.uid, attributes)
 
     def add(self, line: int, row: Row) -> None:
@@ -155,11 +193,12 @@ class _Reading:
         known = self._known(line, hotkey, row.get(UID), row)
         if known.uid is not None:
             self._check_slot(line, hotkey, known.uid)
-        if group in known.lines:
+        lines = dict(known.lines)
+        if group in lines:
             what = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
-            expected = f"it once; it is in row {known.lines[group]} too (duplicate-miner)"
+            expected = f"it once; it is in row {lines[group]} too (duplicate-miner)"
             raise self._wrong(line, HOTKEY, what, expected)
-        known.lines[group] = line
+        known.lines = (*known.lines, (group, line))
         factors = self._factors(line, row)
         for name in self.values:
             if _is_given(row, name):
@@ -204,6 +243,8 @@ class _Reading:
 
     def _factors(self, line: int, row: Row) -> dict[str, int]:
         """What a weighted mean weighs by, in nano."""
+        if not self.factors:
+            return _NONE
         found = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
         for name, nano in found.items():
             if not 0 <= nano <= LARGEST_FACTOR * NANO:
@@ -224,13 +265,16 @@ class _Reading:
     def _known(self, line: int, hotkey: str, uid: Any, row: Row) -> _Known:  # noqa: ANN401  # any cell
         slot = None if uid is None or uid == "" else self._uid(line, uid)
         held = {n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)}
+        held = held or _NONE
         if hotkey not in self.found:
-            self.found[hotkey] = _Known(line, slot, held, {})
+            self.found[hotkey] = _Known(line, slot, held)
             return self.found[hotkey]
         known = self.found[hotkey]
         if slot is not None and known.uid not in (None, slot):
             expected = f"{known.uid}, as in row {known.line}: a miner has one slot"
             raise self._wrong(line, UID, str(slot), expected)
+        if held and not known.attributes:
+            known.attributes = {}
         for name, value in held.items():
             if known.attributes.setdefault(name, value) != value:
                 expected = f"what row {known.line} says of the same miner"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tallystick.numbers.nano import round_half_even
+from tallystick.numbers.nano import round_half_even, to_text
 
 U16_MAX = (1 << 16) - 1
 """The largest weight of Bittensor."""
@@ -27,3 +27,19 @@ def to_uint16(weights: Mapping[int, int]) -> tuple[list[int], list[int]]:
     values = {uid: round_half_even(weights[uid] * U16_MAX, largest) for uid in sorted(weights)}
     kept = {uid: value for uid, value in values.items() if value}
     return list(kept), list(kept.values())
+
+
+def dropped(weights: Mapping[int, int]) -> dict[int, str]:
+    """The uids whose weight above 0 `to_uint16` leaves out, ascending, each with its reason.
+
+    Args:
+        weights: in nano, by uid.
+    """
+    largest = max(weights.values(), default=0)
+    kept = {*to_uint16(weights)[0]}
+    return {
+        uid: f"its share {to_text(weights[uid])} is at most half of 1/{U16_MAX} of the largest, "
+        f"{to_text(largest)}: uint16 rounds it to 0"
+        for uid in sorted(weights)
+        if weights[uid] and uid not in kept
+    }

@@ -20,8 +20,8 @@ def identity_of(item: object) -> Identity:
     Args:
         item: a line, or the value of one.
     """
-    record = _parsed(item) if isinstance(item, bytes) else item
-    if not isinstance(record, dict):
+    record = object_of(item)
+    if record is None:
         return UNKNOWN
     miner = record.get("miner")
     if not isinstance(miner, dict):
@@ -43,6 +43,16 @@ def whose(item: object) -> Identity:
     with suppress(Exception):
         return identity_of(item)
     return UNKNOWN
+
+
+def object_of(item: object) -> dict[str, Any] | None:
+    """Return the object that an item is; None for what is none, or cannot be read.
+
+    Args:
+        item: a line, or the value of one.
+    """
+    record = _parsed(item) if isinstance(item, bytes) else item
+    return record if isinstance(record, dict) else None
 
 
 @cache

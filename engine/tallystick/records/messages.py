@@ -44,7 +44,8 @@ def shown(value: object) -> str:
         value = value[:_SHOWN]
     text = ""
     for piece in _pieces_of(value):
-        text += piece
+        # a column of doubles has 15.0 where JSON lines have 15; a text ends in a quote
+        text += piece.removesuffix(".0")
         if len(text) > _SHOWN:
             break
     # of all text only a lone surrogate has no UTF-8, and its replacement is its JSON escape

@@ -2,7 +2,8 @@
 
 The schema of a skill type may refer to ``record-1.schema.json#/$defs/NAME``. What it refers to is
 copied into its own ``$defs`` under ``record-1.NAME``, so that one document says everything and one
-digest covers it.
+digest covers it. So it is with a schema that extends another one: what comes to it is merged into
+the whole of the other.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import rfc8785
 from tallystick.canonical import digest
 from tallystick.errors import SchemaError
 from tallystick.io.documents import LARGEST, read_text
+from tallystick.plugins.skill_type import ExtendedSchema, SchemaSource
 from tallystick.resources import schema_path
 
 Schema = Mapping[str, Any]
@@ -52,16 +54,20 @@ _HOLDS_NAMED = frozenset(("$defs", "dependentSchemas", "patternProperties", "pro
 
 
 @functools.cache
-def load_schema(path: Path) -> Schema:
+def load_schema(source: SchemaSource) -> Schema:
     """The self-contained schema of a skill type; read once, and not to be changed.
 
     Raises:
-        SchemaError: the file is missing, is not JSON or not a 2020-12 schema, refers to what is not
-            there, or does not declare the fields that every record has.
+        SchemaError: a file is missing, is not JSON or not a 2020-12 schema, refers to what is not
+            there, does not declare the fields that every record has, or adds to another schema what
+            it has already.
     """
+    path = source if isinstance(source, Path) else source.additions
     document = _read(path)
     _check_schema(document, path)
     bundled = _bundle(document, path)
+    if not isinstance(source, Path):
+        bundled = _extended(load_schema(source.base), bundled, source)
     _check_references(bundled, path)
     _check_common_fields(bundled, path)
     return bundled
@@ -288,6 +294,51 @@ def _map_inside(
     if keyword in _HOLDS_NAMED:
         return {name: _map_schemas(item, change) for name, item in value.items()}
     return value
+
+
+_OF_ADDITIONS = ("$schema", "$defs", "properties", "required", *_ANNOTATIONS)
+_OF_OBJECTS: Mapping[str, object] = {"type": "object", "additionalProperties": False}
+"""What additions may repeat of an object that they add to."""
+
+
+def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[str, Any]:
+    """The base under another name, with the additions."""
+    path, definitions = source.additions, dict(base["$defs"])
+    for name, definition in additions["$defs"].items():
+        if definitions.setdefault(name, definition) != definition:
+            raise SchemaError(
+                f"{path}: found the definition {name!r}, which the extended schema has otherwise, "
+                "expected another name"
+            )
+    merged = _with_additions(base, additions, path, "")
+    names = {**merged["properties"], "skill_type": {"const": source.skill_type}}
+    return {**merged, "properties": names, "$defs": definitions}
+
+
+def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> dict[str, Any]:
+    """An object of a schema with the fields that additions have for it, at each depth."""
+    for word, value in additions.items():
+        if word not in _OF_ADDITIONS and _OF_OBJECTS.get(word, ...) != value:
+            raise SchemaError(
+                f"{path}: found {word!r} at {where or 'the top'}, expected properties and required "
+                "alone: a schema that extends another one adds fields, and changes none"
+            )
+    fields = dict(base["properties"])
+    for name, part in additions.get("properties", {}).items():
+        place = f"{where}.{name}" if where else name
+        if name not in fields:
+            fields[name] = part
+        elif isinstance(part, Mapping) and "$ref" not in part and "properties" in fields[name]:
+            fields[name] = _with_additions(fields[name], part, path, place)
+        else:
+            raise SchemaError(
+                f"{path}: found the field {place!r}, which the extended schema has, expected a new "
+                "one"
+            )
+    required = [*base.get("required", ()), *additions.get("required", ())]
+    words = {key: value for key, value in base.items() if key not in ("properties", "required")}
+    asked = {"required": list(dict.fromkeys(required))} if required else {}
+    return {**words, **asked, "properties": fields}
 
 
 def _check_references(schema: Schema, path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.plugins.engine_formulas import WARM_UP
 from tallystick.rules.sections import AggregationOptions
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ UNGROUPED = ""
 """The name of the one group of a rule set without groups."""
 MINER, ROUND = "miner.", "round."
 """What the names of attributes begin with: of a miner, and of the round."""
-WARM_UP = "allocation/warm-up@1"
-"""The formula of the engine itself that a warm-up stands for."""
 QUALITY, EMISSION = "quality", "emission"
 """What a step can collect of a record beside its measures."""
 _OPTIONS: KeyPath = ("aggregation", "options")
@@ -58,7 +57,8 @@ class Collect(StepRules):
     Attributes:
         value: a measure, ``quality`` or ``emission`` of the records, or a column of a table.
         statistic: how they become one; several validators' values of a task count as their mean,
-            but in a sum.
+            but in sums and weighted means.
+        tasks: ``mean`` lets them count as their mean, and their divisor once, in these too.
         last: how many of the newest tasks count; all by default.
         empty: the value of a miner without any; by default it has none.
         missed: whether a missed deadline counts as 0.
@@ -76,6 +76,7 @@ class Collect(StepRules):
     missed: Literal["left_out", "zero"] = "left_out"
     times: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
+    tasks: Literal["mean"] | None = None
     records: Literal["window", "round"] = "window"
     within: tuple[Decimal, ...] | None = None
 

@@ -14,6 +14,7 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
+from tallystick.plugins.engine_formulas import WARM_UP
 from tallystick.rules.allocation import (
     EMISSION,
     MINER,
@@ -61,6 +62,11 @@ MOST_RANKED = 256
 _PATH: KeyPath = ("allocation",)
 _RESERVED = ("miner", "round")
 _IDLE = ("equal", "proportional", "burn")
+_STEP_OF_OPTION: Mapping[str, str] = {
+    "warm_up": f'do = "formula" with formula = "{WARM_UP}"',
+    "zero_average": 'do = "filter" with others = "zero"',
+}
+"""The step of ``[allocation]`` that does what an option of ``[aggregation]`` does."""
 
 
 def check_allocation(
@@ -94,10 +100,10 @@ def _check_beside(rule_set: RuleSet) -> Iterator[Finding]:
     for key in ("round", "window", "cap"):
         if getattr(aggregation, key) is not None:
             yield mistake(("aggregation", key), "a table", "steps of [allocation] instead")
-    for key in ("warm_up", "zero_average"):
+    for key, step in _STEP_OF_OPTION.items():
         if options is not None and getattr(options, key) is not None:
             path = ("aggregation", "options", key)
-            yield mistake(path, "a table", "steps of [allocation] instead")
+            yield mistake(path, "a table", f"a step of [allocation] instead, {step}")
 
 
 @attrs.frozen(slots=False)
@@ -228,6 +234,9 @@ class _Steps:
         for key in ("times", "over"):
             if not weighted and getattr(step, key):
                 yield mistake((*path, key), "an array", 'no such key but with as = "weighted_mean"')
+        if step.tasks is not None and step.statistic not in ("sum", "weighted_mean"):
+            expected = f'no such key with as = "{step.statistic}", which counts tasks as it is'
+            yield mistake((*path, "tasks"), shown(step.tasks), expected)
         if step.last is not None and step.statistic in ("last", "weighted_mean"):
             expected = f'no such key with as = "{step.statistic}"'
             yield mistake((*path, "last"), shown(step.last), expected)

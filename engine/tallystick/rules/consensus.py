@@ -121,8 +121,8 @@ class Signals:
     Attributes:
         diverging: which members diverge.
         breakdown: when a group has no consensus to speak of.
-        rerun: whose submission is run again: the diverging primaries; else in a breakdown all;
-            else the primary with the lowest ticket.
+        rerun: whose submission is run again: the diverging primaries; else in a breakdown all
+            valid primaries; else the primary with the lowest ticket.
     """
 
     diverging: Diverging

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tallystick import canonical
+from tallystick.plugins.engine_formulas import NAMESPACE
 from tallystick.plugins.registry import namespace
 from tallystick.rules.allocation import FormulaStep
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
@@ -63,12 +64,13 @@ def used_plugins(rule_set: RuleSet) -> tuple[str, ...]:
     """The names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
-    skill type by ``plugin`` too. No other is imported to read it or to score by it.
+    skill type by ``plugin`` too. Formulas of the engine itself are of no plugin. No other is
+    imported to read it or to score by it.
     """
     offers = (*used_formulas(rule_set), *used_requirements(rule_set), *rule_set.skill_types)
     types = rule_set.skill_types.values()
     names = {*map(namespace, offers), *(rules.plugin or "" for rules in types)}
-    return tuple(sorted(names - {""}))
+    return tuple(sorted(names - {"", NAMESPACE}))
 
 
 def used_requirements(rule_set: RuleSet) -> tuple[str, ...]:

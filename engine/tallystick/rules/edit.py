@@ -17,6 +17,7 @@ to those with the largest remainders; of equal ones to the first by name. A weig
 from __future__ import annotations
 
 import copy
+import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tallystick.diagnostics import nearest
 from tallystick.errors import TallystickError
 from tallystick.rules.findings import dotted
 from tallystick.rules.toml import NUMBER, KeyPath, decimal_text, is_usable, parse
@@ -36,10 +36,16 @@ THOUSAND = 10**3
 """Weights have at most three decimals."""
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\")"
+_NAME = re.compile(_KEY)
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[{_KEY}\])*")
 _PART = re.compile(
     r"\[(?:([0-9]{1,9})|([A-Za-z0-9_-]+)|\"([^\"]*)\")\]|\"([^\"]*)\"|([A-Za-z0-9_-]+)"
 )
+_WORD = re.compile(r"[a-z0-9]+")
+_NEAREST = 3
+"""Most paths that a message about a wrong one names."""
+_LONGEST = 200
+"""Letters of a wrong path that are compared with the paths that there are."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 Data = Mapping[str, Any]
@@ -150,6 +156,19 @@ def edited_text(text: str, changes: Edits) -> str:
     if parse(written, "").data != edited(data, changes):
         raise AssertionError(f"an edit of {', '.join(map(dotted, changes))} that says other values")
     return written
+
+
+def summarised_text(text: str, summary: str | None) -> str:
+    """Return the text of a rule-set file with another summary, or without one."""
+    import tomlkit  # noqa: PLC0415  # 40 ms that only an edit needs
+
+    document = tomlkit.parse(text)
+    header: Any = document["rule_set"]
+    if summary is not None:
+        header["summary"] = summary
+    elif "summary" in header:
+        del header["summary"]
+    return document.as_string()
 
 
 def _item(value: Value, before: object) -> Item:
@@ -287,13 +306,54 @@ def _index(place: object, name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
+def named_paths(data: Data) -> Iterator[tuple[str, KeyPath, Value]]:
+    """Yield the path of each value of a file, with its keys; a table of a list goes by its name."""
+    for keys in _paths(data, ()):
+        value: Any = data
+        parts: list[str] = []
+        for key in keys:
+            inner = value[key]
+            name = (
+                inner.get("name") if isinstance(key, int) and isinstance(inner, Mapping) else None
+            )
+            parts.append(f"[{name}]" if _is_unique(name, value) else _part(key))
+            value = inner
+        yield "".join(parts).removeprefix("."), keys, value
+
+
+def _is_unique(name: object, tables: object) -> bool:
+    """Whether a name means one table of a list, and can stand in brackets."""
+    if not isinstance(name, str) or name.isdigit() or not _NAME.fullmatch(name):
+        return False
+    return isinstance(tables, list) and [t.get("name") for t in tables].count(name) == 1
+
+
+def _part(key: str | int) -> str:
+    text = dotted((key,))
+    return text if isinstance(key, int) else f".{text}"
+
+
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
-    known = [name for each in _paths(data, ()) if (name := dotted(each)) != path]
+    known = [name for name, _, _ in named_paths(data) if name != path]
     weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
     known += [f"axes.{axis}.weight" for axis in sorted(weighed)]
     return TallystickError(
-        f"found the path {path}, expected {expected} of the rule set{nearest(path, known)}"
+        f"found the path {path}, expected {expected} of the rule set, as "
+        f"`tallystick rules paths RULES` lists them{_nearest_paths(path, known)}"
     )
+
+
+def _nearest_paths(path: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean …?`` for the paths that are spelled most alike, or nothing."""
+    paths = sorted(set(known))
+    asked = path[:_LONGEST]
+    close = difflib.get_close_matches(asked, paths, n=_NEAREST)
+    words = set(_WORD.findall(asked.lower()))
+    shared = {each: len(words & set(_WORD.findall(each))) for each in paths}
+    best = max(shared.values(), default=0)
+    if not close and best:
+        close = [each for each in paths if shared[each] == best][:_NEAREST]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def _paths(value: object, path: KeyPath) -> Iterator[KeyPath]:

@@ -170,11 +170,13 @@ class Silence:
         code: of the check.
         reason: why what it finds is right as it is; never empty.
         path: the only place, with what is below; empty is everywhere.
+        figures: the worst that it is written for, by the names of the check's figures.
     """
 
     code: str
     reason: str
     path: str = ""
+    figures: Mapping[str, Decimal] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen
@@ -203,6 +205,9 @@ class RuleSet:
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<RuleSet {self.reference}>"
 
     @property
     def reference(self) -> str:

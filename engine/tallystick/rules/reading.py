@@ -48,6 +48,9 @@ class LoadedRuleSet:
     digest: str
     registry: Registry = attrs.field(repr=False, eq=False)
 
+    def __repr__(self) -> str:
+        return f"<LoadedRuleSet {self.rule_set.reference}, {self.digest}>"
+
     def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
         """A problem of the file that was found after it was loaded, with its line."""
         return problem(str(self.path), self.positions.line(path), dotted(path), value, expected)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.nano import to_decimal
+from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick.scoring.planner import Ratios, Rows, ScoreColumns
 from tallystick.scoring.result import DECIMALS, Result, ResultLayout, shown_measure
@@ -151,6 +152,10 @@ class ResultBatch:
     rejects: tuple[Reject, ...]
     snapshots: frozenset[int] = frozenset()
     facts: Callable[[], list[str | None]] = list
+
+    def __repr__(self) -> str:
+        counts = numbered(self.rows, "result"), numbered(len(self.rejects), "reject")
+        return f"<ResultBatch of {' and '.join(counts)}>"
 
     def __len__(self) -> int:
         return self.rows

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
-from pathlib import Path
 
 import attrs
 
@@ -31,6 +30,7 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.ratio import MOST_DIGITS
 from tallystick.numbers.weights import Weights
 from tallystick.plugins.registry import Registry
+from tallystick.plugins.skill_type import SchemaSource
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
@@ -388,7 +388,7 @@ class _Binding:
 class _Scope:
     """What formulas know of records: their facts, which have ranges, and what they require."""
 
-    schema: Path
+    schema: SchemaSource
     facts: tuple[str, ...]
     requirements: tuple[str, ...]
     domains: Mapping[str, Domain] = attrs.field(eq=False)
@@ -423,7 +423,7 @@ def _compiled(key: _FormulaKey) -> Compiled:
 class _FactKey:
     """A fact of the records of one schema."""
 
-    schema: Path
+    schema: SchemaSource
     digest: str
     fact: Node = attrs.field(eq=False)
 

@@ -72,6 +72,9 @@ class BoundType:
     has_quality: bool = True
     group: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<BoundType {self.name}>"
+
     @cached_property
     def fact_digests(self) -> frozenset[str]:
         """The digests of the facts that the formulas read."""

@@ -13,6 +13,7 @@ from functools import cached_property
 import attrs
 
 from tallystick.errors import RecordError
+from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Registry, united
 from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.messages import shown
@@ -48,6 +49,11 @@ class BoundRules:
     pinned: Mapping[int, ThresholdSnapshot] = attrs.field(factory=dict)
     later: tuple[tuple[int, BoundRules], ...] = ()
     lines: tuple[BoundRules, ...] = ()
+
+    def __repr__(self) -> str:
+        names = " and ".join(each.rule_set.reference for each in self.lines or (self,))
+        later = f", {numbered(len(self.later), 'change')} later" if self.later else ""
+        return f"<{type(self).__name__} of {names}, {self.digest}{later}>"
 
     @property
     def rule_set(self) -> RuleSet:

@@ -123,6 +123,9 @@ class Explanation:
     emission: Step | None = None
     measures: tuple[Step, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Explanation by {self.rule_set} of {self.result!r}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON values, decimals and fractions as text.
 

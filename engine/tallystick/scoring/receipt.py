@@ -28,6 +28,7 @@ from tallystick.io.streams import (
     standard_output,
 )
 from tallystick.io.text import json_text
+from tallystick.numbers.text import repr_as
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import schema_digest
@@ -151,10 +152,10 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
 
 def register_counts(kind: type) -> None:
     """Have receipts leave out the ``internal_errors`` of such counts where there are none."""
-    _left_out(kind, "internal_errors")
+    leave_out(kind, "internal_errors")
 
 
-def _left_out(kind: type, *names: str) -> None:
+def leave_out(kind: type, *names: str) -> None:
     """Have receipts leave out fields where they are the default."""
     left_out: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
     hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(kind, _converter, **left_out)
@@ -233,22 +234,25 @@ class Receipt(RunReceipt):
             beside it; receipts leave it out where this one is.
         rules_by_epoch: where the rules change or are of several lines, each rule set with the epoch
             from which it holds; receipts leave it out where one holds in every epoch.
+        settings: the settings file that counted, from the working folder; receipts leave it out
+            where none did, as in a program.
     """
 
     rule_set: str
     rule_set_digest: str
-    formulas: Mapping[str, str]
-    schemas: Mapping[str, str]
+    formulas: Mapping[str, str] = attrs.field(repr=repr_as("formula"))
+    schemas: Mapping[str, str] = attrs.field(repr=repr_as("schema"))
     engine: str
-    plugins: Mapping[str, str]
-    code: Code
-    snapshots: Mapping[str, str] | None
+    plugins: Mapping[str, str] = attrs.field(repr=repr_as("plugin"))
+    code: Code = attrs.field(repr=False)
+    snapshots: Mapping[str, str] | None = attrs.field(repr=repr_as("snapshot"))
     input_digest: str
     output_digest: str
     rejects_digest: str
     counts: Counts
     shadow_of: str | None = None
     rules_by_epoch: tuple[RulesFrom, ...] | None = None
+    settings: str | None = None
 
 
 @attrs.frozen
@@ -266,7 +270,7 @@ class RulesFrom:
     digest: str
 
 
-_left_out(Receipt, "shadow_of", "rules_by_epoch")
+leave_out(Receipt, "shadow_of", "rules_by_epoch", "settings")
 
 
 def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
@@ -279,6 +283,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     rejects_digest: str,
     counts: Counts,
     shadow_of: str | None = None,
+    settings: str | None = None,
 ) -> Receipt:
     """The receipt of scoring under the rules of each epoch."""
     formulas = {name for each in rules.each() for name in used_formulas(each.rule_set)}
@@ -298,6 +303,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         counts=counts,
         shadow_of=shadow_of,
         rules_by_epoch=held if len(held) > 1 else None,
+        settings=settings,
     )
 
 

@@ -58,6 +58,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     progress: Progress | None = None,
     executor: Executor | None = None,
     shadow_of: str | None = None,
+    settings: str | None = None,
 ) -> Receipt:
     """Score the records of a file into results, rejects and a receipt.
 
@@ -73,6 +74,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
         executor: who scores the chunks; by default this process.
         shadow_of: the digest of the rule set that is in force, where this one is only tried beside
             it: every row and the receipt say so.
+        settings: the settings file that counted, for the receipt.
 
     Raises:
         InputError: the file cannot be read, or has no records.
@@ -110,6 +112,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
             rejects_digest=files.rejects.digest(),
             counts=counts,
             shadow_of=shadow_of,
+            settings=settings,
         )
         files.receipt.write(found.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})

@@ -12,7 +12,7 @@ import attrs
 from tallystick.errors import InputError, RecordError, TallystickError
 from tallystick.formula.facts import attribute_name
 from tallystick.io.paths import PathLike, path_of
-from tallystick.numbers.nano import from_decimal, from_text, to_decimal
+from tallystick.numbers.nano import exact_nano, to_decimal
 from tallystick.plugins.registry import Registry, installed_plugins, with_modules
 from tallystick.records.decoding import MissedDeadline
 from tallystick.records.defects import DefectLog, internal_errors
@@ -94,7 +94,7 @@ def bind(loaded: LoadedRuleSet, registry: Registry) -> Scorer:
     return Scorer.of(bind_rules(loaded, registry))
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, slots=False, repr=False)
 class Scorer(BoundRules):
     """A rule set, and those that hold in its place later, ready to score records."""
 
@@ -116,7 +116,7 @@ class Scorer(BoundRules):
         nano: dict[str, dict[str, int]] = {}
         for name, given in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
             _of_kind(given, Mapping, f"thresholds of {name} by name")
-            nano[name] = {threshold: _nano(value) for threshold, value in given.items()}
+            nano[name] = {threshold: exact_nano(value) for threshold, value in given.items()}
         every = [rules for _, rules in self.spans()]
         for name in nano:
             if not any(name in rules.types for rules in every):
@@ -207,6 +207,7 @@ class Scorer(BoundRules):
         progress: Progress | None = None,
         executor: Executor | None = None,
         shadow_of: str | None = None,
+        settings: str | None = None,
     ) -> Receipt:
         """Score a JSONL or Parquet file of records, or a folder of them, into a file of results.
 
@@ -225,6 +226,8 @@ class Scorer(BoundRules):
                 files are the same.
             shadow_of: the digest of the rule set that is in force, where this one is only tried
                 beside it: every row and the receipt say so.
+            settings: the settings file that counted, for the receipt. A program has none, as only
+                commands read one.
 
         Raises:
             InputError: the file cannot be read.
@@ -244,6 +247,7 @@ class Scorer(BoundRules):
             progress=progress,
             executor=executor,
             shadow_of=shadow_of,
+            settings=settings,
         )
 
     def score_lines(self, lines: Sequence[bytes], first: int = 1) -> ResultBatch:
@@ -298,7 +302,7 @@ class Scorer(BoundRules):
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
-        given = {name: _nano(value) for name, value in axes.items()}
+        given = {name: exact_nano(value) for name, value in axes.items()}
         return to_decimal(composite_of(self._bound(skill_type), given))
 
     def tier(self, skill_type: str, quality: Number) -> Tier:
@@ -310,7 +314,7 @@ class Scorer(BoundRules):
         bound = self._bound(skill_type)
         if bound.tiers is None:
             raise TallystickError(f"found no tiers for {skill_type} in {self.rule_set.reference}")
-        level = bound.tiers.level(_nano(quality), self.thresholds[skill_type])
+        level = bound.tiers.level(exact_nano(quality), self.thresholds[skill_type])
         return Tier(bound.tiers.levels[level], to_decimal(bound.tiers.multipliers[level]))
 
     def emission(
@@ -321,12 +325,12 @@ class Scorer(BoundRules):
         Raises:
             NumberError: there is no emission, or a value is unknown or outside its range.
         """
-        given = {name: _nano(value) for name, value in factors.items()}
-        return to_decimal(emission_of(self._bound(skill_type), _nano(quality), tier, given))
+        given = {name: exact_nano(value) for name, value in factors.items()}
+        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, given))
 
     def consensus_event(self, consensus: Number) -> str | None:
         """The reputation event whose band holds a consensus, such as ``consensus_pass``."""
-        value, reputation = to_decimal(_nano(consensus)), self.rule_set.reputation
+        value, reputation = to_decimal(exact_nano(consensus)), self.rule_set.reputation
         return None if reputation is None else reputation.consensus_event(value)
 
     @cached_property
@@ -456,7 +460,3 @@ def _of_kind(found: Any, kind: type, expected: str) -> Any:  # noqa: ANN401  # o
     if not isinstance(found, kind):
         raise InputError(f"found a Python {type(found).__name__}, expected {expected}")
     return found
-
-
-def _nano(value: Number) -> int:
-    return from_text(value) if isinstance(value, str) else from_decimal(value)

@@ -6,8 +6,11 @@ Scoring knows nothing of a state but this: by epoch, the thresholds and the dige
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 
 import attrs
+
+from tallystick.numbers.nano import exact_nano
 
 Thresholds = Mapping[str, int]
 """The published thresholds of one skill type, in nano, by name."""
@@ -15,15 +18,34 @@ Thresholds = Mapping[str, int]
 
 @attrs.frozen
 class ThresholdSnapshot:
-    """What the snapshot of one epoch pins.
+    """What the snapshot of one epoch pins; a program makes one by `of`.
 
     Attributes:
-        thresholds: by skill type, tier thresholds in nano, by name.
+        thresholds: by skill type, tier thresholds by name, as the engine counts.
         digest: of the snapshot; the receipt tells it.
     """
 
     thresholds: Mapping[str, Thresholds]
     digest: str
+
+    @classmethod
+    def of(
+        cls, thresholds: Mapping[str, Mapping[str, Decimal | int | str]], digest: str
+    ) -> ThresholdSnapshot:
+        """Return what a snapshot pins, of exact numbers with at most nine places.
+
+        Args:
+            thresholds: by skill type, tier thresholds by name.
+            digest: of the snapshot.
+
+        Raises:
+            NumberError: a threshold is no such number.
+        """
+        nano = {
+            name: {threshold: exact_nano(value) for threshold, value in given.items()}
+            for name, given in thresholds.items()
+        }
+        return cls(nano, digest)
 
 
 @attrs.frozen(eq=False)

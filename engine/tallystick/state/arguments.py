@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,16 @@ def check_text(found: object, name: str) -> None:
     """
     if not isinstance(found, str):
         raise StateError(f"found {found!r} for {name}, expected text")
+
+
+def one_of(found: Any, name: str, allowed: Sequence[str]) -> None:  # noqa: ANN401  # as given
+    """Refuse what is none of some words.
+
+    Raises:
+        StateError: it is something else.
+    """
+    if found not in allowed:
+        raise StateError(f"found {found!r:.80} for {name}, expected {' or '.join(allowed)}")
 
 
 def texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave

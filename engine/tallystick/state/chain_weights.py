@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 
 import attrs
 
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.numbers.text import repr_as
 from tallystick.population.column import RationalColumn, nano, published
 from tallystick.population.population import Miner, Population
 from tallystick.population.share import PoolsStep, slot_of
 from tallystick.population.step import Given
-from tallystick.population.uint16 import to_uint16
+from tallystick.population.uint16 import dropped, to_uint16
 from tallystick.rules.allocation import Pools as PoolsRules
 from tallystick.state.pools import Pools
 
@@ -22,20 +24,23 @@ class Weights:
     """The weights of the slots that have one, ascending.
 
     Attributes:
-        uids: the slots.
-        weights: their shares, in nano.
-        uint16: the shares as Bittensor takes them.
+        uids: the slots, of those that uint16 drops none.
+        weights: their shares.
+        uint16: by slot, the shares as Bittensor takes them: what is given to ``set_weights``.
         reason: why nobody has one; empty when somebody has.
         without: by hotkey, why a miner with a slot has none.
         miners: how many miners hold a slot.
+        dropped: by slot, why a weight above 0 is 0 as Bittensor takes it; its share is not among
+            ``weights``.
     """
 
-    uids: tuple[int, ...]
-    weights: tuple[int, ...]
-    uint16: tuple[int, ...]
+    uids: tuple[int, ...] = attrs.field(repr=repr_as("slot"))
+    weights: tuple[Decimal, ...] = attrs.field(repr=repr_as("share"))
+    uint16: Mapping[int, int] = attrs.field(repr=repr_as("slot"))
     reason: str = ""
-    without: Mapping[str, str] = attrs.field(factory=dict)
+    without: Mapping[str, str] = attrs.field(factory=dict, repr=repr_as("miner"))
     miners: int = 0
+    dropped: Mapping[int, str] = attrs.field(factory=dict, repr=repr_as("slot"))
 
 
 def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
@@ -68,8 +73,15 @@ def chain_weights(
         reason: why nobody has one, if nobody has.
     """
     uids, values = to_uint16(weights)
-    shares = tuple(weights[uid] for uid in uids)
-    return Weights(tuple(uids), shares, tuple(values), "" if uids else reason, without, miners)
+    return Weights(
+        tuple(uids),
+        tuple(to_decimal(weights[uid]) for uid in uids),
+        dict(zip(uids, values, strict=True)),
+        "" if uids else reason,
+        without,
+        miners,
+        dropped(weights),
+    )
 
 
 def pooled(

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import StateError, TrustError
 from tallystick.state.epoch_log import EpochLog
-from tallystick.state.ledger import Ledger
 from tallystick.state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
 from tallystick.trust.checkpoint import Checkpoint
 from tallystick.trust.keys import PublicKey
 from tallystick.trust.note import check_name
 from tallystick.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
+
+if TYPE_CHECKING:
+    from tallystick.state.ledger import Ledger
 
 _GENESIS_DIGITS = 16
 

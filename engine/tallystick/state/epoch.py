@@ -341,7 +341,8 @@ def _with_thresholds(closing: Closing, following: _Next) -> Closing:
     rules, state = closing.rules, closing.state
     scored: dict[str, list[StateEvent]] = defaultdict(list)
     for event in closing.events:
-        if event.quality is not None:
+        # a late submission earns nothing, so it raises nobody's bar either (E96)
+        if event.quality is not None and not event.missed:
             scored[event.skill_type].append(event)
     thresholds = dict(state.thresholds)
     for name, seeds in rules.seeds.items():

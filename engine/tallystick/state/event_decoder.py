@@ -51,10 +51,12 @@ class EventBatch:
     Attributes:
         events: each with its line, in order.
         rejects: what is wrong with the others, by line.
+        scored: what the records score, with some that are rejects for another reason.
     """
 
     events: list[Line]
     rejects: list[Reject]
+    scored: ResultBatch = attrs.field(eq=False)
 
 
 def events_of(
@@ -138,13 +140,16 @@ class EventDecoder:
         results = self.scorer.score_decoded(decoded.items(), scored, chunk.first)
         rejects += results.rejects
         events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
-        return EventBatch(events, sorted(rejects, key=lambda each: each.line))
+        return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
 
     def _joined(
         self, found: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
     ) -> tuple[Decoded, Item]:
         """A record with the consensus of its group, decoded and as an item."""
-        if self._groups is None or isinstance(found, Reject):
+        if self._groups is None:
+            return found, item
+        if isinstance(found, Reject):
+            self._groups.pass_over(item)
             return found, item
         record = found.record if isinstance(found, MissedDeadline) else found
         try:

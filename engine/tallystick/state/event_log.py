@@ -51,6 +51,7 @@ from tallystick.state.rules_in_force import (
     EpochRules,
     RulesInForce,
 )
+from tallystick.state.rules_log import FORMAT, RULE_SETS
 from tallystick.state.said import ATTRIBUTES, Said, to_body
 from tallystick.state.store.transaction import LogHead, Transaction
 from tallystick.state.trust_in_force import ROTATION, root_to_dict
@@ -59,10 +60,6 @@ if TYPE_CHECKING:
     from tallystick.state.batches import Batch
     from tallystick.trust.policy import TrustRoot
 
-FORMAT = 1
-"""The version of the entries."""
-FORMAT_OF_LINES = 2
-"""The version of a first entry that holds the rule sets of several lines."""
 LATEST = "~"
 """Later than every time that is written."""
 RANKS: Mapping[str, Rank] = MappingProxyType(
@@ -122,9 +119,7 @@ class EventLog:
     def begin(self) -> None:
         """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
         rule_sets = [each.to_dict() for each in self.rules.lines]
-        begun: dict[str, Any] = {"format": FORMAT, "rule_set": rule_sets[0]}
-        if len(rule_sets) > 1:
-            begun = {"format": FORMAT_OF_LINES, "rule_sets": rule_sets}
+        begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
         root, pools = self.in_force.root, self.in_force.pools.first
         more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
         more |= {} if pools is None else {POOLS: pools.to_dict()}

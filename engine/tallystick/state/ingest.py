@@ -4,28 +4,37 @@ A record is scored by the snapshot that its epoch pins. Its digest is of its RFC
 decoding, without what is left out, null or empty. Two spellings of one record have one digest.
 
 A late event is a line that is an object with the key ``event``, which no record has. What the state
-knows already is left out; what it cannot take refuses the whole file. What other claims stand
-against waits in quarantine and is told, and the rest of the file is recorded.
+knows already is left out; what it cannot take refuses the whole file, or is rejected alone where
+that is asked for. What other claims stand against waits in quarantine and is told, and the rest of
+the file is recorded.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import nsmallest
+from itertools import chain
+from operator import attrgetter, itemgetter
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
 from tallystick.errors import MOST_TOLD, RecordError, RefusedError
-from tallystick.io.sources import Source
+from tallystick.io.sources import ItemSource, Source
+from tallystick.numbers.text import repr_as
 from tallystick.records.decoding import MISSED
+from tallystick.records.defects import DefectLog
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.receipt import Progress
+from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+from tallystick.state.answers import ClaimInfo
+from tallystick.state.arguments import one_of, path_or_items
 from tallystick.state.claims import (
     CLOSED,
     CONFLICT,
@@ -48,8 +57,13 @@ from tallystick.state.rules import StateRules
 from tallystick.state.rules_in_force import RulesInForce
 
 if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.population.consensus.run import GroupLike
+    from tallystick.scoring.scorer import RecordLike
     from tallystick.state.round_groups import RoundGroups
 
+Bad = Literal["refuse", "reject"]
+"""What becomes of a bad line: it refuses all of them, or is rejected alone."""
 CODES: Mapping[str, str] = MappingProxyType(
     {
         "future-epoch": "the epoch has not begun in this state",
@@ -90,6 +104,13 @@ class Ingested:
             rules of the open epoch no longer have it.
         told: why lines are refused or in quarantine, and which events are left out, by line; the
             first ``MOST_TOLD`` of them.
+        quarantined_claims: those claims of the file that are not recorded, each with its reason, by
+            line; the first ``MOST_TOLD`` of them, or all where bad records are rejected.
+        displaced_claims: those claims that were recorded before and are in quarantine now, each
+            with its reason, in the order in which they came; as many likewise.
+        results: where bad records are rejected, of every record its result, or why it is rejected,
+            in order; empty elsewhere. Their lines are the places of the records in what was given.
+            A late event has no result, and a place alone where it is rejected.
     """
 
     events: int
@@ -99,7 +120,10 @@ class Ingested:
     displaced: int = 0
     released: int = 0
     left_out: Mapping[str, int] = attrs.field(factory=dict)
-    told: tuple[Reject, ...] = ()
+    told: tuple[Reject, ...] = attrs.field(default=(), repr=repr_as("line"))
+    quarantined_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
+    displaced_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
+    results: tuple[Result | Reject, ...] = attrs.field(default=(), repr=repr_as("result"))
 
     @property
     def is_whole(self) -> bool:
@@ -120,6 +144,21 @@ class Rounds:
     only: int | None = None
     hearing: Hearing = EVERYONE
     epochs: dict[int, int] = attrs.field(factory=dict)
+    _basis: str = attrs.field(default="the records of the round {} before it", init=False)
+
+    def pin(self, lines: Iterable[Line]) -> None:
+        """Pin each round to the epoch that most of its records name, of equally many to the lowest.
+
+        So one bad record does not reject a round, and the order of the records decides nothing.
+        """
+        self._basis = "most records of the round {}"
+        named = defaultdict[int, Counter[int]](Counter)
+        closing = {(e.round, e.epoch, e.identity) for _, e in lines if self._closes(e)}
+        for number, epoch, _ in closing:
+            if self.only in {None, number}:
+                named[number][epoch] += 1
+        for number, epochs in named.items():
+            self.epochs[number] = min(epochs, key=lambda epoch: (-epochs[epoch], epoch))
 
     def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
         """Why some records do not belong to the rounds, by line."""
@@ -127,24 +166,35 @@ class Rounds:
         return {line: reject for line, reject in found if reject is not None}
 
     def _refusal(self, line: int, event: StateEvent) -> Reject | None:
-        """A late event closes no round, nor does what others say of theirs."""
-        if not event.is_record or self.hearing.validator not in {None, event.validator}:
+        if not self._closes(event):
             return None
         if self.only is not None and event.round != self.only:
             wanted = f"the round {self.only}"
             return _reject(line, event, "other-round", "round", str(event.round), wanted)
         pinned = self.epochs.setdefault(event.round, event.epoch)
         if event.epoch != pinned:
-            wanted = f"the epoch {pinned}, as the records of the round {event.round} before it"
+            wanted = f"the epoch {pinned}, as {self._basis.format(event.round)}"
             return _reject(line, event, "other-epoch", "epoch", str(event.epoch), wanted)
         return None
 
+    def _closes(self, event: StateEvent) -> bool:
+        """Whether an event closes its round: a late one does not, nor what others say of theirs."""
+        return event.is_record and self.hearing.validator in {None, event.validator}
+
 
 class _Lines:
-    """The lines of one file, and what becomes of them."""
+    """The lines of one file, and what becomes of them.
 
-    def __init__(self, log: EventLog) -> None:
+    Attributes:
+        rejects: the lines that are refused alone, by number, where all of them are kept.
+    """
+
+    def __init__(self, log: EventLog, *, keep_all: bool = False) -> None:
         self._log, self._first, self._duplicates = log, log.entries + 1, 0
+        self.rejects: dict[int, Reject] | None = {} if keep_all else None
+        self._most = None if keep_all else MOST_TOLD
+        # above a limit, and kept nowhere
+        self._over = list[tuple[int, StateEvent, Rank]]()
         # entries of the file follow each other: of each, its line; 0 of the entry of a batch
         self._lines, self._taken = array("Q"), 0
         self._raised: dict[int, int] = {}
@@ -194,6 +244,8 @@ class _Lines:
         self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
         for place in taken.refused:
             self._refuse(_held(*lines[place], OVER, _WANTED[OVER]))
+            if self._most is None or len(self._over) < self._most:
+                self._over.append((*lines[place], rank))
         if self._log.in_force.changes:
             for place in taken.entries:
                 self._leave_out(*lines[place])
@@ -201,25 +253,37 @@ class _Lines:
     def ingested(self) -> Ingested:
         """What became of them in the end."""
         moved, quarantined = dict(self._log.moved), dict[int, str]()
-        displaced = released = known = 0
+        displaced = list[int]()
+        released = known = 0
         for seq, (before, after) in moved.items():
             ours = seq >= self._first or seq in self._raised
             if ours and after != RECORDED:
                 quarantined[seq] = after
             known += seq in self._raised and before == after == RECORDED
-            displaced += not ours and before == RECORDED != after
+            if not ours and before == RECORDED != after:
+                displaced.append(seq)
             released += not ours and before != RECORDED == after
-        told = [*self._told, *self._quarantined(quarantined)]
+        waiting = self._waiting(quarantined)
+        told = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
+        claims = [ClaimInfo.of(each, quarantined[each.seq], line) for line, each in waiting]
+        claims += [_above(*each) for each in self._over]
         return Ingested(
             self._taken - len(quarantined) - known,
             self._duplicates + known,
             dict(sorted(Counter(quarantined.values()).items())),
             dict(sorted(self._refused.items())),
-            displaced,
+            len(displaced),
             released,
             dict(sorted(self._left_out.items())),
-            tuple(sorted(told, key=lambda each: each.line)[:MOST_TOLD]),
+            tuple(sorted(told, key=attrgetter("line"))[:MOST_TOLD]),
+            tuple(sorted(claims, key=attrgetter("line"))[: self._most]),
+            self._displaced(displaced),
         )
+
+    def reject(self, rejects: Iterable[Reject]) -> None:
+        """Refuse lines alone."""
+        for each in rejects:
+            self._refuse(each)
 
     def _leave_out(self, line: int, event: StateEvent) -> None:
         """Tell which events of a late line do nothing, as the rules that count it drop them."""
@@ -236,23 +300,70 @@ class _Lines:
 
     def _refuse(self, reject: Reject) -> None:
         self._refused[reject.code] += 1
+        if self.rejects is not None and reject.code != OVER:
+            self.rejects[reject.line] = reject
         if len(self._told) < MOST_TOLD:
             self._told.append(reject)
 
-    def _quarantined(self, reasons: Mapping[int, str]) -> Iterator[Reject]:
-        """Why lines of the file are in quarantine, of the first ones."""
+    def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
+        """The claims of the file that are in quarantine, with their lines, the first ones."""
         lines = {seq: self._line_of(seq) for seq in reasons}
-        first = nsmallest(MOST_TOLD, reasons, key=lines.__getitem__)
+        first = sorted(reasons, key=lines.__getitem__)
+        if self._most is not None:
+            first = first[: self._most]
+        claims = self._log.transaction.claims.numbered(first)
+        return sorted(((lines[each.seq], each) for each in claims), key=itemgetter(0))
+
+    def _quarantined(self, waiting: Iterable[tuple[int, Claim]]) -> Iterator[Reject]:
+        """Why lines of the file are in quarantine."""
         claims = self._log.transaction.claims
-        for each in claims.numbered(first):
+        for line, each in waiting:
             alone = None
             if each.reason == CONFLICT and each.event.is_record:
                 alone = _without_group(claims.of([each.event.identity]))
-            wanted = _WANTED[reasons[each.seq]] if alone is None else _ALONE.format(alone)
-            yield _held(lines[each.seq], each.event, reasons[each.seq], wanted)
+            reason = str(each.reason)
+            wanted = _WANTED[reason] if alone is None else _ALONE.format(alone)
+            yield _held(line, each.event, reason, wanted)
+
+    def _displaced(self, numbers: Iterable[int]) -> tuple[ClaimInfo, ...]:
+        """Claims that were recorded and are in quarantine, the first ones."""
+        claims = self._log.transaction.claims.numbered(sorted(numbers)[: self._most])
+        found = (ClaimInfo.of(each, str(each.reason)) for each in claims)
+        return tuple(sorted(found, key=attrgetter("seq")))
 
     def _line_of(self, seq: int) -> int:
         return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
+
+
+def ingest_from(  # noqa: PLR0913  # what an ingest needs
+    log: EventLog,
+    source: PathLike | Iterable[RecordLike],
+    scorer: Scorer,
+    rounds: Rounds | None = None,
+    *,
+    progress: Progress | None = None,
+    groups: PathLike | Iterable[GroupLike] | None = None,
+    bad: Bad = "refuse",
+) -> Ingested:
+    """Record the events that a program gives: the path of a file, or an iterable.
+
+    Arguments and errors are those of `ingest`; ``bad`` says whether a bad line refuses all of them,
+    or is rejected alone.
+
+    Raises:
+        StateError: ``bad`` is something else.
+    """
+    one_of(bad, "bad", get_args(Bad))
+    given = path_or_items(source, "a file of records, or an iterable of records")
+    joined = None
+    if groups is not None:
+        from tallystick.state.round_groups import groups_of  # noqa: PLC0415  # seldom
+
+        joined = groups_of(groups, scorer, log.transaction)
+    take = ingest if bad == "refuse" else ingest_each
+    if isinstance(given, Path):
+        return take(log, source_of(given), scorer, str(given), rounds, progress, joined)
+    return take(log, ItemSource(given), scorer, "records", rounds, groups=joined)
 
 
 def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
@@ -280,7 +391,7 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         InputError: the file cannot be read, or the groups are of other records.
         RefusedError: a line is bad; the transaction has to be given up.
     """
-    refused, lines, is_own = list[Reject](), _Lines(log), log.hearing.is_own
+    refused, lines = list[Reject](), _Lines(log)
     for batch in events_of(source, scorer, groups):
         if progress is not None:
             progress(source.bytes_read, source.size)
@@ -290,16 +401,70 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
         refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
         refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
-            own = [e for e in admitted if rounds is not None and is_own(e[1])]
-            if own:
-                lines.record(own, Rank.OWN)
-                admitted = [each for each in admitted if not is_own(each[1])]
-            lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
+            _record(lines, log, admitted, rounds)
     if refused:
         raise RefusedError(name, sorted(refused, key=lambda each: each.line))
     if groups is not None:
         groups.check_joined(name)
     return lines.ingested()
+
+
+def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
+    log: EventLog,
+    source: Source,
+    scorer: Scorer,
+    name: str,
+    rounds: Rounds | None = None,
+    progress: Progress | None = None,
+    groups: RoundGroups | None = None,
+) -> Ingested:
+    """Record the good events of a source and reject the bad ones, as if it had the good ones alone.
+
+    Which are bad follows from the state and the set of records: their order decides nothing. All
+    results are in memory. Arguments are those of `ingest`.
+
+    Raises:
+        InputError: the file cannot be read, or the groups are of other records.
+    """
+    lines, batches = _Lines(log, keep_all=True), list[list[Line]]()
+    results, defects = dict[int, Result](), DefectLog(name)
+    for batch in events_of(source, scorer, groups):
+        if progress is not None:
+            progress(source.bytes_read, source.size)
+        defects.tell(batch.rejects)
+        results |= {each.record: each for each in batch.scored.results()}
+        lines.reject(batch.rejects)
+        admitted = list[Line]()
+        for line in lines.signed(lines.heard(batch.events), rounds is not None):
+            reject = refusal(log.state, log.in_force, *line)
+            if reject is None:
+                admitted.append(line)
+            else:
+                lines.reject([reject])
+        batches.append(admitted)
+    defects.close()
+    others: dict[int, Reject] = {}
+    if rounds is not None:
+        rounds.pin(chain.from_iterable(batches))
+        others = rounds.refusals(chain.from_iterable(batches))
+        lines.reject(others.values())
+    for admitted in batches:
+        _record(lines, log, [each for each in admitted if each[0] not in others], rounds)
+    if groups is not None:
+        groups.check_joined(name)
+    rejects = lines.rejects or {}
+    outcomes = sorted((results | rejects).items())
+    return attrs.evolve(lines.ingested(), results=tuple(outcome for _, outcome in outcomes))
+
+
+def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds | None) -> None:
+    """Record events that the state admits; what its own validator says first."""
+    is_own = log.hearing.is_own
+    own = [each for each in admitted if rounds is not None and is_own(each[1])]
+    if own:
+        lines.record(own, Rank.OWN)
+        admitted = [each for each in admitted if not is_own(each[1])]
+    lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
 
 
 def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
@@ -365,6 +530,11 @@ def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
     elif code == UNKNOWN:
         path, value = "task_id", event.task_id
     return _reject(line, event, code, path, shown(value), wanted)
+
+
+def _above(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
+    """A claim above a limit, which is kept nowhere."""
+    return ClaimInfo.of(Claim(0, event, rank), OVER, line)
 
 
 def _without_group(claims: Iterable[Claim]) -> int | None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import attrs
 
+from tallystick.numbers.nano import to_decimal
 from tallystick.rules.sections import Visibility
 from tallystick.state.groups import is_selectable
 from tallystick.state.model import Miner, State
@@ -27,13 +29,13 @@ class Standing:
         rank: from 1; shared by equal reputations.
         hotkey: the miner.
         uid: its slot.
-        reputation: in the type, in nano.
+        reputation: in the type.
     """
 
     rank: int
     hotkey: str
     uid: int | None
-    reputation: int
+    reputation: Decimal
 
 
 def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
@@ -99,7 +101,7 @@ def rounds_dispatched(
 
 def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standing:
     reputation = miner.reputation[skill_type]
-    return Standing(first[reputation], miner.hotkey, miner.uid, reputation)
+    return Standing(first[reputation], miner.hotkey, miner.uid, to_decimal(reputation))
 
 
 def _in_window(age: timedelta, visibility: Visibility) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import installed_plugins
+from tallystick.state.answers import MinerInfo, SnapshotInfo
 from tallystick.state.arguments import check_text, path_or_items, texts, timestamp, whole
 from tallystick.state.authority import OPERATOR, Authority, stored_envelopes
 from tallystick.state.claims import EVERYONE, Hearing
@@ -26,9 +27,9 @@ from tallystick.state.pools import PoolsChange, pools_of
 from tallystick.state.queries import StateQueries
 from tallystick.state.rules import StateRules, proved_rules_of
 from tallystick.state.rules_in_force import Adoption, RulesInForce
-from tallystick.state.rules_log import begun, continued, genesis_hearing, read
+from tallystick.state.rules_log import begun, check_format, continued, genesis_hearing, read
 from tallystick.state.said import check_closed_with, read_said
-from tallystick.state.store.store import Store
+from tallystick.state.store.store import PLACE, Store
 from tallystick.state.stored_snapshots import StoredSnapshots
 from tallystick.state.trust_in_force import read_root
 
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick.state.epoch_log import EpochLog
     from tallystick.state.groups import Group
-    from tallystick.state.ingest import Ingested, Rounds
-    from tallystick.state.model import Miner
+    from tallystick.state.ingest import Bad, Ingested, Rounds
+    from tallystick.state.replay import Verified
     from tallystick.state.store.transaction import Transaction
+    from tallystick.state.transfer import Exported
+    from tallystick.trust.checkpoint import Checkpoint
+    from tallystick.trust.keys import PublicKey
     from tallystick.trust.policy import TrustRoot
 
 _LOG = logging.getLogger(__name__)
-
-PLACE = "the place of a store, a path or a URL"
-"""What a ledger is opened by."""
 
 
 class Ledger:
@@ -65,6 +66,9 @@ class Ledger:
         self._known = RulesInForce.of(rules)
         self._scorer: tuple[int, Scorer] | None = None
         self._scorers: dict[str, Scorer] = {}
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.store.shown!r} of {' and '.join(self._known.lines)}>"
 
     @classmethod
     def create(  # noqa: PLR0913  # what a state begins with
@@ -129,23 +133,36 @@ class Ledger:
             log = EventLog(transaction, in_force, hearing)
             log.begin()
             log.finish()
+        if store.data_checksums() is False:
+            _LOG.warning(
+                "found a PostgreSQL without checksums of its pages, expected them: have its server "
+                "make them with pg_checksums --enable, as a disk that errs is else found late"
+            )
         return cls(store, in_force, hearing)
 
     @classmethod
-    def open(cls, where: PathLike, *, registry: Registry | None = None) -> Self:
+    def open(
+        cls, where: PathLike, *, registry: Registry | None = None, shown: str | None = None
+    ) -> Self:
         """Open a state.
+
+        Args:
+            where: a path, for SQLite, or a URL.
+            registry: the plugins; by default the installed ones.
+            shown: what errors name in place of a file that is temporary.
 
         Raises:
             DamagedError: the log does not begin with a rule set, or the plugins are others.
             InputError: the place is neither text nor a path.
-            StoreError: there is no store of ours, or it cannot be used.
+            StoreError: there is no store of ours, it cannot be used, or is of an older format.
         """
-        store = Store.open(path_text(where, PLACE))
+        store = Store.open(path_text(where, PLACE), shown=shown)
         with store.reading() as transaction:
             genesis = next(transaction.entries(), None)
             later = transaction.rules_entries()
             head = transaction.head()
             envelopes = stored_envelopes(transaction.envelope, store.shown)
+            check_format(genesis, store.shown)
             in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
         names = ", ".join(each.rule_set.reference for each in rules.lines)
@@ -183,13 +200,14 @@ class Ledger:
         self._scorer = self._known.seq, scorer
 
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
-        if self._scorer is None or self._scorer[0] != in_force.seq:
+        known = self._scorer
+        if known is None or known[0] != in_force.seq:
             from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
             from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
 
             lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
-            self._scorer = in_force.seq, Scorer.of(bound_over(lines))
-        return self._scorer[1]
+            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return known[1]
 
     def _bound(self, rules: StateRules) -> BoundRules:
         """A rule set, bound once."""
@@ -201,15 +219,17 @@ class Ledger:
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """The rules as a transaction sees them: another process may have adopted some."""
-        last = transaction.last_rules_seq()
-        if last < self._known.seq:
+        # a local, as another thread may be in a transaction that sees another log
+        last, known = transaction.last_rules_seq(), self._known
+        if last < known.seq:
             # an older copy is in its place now
-            self._known = self._known.at_genesis()
-        if last > self._known.seq:
-            later, where = transaction.rules_entries(self._known.seq + 1), self.store.shown
+            known = known.at_genesis()
+        if last > known.seq:
+            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
             envelopes = stored_envelopes(transaction.envelope, where)
-            self._known = continued(self._known, later, where, envelopes)
-        return self._known
+            known = continued(known, later, where, envelopes)
+        self._known = known
+        return known
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -220,7 +240,7 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> Miner:
+    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> MinerInfo:
         """Register a miner in a slot; see `miners.register`.
 
         Raises:
@@ -230,7 +250,7 @@ class Ledger:
         slot, declared = whole(uid, "uid"), texts(types, "types")
         with self._writing() as log:
             log.register(hotkey, slot, declared)
-        return log.state.miners[hotkey]
+        return MinerInfo.of(log.state.miners[hotkey])
 
     def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
         """Give every slot to whom a list says: register, move and retire, in one transaction.
@@ -293,6 +313,7 @@ class Ledger:
         authority: Authority = OPERATOR,
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
+        bad: Bad = "refuse",
     ) -> Ingested:
         """Record records and late events, whichever round they are of.
 
@@ -303,6 +324,7 @@ class Ledger:
             authority: the batch in which their validator has signed them; in a state with a trust
                 file there must be one.
             progress: told how many bytes of how many are read.
+            bad: as for `close_round`.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
@@ -313,7 +335,7 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR or log.in_force.root is not None:
                 log.begin_batch(authority)
-            return self._ingest(log, source, progress=progress, groups=groups)
+            return self._ingest(log, source, progress=progress, groups=groups, bad=bad)
 
     def close_round(  # noqa: PLR0913  # what an operator may give
         self,
@@ -324,6 +346,7 @@ class Ledger:
         authority: Authority = OPERATOR,
         groups: PathLike | Iterable[GroupLike] | None = None,
         progress: Progress | None = None,
+        bad: Bad = "refuse",
     ) -> tuple[tuple[ClosedRound, ...], Ingested]:
         """Record records and give the scores of their rounds.
 
@@ -335,6 +358,9 @@ class Ledger:
             authority: the batch in which another validator has signed records; those of the state's
                 own need none.
             progress: told how many bytes of how many are read.
+            bad: ``refuse``: one bad record refuses them all; or ``reject``: the good ones are
+                recorded, `Ingested.results` has each outcome in order, and a round is pinned to the
+                epoch that most of its records name.
 
         Raises:
             InputError: the file cannot be read, or there is no record.
@@ -347,7 +373,7 @@ class Ledger:
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
-            recorded = self._ingest(log, source, pinned, progress, groups)
+            recorded = self._ingest(log, source, pinned, progress=progress, groups=groups, bad=bad)
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
@@ -406,7 +432,7 @@ class Ledger:
                 closed without this salt or these attributes, or what is carried needs some.
         """
         wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
-        with self._writing() as log:
+        with self._writing(whole=True) as log:
             already = wanted < log.state.epoch
             if not 0 <= wanted <= log.state.epoch:
                 raise StateError(
@@ -420,7 +446,7 @@ class Ledger:
                 snapshot = log.snapshot(wanted + 1)
             else:
                 snapshot = log.close_epoch(at_time, salt, said)
-        return ClosedEpoch(wanted, already, snapshot)
+        return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
 
     def adopt(
         self,
@@ -529,6 +555,42 @@ class Ledger:
         with self.store.writing() if keep else self.store.reading() as transaction:
             yield EpochLog(transaction, self._in_force(transaction), keep, trust)
 
+    def verify(
+        self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+    ) -> Verified:
+        """Replay the log from its first entry and compare everything; see `replay.verify`.
+
+        Raises:
+            DamagedError: something that is stored does not follow from the log.
+            TrustError: something that must be signed is not, or the log is not the checkpoint's.
+        """
+        from tallystick.state.replay import verify  # noqa: PLC0415  # rarely
+
+        return verify(self, checkpoint, keys)
+
+    def export(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the log to a file, from which ``state import`` makes the same state.
+
+        Raises:
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick.state.transfer import export_state  # noqa: PLC0415  # rarely
+
+        return export_state(self, path, follow_links=follow_links)
+
+    def backup(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the store to a file, which is checked before it takes its name.
+
+        Raises:
+            DamagedError: the store is damaged.
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick.state.backup import back_up  # noqa: PLC0415  # rarely
+
+        return back_up(self.store, path, follow_links=follow_links)
+
     def open_epoch(self) -> int:
         """The number of the open epoch."""
         with self.queries() as queries:
@@ -566,8 +628,8 @@ class Ledger:
             yield scorer.with_snapshots(StoredSnapshots(transaction))
 
     @contextmanager
-    def _writing(self) -> Iterator[EventLog]:
-        with self.store.writing() as transaction:
+    def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
+        with self.store.writing(whole=whole) as transaction:
             log = EventLog(transaction, self._in_force(transaction), self.hearing)
             before = log.entries
             yield log
@@ -580,20 +642,9 @@ class Ledger:
         log: EventLog,
         source: PathLike | Iterable[RecordLike],
         rounds: Rounds | None = None,
-        progress: Progress | None = None,
-        groups: PathLike | Iterable[GroupLike] | None = None,
+        **options: Any,  # noqa: ANN401  # those of `ingest_from`
     ) -> Ingested:
-        from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
-        from tallystick.scoring.sources import source_of  # noqa: PLC0415  # as above
-        from tallystick.state.ingest import ingest  # noqa: PLC0415  # as above
+        from tallystick.state.ingest import ingest_from  # noqa: PLC0415  # loads NumPy
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
-        given = path_or_items(source, "a file of records, or an iterable of records")
-        joined = None
-        if groups is not None:
-            from tallystick.state.round_groups import groups_of  # noqa: PLC0415  # seldom
-
-            joined = groups_of(groups, scorer, log.transaction)
-        if isinstance(given, Path):
-            return ingest(log, source_of(given), scorer, str(given), rounds, progress, joined)
-        return ingest(log, ItemSource(given), scorer, "records", rounds, groups=joined)
+        return ingest_from(log, source, scorer, rounds, **options)

@@ -12,6 +12,7 @@ import attrs
 
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO
+from tallystick.numbers.text import repr_as
 from tallystick.population.allocate import Allocation, allocate, roster
 from tallystick.population.column import Number, RationalColumn, Values, nano
 from tallystick.population.files import RoundFile
@@ -49,8 +50,8 @@ class LineWeights:
         refused: why it did; empty where none did.
     """
 
-    weights: Mapping[str, int]
-    scores: Mapping[str, int]
+    weights: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
+    scores: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
     allocation: Allocation | None
     refused: str = ""
 

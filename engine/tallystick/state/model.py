@@ -26,6 +26,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from tallystick.canonical import digest
 from tallystick.numbers.nano import from_text, to_text
+from tallystick.numbers.text import repr_as
 
 FORMAT = 1
 """The version of the canonical form of a snapshot."""
@@ -76,9 +77,9 @@ class State:
     """
 
     epoch: int
-    miners: Mapping[str, Miner]
-    thresholds: Mapping[str, Mapping[str, Nano]]
-    carry: Mapping[str, Columns] = attrs.field(factory=dict)
+    miners: Mapping[str, Miner] = attrs.field(repr=repr_as("miner"))
+    thresholds: Mapping[str, Mapping[str, Nano]] = attrs.field(repr=repr_as("skill type"))
+    carry: Mapping[str, Columns] = attrs.field(factory=dict, repr=repr_as("line"))
 
 
 @attrs.frozen

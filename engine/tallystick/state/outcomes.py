@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.state.model import Miner, Snapshot
+from tallystick.numbers.text import repr_as
+from tallystick.state.answers import SnapshotInfo
+from tallystick.state.model import Miner
 
 if TYPE_CHECKING:
     from tallystick.state.slots import Slot
@@ -21,15 +24,15 @@ class ClosedRound:
         round: its number.
         epoch: the epoch that it is pinned to: the first that its recorded records name, those of
             earlier files and of others too; where none is recorded, the one that the file names.
-        lines: by line, the scores by hotkey, in nano, of all that is recorded so far.
+        lines: by line, the scores by hotkey of all that is recorded so far.
     """
 
     round: int
     epoch: int
-    lines: Mapping[str, Mapping[str, int]]
+    lines: Mapping[str, Mapping[str, Decimal]] = attrs.field(repr=repr_as("line"))
 
     @property
-    def scores(self) -> Mapping[str, int]:
+    def scores(self) -> Mapping[str, Decimal]:
         """The scores of a state of one line.
 
         Raises:
@@ -51,10 +54,10 @@ class Synced:
         unchanged: how many others the list has.
     """
 
-    registered: tuple[str, ...]
-    moved: tuple[str, ...]
-    changed: tuple[str, ...]
-    retired: tuple[str, ...]
+    registered: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    moved: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    changed: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    retired: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
     unchanged: int
 
 
@@ -93,7 +96,7 @@ class ClosedEpoch:
 
     epoch: int
     already: bool
-    snapshot: Snapshot
+    snapshot: SnapshotInfo
 
 
 @attrs.frozen

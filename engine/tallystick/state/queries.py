@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property
 from operator import attrgetter
 
@@ -16,16 +17,18 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
+from tallystick.numbers.nano import to_decimals
 from tallystick.population.files import RoundFile
 from tallystick.records.messages import shown
+from tallystick.state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
 from tallystick.state.chain_weights import Weights, by_slot, chain_weights, pooled
-from tallystick.state.claims import DROPPED, Claim
+from tallystick.state.claims import DROPPED
 from tallystick.state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick.state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick.state.line_records import LineRecords
 from tallystick.state.line_weights import LineWeights
 from tallystick.state.miners import miner_of, pinned_reputation
-from tallystick.state.model import Miner, Snapshot, State, unstructure
+from tallystick.state.model import Snapshot, State, unstructure
 from tallystick.state.outcomes import ClosedRound
 from tallystick.state.reasons import NO_LINE, NO_RECORD, REFUSED, no_candidates, no_weights
 from tallystick.state.round_scores import round_epoch, round_scores
@@ -42,14 +45,14 @@ class Profile:
     Attributes:
         hotkey: who it is.
         epoch: the open epoch.
-        reputation: by skill type, in nano.
+        reputation: by skill type.
         rank: by declared skill type, its rank; None while it cannot be selected.
         rounds: in how many rounds it was dispatched lately.
     """
 
     hotkey: str
     epoch: int
-    reputation: Mapping[str, int]
+    reputation: Mapping[str, Decimal]
     rank: Mapping[str, int | None]
     rounds: int
 
@@ -120,7 +123,7 @@ class EpochInfo:
     is_open: bool
     at: str | None
     events: int
-    snapshot: Snapshot
+    snapshot: SnapshotInfo
 
 
 class StateQueries:
@@ -130,6 +133,9 @@ class StateQueries:
         """Ask nothing yet."""
         self._transaction, self.in_force = transaction, RulesInForce.of(rules)
         self._states: dict[int, State | None] = {}
+
+    def __repr__(self) -> str:
+        return f"<StateQueries of {' and '.join(self.in_force.lines)}>"
 
     @property
     def transaction(self) -> Transaction:
@@ -168,6 +174,10 @@ class StateQueries:
             }
         )
 
+    def rules_digest(self) -> str:
+        """Return the digest of the rules in force and scheduled, which `digest` does not cover."""
+        return self.in_force.digest_from(self.state.epoch)
+
     def pinned(self, epoch: int) -> State | None:
         """The state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:
@@ -175,8 +185,8 @@ class StateQueries:
             self._states[epoch] = found.state if found is not None else None
         return self._states[epoch]
 
-    def round_scores(self, number: int, line: str | None = None) -> dict[str, int]:
-        """The scores of a round by hotkey, in nano, by the rules of the epoch it is pinned to.
+    def round_scores(self, number: int, line: str | None = None) -> dict[str, Decimal]:
+        """The scores of a round by hotkey, by the rules of the epoch it is pinned to.
 
         Args:
             number: of the round.
@@ -188,14 +198,15 @@ class StateQueries:
         name = self.named_line(line)
         return self._round_scores(name, self._transaction.events_of_round(number))
 
-    def scores_of_lines(self, number: int) -> dict[str, dict[str, int]]:
+    def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """By line, the scores of a round; see `round_scores`."""
         events = [*self._transaction.events_of_round(number)]
         return {line: self._round_scores(line, events) for line in self.in_force.lines}
 
-    def reruns(self, number: int) -> list[StateEvent]:
-        """The records of a round whose submissions are to be run again, in their order."""
-        asked = (each for each in self._transaction.events_of_round(number) if each.rerun)
+    def reruns(self, number: int) -> list[Rerun]:
+        """The submissions of a round that are to be run again, in their order."""
+        events = self._transaction.events_of_round(number)
+        asked = (Rerun.of(each) for each in events if each.rerun)
         return sorted(asked, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
 
     def snapshot_digest(self, epoch: int) -> str:
@@ -213,8 +224,8 @@ class StateQueries:
 
     def shadow_scores(
         self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
-    ) -> dict[str, int]:
-        """What other rules would make of a round, in nano by hotkey, with the reputations it had.
+    ) -> dict[str, Decimal]:
+        """What other rules would make of a round, by hotkey, with the reputations it had.
 
         Args:
             number: the round.
@@ -224,7 +235,7 @@ class StateQueries:
         events = self._transaction.events_of_round(number)
         digests = (each.record for each in events)
         theirs = [scored[each] for each in digests if each is not None and each in scored]
-        return round_scores(theirs, rules, self._reputation_of)
+        return to_decimals(round_scores(theirs, rules, self._reputation_of))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
         """A miner, whole.
@@ -241,20 +252,20 @@ class StateQueries:
         return Profile(
             hotkey=hotkey,
             epoch=self.state.epoch,
-            reputation=dict(sorted(miner.reputation.items())),
+            reputation=MinerInfo.of(miner).reputation,
             rank={name: self._rank(hotkey, name) for name in miner.types},
             rounds=rounds_dispatched(
                 self._transaction.dispatched(hotkey), self._times(), at, self.rules.watching()
             ),
         )
 
-    def miner(self, hotkey: str) -> Miner:
+    def miner(self, hotkey: str) -> MinerInfo:
         """A miner.
 
         Raises:
             StateError: there is none with the hotkey.
         """
-        return miner_of(self.state, hotkey)
+        return MinerInfo.of(miner_of(self.state, hotkey))
 
     def board(self, skill_type: str) -> list[Standing]:
         """The leaderboard of a skill type.
@@ -338,7 +349,7 @@ class StateQueries:
         validator: str | None = None,
         number: int | None = None,
         reasons: Collection[str] = (),
-    ) -> Iterator[Claim]:
+    ) -> Iterator[ClaimInfo]:
         """The claims that are not recorded, in the order in which they came.
 
         Args:
@@ -350,8 +361,8 @@ class StateQueries:
         for claim in self._transaction.claims.waiting():
             wanted = claim.reason in reasons if reasons else claim.reason != DROPPED
             of_validator = validator in {None, claim.event.validator}
-            if wanted and of_validator and number in {None, claim.event.round}:
-                yield claim
+            if claim.reason and wanted and of_validator and number in {None, claim.event.round}:
+                yield ClaimInfo.of(claim, claim.reason)
 
     def no_candidates(self, skill_type: str) -> str:
         """Why no group of a type, and no leaderboard, has anyone."""
@@ -378,9 +389,9 @@ class StateQueries:
             ),
         )
 
-    def miners(self) -> list[Miner]:
+    def miners(self) -> list[MinerInfo]:
         """The miners: those with a slot by their slots, then the others by hotkey."""
-        found = self.state.miners.values()
+        found = map(MinerInfo.of, self.state.miners.values())
         return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
 
     def rounds(self, last: int | None = None) -> list[RoundInfo]:
@@ -446,7 +457,13 @@ class StateQueries:
             times[said["epoch"]] = said["at"]
         counts, current = self._transaction.counted_events(), self.state.epoch
         return [
-            EpochInfo(n, n == current, times.get(n), counts.get(n, 0), self._snapshot(n))
+            EpochInfo(
+                n,
+                n == current,
+                times.get(n),
+                counts.get(n, 0),
+                SnapshotInfo.of(self._snapshot(n)),
+            )
             for n in numbers
         ]
 
@@ -470,13 +487,14 @@ class StateQueries:
             )
         return name
 
-    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, int]:
+    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, Decimal]:
         own = self._own(line, events)
         epoch = round_epoch(own)
         if epoch is None:
             return {}
         rules = self.in_force.lines[line].at(epoch)
-        return round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
+        scores = round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
+        return to_decimals(scores)
 
     def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
         """The events of the skill types of a line."""

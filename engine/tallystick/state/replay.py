@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import attrs
 import msgspec
 
+from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick.state.authority import (
@@ -25,16 +26,18 @@ from tallystick.state.authority import (
     no_envelopes,
     stored_envelopes,
 )
-from tallystick.state.chain import Entry, check
+from tallystick.state.chain import GENESIS_HASH, Entry, chained, check
 from tallystick.state.checkpoints import check_leaves, check_signed
 from tallystick.state.claims import Rank
 from tallystick.state.event import Number, StateEvent
 from tallystick.state.event_log import RANKS, EventLog
 from tallystick.state.ingest import refusal
-from tallystick.state.ledger import Ledger
 from tallystick.state.pools import read_pools
-from tallystick.state.rules_log import load_rules
+from tallystick.state.rules import GENESIS
+from tallystick.state.rules_log import load_rules, renewed
 from tallystick.state.said import of_body
+from tallystick.state.store.integrity import check_integrity
+from tallystick.state.store.integrity import data_checksums as checksums_of_pages
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import (
     CLAIM_COUNTS,
@@ -53,6 +56,7 @@ from tallystick.trust.keys import PublicKey
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
+    from tallystick.state.ledger import Ledger
     from tallystick.state.store.transaction import Transaction
     from tallystick.trust.checkpoint import Checkpoint
 
@@ -169,21 +173,58 @@ class Verified:
         snapshots: so many snapshots are what the log leads to.
         epochs: so many closed epochs are what a checkpoint says; None without a checkpoint.
         signers: the keys that signed it.
+        data_checksums: whether PostgreSQL has checksums of its pages; None of SQLite.
     """
 
     entries: int
     snapshots: int
     epochs: int | None = None
     signers: frozenset[PublicKey] = frozenset()
+    data_checksums: bool | None = None
 
 
-def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_envelopes) -> None:
+class Renewal:
+    """The entries of an older log as this format has them, one after the other.
+
+    They say the same, but for the format and the digests of the snapshots that they lead to now. So
+    what is applied can still be compared with them, hash by hash.
+
+    Attributes:
+        hash: of the last one.
+        other_snapshots: the epochs that begin with another snapshot than they did.
+    """
+
+    def __init__(self) -> None:
+        self.hash, self.other_snapshots = GENESIS_HASH, list[int]()
+
+    def renew(self, log: EventLog, chunk: Iterable[Entry]) -> None:
+        """Go on over entries that were applied to the log."""
+        for entry in chunk:
+            body = entry.body
+            if entry.kind == GENESIS:
+                body = renewed(entry)
+            elif entry.kind == "epoch":
+                said, epoch = msgspec.json.decode(body), log.state.epoch
+                derived = log.snapshot(epoch).digest
+                if said.get("snapshot") != derived:
+                    self.other_snapshots.append(epoch)
+                    body = canonical_bytes({**said, "snapshot": derived}).decode()
+            self.hash = chained(self.hash, entry.seq, entry.kind, body).hash
+
+
+def replay(
+    log: EventLog,
+    entries: Iterable[Entry],
+    envelopes: Envelopes = no_envelopes,
+    renewal: Renewal | None = None,
+) -> None:
     """Apply entries, in their order, to the log of an empty or a shorter store.
 
     Args:
         log: where they go.
         entries: those of another log.
         envelopes: what stands behind them.
+        renewal: of entries of an older format, which they are renewed by.
 
     Raises:
         DamagedError: an entry says what its state does not allow, or leads to something else than
@@ -199,7 +240,9 @@ def replay(log: EventLog, entries: Iterable[Entry], envelopes: Envelopes = no_en
             raise TrustError(f"{told}: {error}", code=error.code) from error
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
             raise DamagedError(f"{told}: {error}") from error
-        if log.hash != chunk[-1].hash:
+        if renewal is not None:
+            renewal.renew(log, chunk)
+        if log.hash != (chunk[-1].hash if renewal is None else renewal.hash):
             raise _unlike(log, chunk[-1])
 
 
@@ -225,16 +268,21 @@ def verify(
     with (
         tempfile.TemporaryDirectory() as folder,
         ledger.store.reading() as stored,
-        Store.create(str(Path(folder) / "replayed")) as (_, transaction),
+        Store.create(
+            str(Path(folder) / "replayed"), shown=f"the replay of {ledger.store.shown} in {folder}"
+        ) as (_, transaction),
     ):
         log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
         replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+        # what a replay reads no page of: indexes, totals, leaves
+        check_integrity(stored.connection)
+        data_checksums = checksums_of_pages(stored.connection)
 
     _check_epochs(ledger, checkpoint)
     epochs = None if checkpoint is None else checkpoint.size
-    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers)
+    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums)
 
 
 def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:

@@ -77,6 +77,11 @@ class RoundGroups:
         self._joined += self._join.has_group_of(record)
         return with_consensus(item, self._join.components_of(record))
 
+    def pass_over(self, item: Item) -> None:
+        """Note a record that is rejected: its group is none of other records."""
+        if not self._joined:
+            self._joined += self._join.may_have_group_of(item)
+
     def filled(self, event: StateEvent, item: Item) -> Item:
         """The item of a record, with the consensus of its group, once its event is made."""
         return with_consensus(item, self._join.components(_key_of_event(event), event.hotkey))

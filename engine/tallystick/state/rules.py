@@ -44,6 +44,9 @@ class StateRules:
     loaded: LoadedRuleSet
     registry: Registry
 
+    def __repr__(self) -> str:
+        return f"<StateRules of {self.rule_set.reference}, {self.digest}>"
+
     @classmethod
     def of(cls, loaded: LoadedRuleSet) -> StateRules:
         """A rule set that is loaded, with the plugins that it was loaded with."""

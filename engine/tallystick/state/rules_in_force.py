@@ -16,6 +16,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
+from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins
 from tallystick.records.messages import shown
 from tallystick.rules.timeline import Timeline
@@ -54,6 +55,9 @@ class EpochRules:
     """
 
     lines: tuple[StateRules, ...]
+
+    def __repr__(self) -> str:
+        return f"<EpochRules of {' and '.join(each.rule_set.reference for each in self.lines)}>"
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
@@ -171,6 +175,10 @@ class RulesInForce:
     pools: PoolsInForce = NO_POOLS
     seq: int = 0
 
+    def __repr__(self) -> str:
+        adopted = sum(map(len, self.adoptions.values()))
+        return f"<RulesInForce of {' and '.join(self.lines)}, {numbered(adopted, 'adoption')}>"
+
     @classmethod
     def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
         """A rule set that holds in every epoch; rules in force as they are."""
@@ -227,6 +235,17 @@ class RulesInForce:
         shared = {} if pools is None else {"pools": pools.digest}
         trust = None if first is None else first.digest
         return digest({"format": 1, "lines": lines, "trust": trust, **shared})
+
+    def digest_from(self, epoch: int) -> str:
+        """Return the digest of the rules in force in an epoch, and of those scheduled after it.
+
+        Pools are among them, where the lines share their weight. No state digest covers what is
+        scheduled, so peers compare this one beside it.
+        """
+        lines = {name: _ahead(each, epoch) for name, each in self.lines.items()}
+        pools = _ahead(self.pools.timeline, epoch)
+        shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
+        return digest({"format": 1, "lines": lines, **shared})
 
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
         """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
@@ -383,3 +402,16 @@ def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
     for epoch, rules in timeline.later:
         found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
     return found
+
+
+_NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
+
+
+def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
+    """What holds in an epoch, and from which later ones what else does, by digests."""
+    later = [(start, found) for start, found in timeline.later if start > epoch]
+    now = timeline.at(epoch)
+    return {
+        "in_force": None if now is None else now.digest,
+        "scheduled": [{"epoch": start, "digest": found.digest} for start, found in later],
+    }

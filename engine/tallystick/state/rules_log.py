@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import DamagedError, StateError, StoreError, TrustError
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
 from tallystick.rules.timeline import Timeline
@@ -20,6 +22,14 @@ from tallystick.state.pools import POOLS, PoolsChange, read_pools
 from tallystick.state.rules import GENESIS, StateRules
 from tallystick.state.rules_in_force import WITHDRAWAL, Adoption, RulesInForce
 from tallystick.state.trust_in_force import ROTATION, root_of
+
+FORMAT = 3
+"""The version of a state: of the entries of its log, and of what they lead to.
+
+Under 1, and 2 for several lines, late submissions moved baselines and thresholds (E96).
+"""
+RULE_SETS = "rules"
+"""The key of the rule sets in a first entry; an engine that knows no format above 2 finds none."""
 
 
 def read(
@@ -46,8 +56,7 @@ def read(
     loading = plugins or installed_plugins()
     said = first_body(genesis, where)
     try:
-        every = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
-        rules = [load_rules(each, where, loading) for each in every]
+        rules = [load_rules(each, where, loading) for each in _rule_sets(said)]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
@@ -65,6 +74,60 @@ def read(
         ) from None
     found = found.begun_with(root, pools)
     return continued(found, later, where, envelopes)
+
+
+def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if RULE_SETS in said:
+        found: list[Mapping[str, Any]] = said[RULE_SETS]
+    else:
+        found = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+    return found
+
+
+def format_of(genesis: Entry | None, where: str) -> int:
+    """The format of the state that a log leads to.
+
+    Raises:
+        DamagedError: the first entry is none.
+        StoreError: the format is newer than this engine.
+    """
+    found = first_body(genesis, where).get("format")
+    if type(found) is not int or found < 1:
+        raise DamagedError(
+            f"{where}: found a first entry without a format, expected one: restore a copy"
+        )
+    if found > FORMAT:
+        raise StoreError(
+            f"{where}: found a state of the format {found}, expected at most {FORMAT}: "
+            "update tallystick"
+        )
+    return found
+
+
+def check_format(genesis: Entry | None, where: str) -> None:
+    """Refuse the store of a state of an older format, with the way to make it again.
+
+    Raises:
+        DamagedError: the first entry is none.
+        StoreError: it is of an older format, or of a newer one.
+    """
+    found = format_of(genesis, where)
+    if found < FORMAT:
+        place = shlex.quote(where)
+        raise StoreError(
+            f"{where}: found a state of the format {found}, expected {FORMAT}, under which late "
+            "submissions move no thresholds: make it again from its export, with tallystick state "
+            f"export FILE --state {place} and tallystick state import FILE --state NEW"
+        )
+
+
+def renewed(genesis: Entry) -> str:
+    """The body of the first entry of an older log, as this format has it."""
+    said = dict(first_body(genesis, "the log"))
+    rule_sets = _rule_sets(said)
+    for name in ("rule_set", "rule_sets"):
+        said.pop(name, None)
+    return canonical_bytes({**said, "format": FORMAT, RULE_SETS: rule_sets}).decode()
 
 
 def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:

@@ -1,6 +1,6 @@
 """Tracked thresholds: the tiers of a skill type follow the results of an epoch.
 
-See scoring.txt, Tier Assignment; reputation.txt, Epoch Boundaries, 3 and 4; E19 to E21 of
+See scoring.txt, Tier Assignment; reputation.txt, Epoch Boundaries, 3 and 4; E19 to E21 and E96 of
 docs/errata.md.
 """
 
@@ -27,7 +27,7 @@ def next_baselines(
         rules: the rules.
         skill_type: one with tiers.
         old: the thresholds that the state tracks.
-        events: those of the epoch of this type; what is not scored takes no part.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
 
     Returns:
         The median quality of the epoch, published once, or the seed, as the rule set says; the
@@ -58,7 +58,7 @@ def next_threshold(
         skill_type: one with tiers.
         name: of a threshold that the rule set tracks.
         old: the thresholds that the state tracks, with the new baseline.
-        events: those of the epoch of this type; what is not scored takes no part.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
 
     Raises:
         StateError: the rule set has no epochs.

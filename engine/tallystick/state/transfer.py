@@ -4,6 +4,10 @@ The file is JSON lines: a header with the number of entries and the hash of the 
 entries of the log. Before the first entry that names a signed statement stands its envelope.
 Everything else follows from them and is made again by the import, so that a file that was changed
 or cut cannot come in.
+
+A state of an older format leaves its store by the same file. The import replays it by the rules of
+this format: the entries are the same but for the format and the digests of snapshots, and so their
+hashes are others.
 """
 
 from __future__ import annotations
@@ -24,20 +28,23 @@ from tallystick.plugins.registry import Registry
 from tallystick.state.authority import Envelopes, stored_envelope, stored_envelopes
 from tallystick.state.chain import Entry, check
 from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import PLACE, Ledger
-from tallystick.state.replay import replay
+from tallystick.state.replay import Renewal, replay
 from tallystick.state.rules import StateRules
-from tallystick.state.rules_log import genesis_hearing, read
-from tallystick.state.store.store import Store
+from tallystick.state.rules_log import FORMAT as STATE_FORMAT
+from tallystick.state.rules_log import format_of, genesis_hearing, read
+from tallystick.state.store.store import PLACE, Store
 from tallystick.state.store.transaction import STATING, Transaction
 from tallystick.state.trust_in_force import ROTATION, read_root
 
 if TYPE_CHECKING:
+    from tallystick.state.ledger import Ledger
     from tallystick.trust.envelope import Envelope
     from tallystick.trust.policy import TrustRoot
 
-FORMAT, SIGNED_FORMAT = 1, 2
+FORMAT, SIGNED_FORMAT = 3, 4
 """The version of the file, and that of one with envelopes."""
+OLDER, SIGNED_OLDER = 1, 2
+"""The same of a file whose log is of an older format."""
 LONGEST_ENTRY = 1 << 26
 """The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
 _START = b'{"entries":'
@@ -51,35 +58,46 @@ class Exported:
         entries: how many entries.
         hash: of the last one.
         signed: whether envelopes stand among them.
+        older: whether the log is of an older format.
+        renewed_from: of what was imported, the format of the file if an older one; else None.
+        other_snapshots: then the epochs that begin with another snapshot than they did.
     """
 
     entries: int
     hash: str
     signed: bool = False
+    older: bool = False
+    renewed_from: int | None = None
+    other_snapshots: tuple[int, ...] = ()
 
     def to_line(self) -> bytes:
         """The header of the file."""
-        version = SIGNED_FORMAT if self.signed else FORMAT
+        plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
+        version = signed if self.signed else plain
         header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
-def export_state(ledger: Ledger, path: PathLike, *, follow_links: bool = False) -> Exported:
+def export_state(ledger: Ledger | Store, path: PathLike, *, follow_links: bool = False) -> Exported:
     """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
+
+    A store that no ledger opens, as its state is of an older format, is exported as it is.
 
     Raises:
         OutputError: the file cannot be written, or is of the store itself.
         StoreError: the store cannot be read.
     """
     path = path_of(path, "a file for the state")
-    if ledger.store.holds(path):
+    store = ledger if isinstance(ledger, Store) else ledger.store
+    if store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
     place = output_path(path, follow_links=follow_links)
-    with ledger.store.reading() as transaction, atomic_files(place) as (file,):
+    with store.reading() as transaction, atomic_files(place) as (file,):
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
-        exported = Exported(head.entries, head.hash, transaction.has_envelopes())
+        older = format_of(next(transaction.entries(), None), store.shown) < STATE_FORMAT
+        exported = Exported(head.entries, head.hash, transaction.has_envelopes(), older)
         file.write(exported.to_line())
         before = set[str]()
         for entry in transaction.entries():
@@ -114,13 +132,14 @@ def line_of(entry: Entry) -> bytes:
     return head.encode() + entry.body.encode() + b"}\n"
 
 
-def import_state(
+def import_state(  # noqa: PLR0913  # what an import may be asked for
     path: PathLike,
     where: PathLike,
     *,
     trust: PathLike | None = None,
     registry: Registry | None = None,
     accept: Callable[[StateRules], None] = lambda _: None,
+    renew: bool = True,
 ) -> Exported:
     """Begin a store with the state of a file.
 
@@ -131,9 +150,15 @@ def import_state(
         registry: the plugins; by default the installed ones.
         accept: is asked of the rules of each line in the open epoch, before anything is kept, and
             raises what it refuses.
+        renew: whether the state of an older format is made again in this one; else refuse it, as
+            its snapshots and hashes would be others than those that were published.
+
+    Returns:
+        What the new store holds.
 
     Raises:
-        InputError: the file cannot be read, is no whole state, or was changed.
+        InputError: the file cannot be read, is no whole state, was changed, or is of an older
+            format.
         StoreError: there is something at that place already.
         TrustError: something that must be signed is not as it must, or the state has another first
             trust file.
@@ -148,13 +173,18 @@ def import_state(
             _check_first(path, log.transaction, pinned)
 
     try:
-        return _imported(path, place, registry, check_whole)
+        return _imported(path, place, registry, check_whole, renew=renew)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _imported(
-    path: Path, where: str, registry: Registry | None, check_whole: Callable[[EventLog], None]
+    path: Path,
+    where: str,
+    registry: Registry | None,
+    check_whole: Callable[[EventLog], None],
+    *,
+    renew: bool,
 ) -> Exported:
     with opened(path) as file:
         header = _header(path, file.readline(MAX_LINE_BYTES))
@@ -163,20 +193,37 @@ def _imported(
         genesis = next(entries, None)
         if genesis is None:
             raise _cut(path, 0, header)
+        before = format_of(genesis, str(path))
+        if (before < STATE_FORMAT) != header.older:
+            raise _bad_header(path)
+        if header.older and not renew:
+            raise InputError(
+                f"{path}: found a state of the format {before}, expected {STATE_FORMAT}: make it "
+                "again with tallystick state import, and export that one"
+            )
+        renewal = Renewal() if header.older else None
         rules = read(genesis, (), str(path), registry)
         with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
-            replay(log, [genesis])
+            replay(log, [genesis], renewal=renewal)
             try:
-                replay(log, entries, lines.envelopes_of(transaction))
+                replay(log, entries, lines.envelopes_of(transaction), renewal)
             except TrustError as error:
                 raise TrustError(f"{path}: {error}", code=error.code) from error
-            if (log.entries, log.hash, lines.signed) != attrs.astuple(header):
+            last = Exported(log.entries, lines.last, lines.signed, header.older)
+            if last != header:
                 raise _cut(path, log.entries, header)
             check_whole(log)
             log.finish()
-
-    return header
+    if renewal is None:
+        return header
+    return Exported(
+        log.entries,
+        log.hash,
+        header.signed,
+        renewed_from=before,
+        other_snapshots=tuple(renewal.other_snapshots),
+    )
 
 
 def is_export(path: Path) -> bool:
@@ -208,17 +255,22 @@ def _header(path: Path, line: bytes) -> Exported:
     try:
         found = json.loads(line)
         version = found["tallystick_state"]
-        exported = Exported(found["entries"], found["hash"], version == SIGNED_FORMAT)
+        signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
+        exported = Exported(found["entries"], found["hash"], signed, older)
     except (ValueError, KeyError, TypeError, RecursionError):
+        raise _bad_header(path) from None
+    if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT}:
         raise InputError(
-            f"{path}: found no header of a state, expected a file of tallystick state export"
-        ) from None
-    if version not in {FORMAT, SIGNED_FORMAT}:
-        raise InputError(
-            f"{path}: found the format {version}, expected {FORMAT} or {SIGNED_FORMAT}: update "
+            f"{path}: found the format {version}, expected {OLDER} to {SIGNED_FORMAT}: update "
             "tallystick"
         )
     return exported
+
+
+def _bad_header(path: Path) -> InputError:
+    return InputError(
+        f"{path}: found no header of a state, expected a file of tallystick state export"
+    )
 
 
 class _Lines:
@@ -226,12 +278,13 @@ class _Lines:
 
     Attributes:
         signed: whether there was an envelope among those that were read.
+        last: the hash of the last entry that was read.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path, self._file = path, file
         self._kept: dict[str, Envelope] = {}
-        self.signed = False
+        self.signed, self.last = False, ""
 
     def entries(self) -> Iterator[Entry]:
         """The entries, one after the other; the envelope before one is kept for it."""
@@ -247,7 +300,7 @@ class _Lines:
             entry = _entry(self._path, number, line)
             if before is not None and _statement_of(entry) != before:
                 raise _bad_line(self._path, number, line)
-            before = None
+            before, self.last = None, entry.hash
             yield entry
 
     def envelopes_of(self, transaction: Transaction) -> Envelopes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick import extras
 from tallystick.errors import TrustError
 from tallystick.trust.points import ORDER, is_edwards_key, scalar_of
 
@@ -52,8 +53,7 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
 
 def missing() -> TrustError:
     """The error where the library is not installed."""
-    message = "found no library for Ed25519, expected cryptography: pip install 'tallystick[trust]'"
-    return TrustError(message, code="library-missing")
+    return TrustError(extras.missing("cryptography"), code="library-missing")
 
 
 @attrs.frozen

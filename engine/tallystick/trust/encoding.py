@@ -9,7 +9,10 @@ import base64
 import binascii
 import hashlib
 import json
+import os
 import re
+import shlex
+import stat
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from typing import Any
 from tallystick.errors import InputError, TrustError
 from tallystick.io.documents import object_of
 from tallystick.io.inputs import start_of
+from tallystick.io.streams import STANDARD
 
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -45,6 +49,42 @@ def read_file(path: Path, most: int, what: str) -> bytes:
         raise InputError(f"{path}: {what} cannot be read ({reason}): check the name") from error
     check_size(data, most, str(path), what)
     return data
+
+
+def check_private(path: Path, what: str) -> None:
+    """Refuse a secret file that others can read, or that is another user's, as SSH does.
+
+    A pipe and a system without such permissions are taken as they are.
+
+    Args:
+        path: the file; ``-`` is the standard input.
+        what: what it is, for the error.
+
+    Raises:
+        TrustError: others can read or change it.
+    """
+    if not hasattr(os, "geteuid") or path == STANDARD:
+        return
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        # told by whoever reads it
+        return
+    if not stat.S_ISREG(found.st_mode):
+        return
+    # an administrator can read every file
+    if found.st_uid not in {os.geteuid(), 0}:
+        message = (
+            f"{path}: found {what} of another user (uid {found.st_uid}), expected your own: "
+            f"run chown {os.geteuid()} {shlex.quote(str(path))}"
+        )
+        raise TrustError(message, code="readable-key")
+    if found.st_mode & 0o077:
+        message = (
+            f"{path}: found {what} that others can use (mode {found.st_mode & 0o777:04o}), "
+            f"expected one for its owner alone: run chmod 600 {shlex.quote(str(path))}"
+        )
+        raise TrustError(message, code="readable-key")
 
 
 def check_size(data: bytes | str, most: int, where: str, what: str) -> None:

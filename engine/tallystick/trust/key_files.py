@@ -9,7 +9,7 @@ from typing import Any
 
 from tallystick.errors import OutputError, TrustError
 from tallystick.trust import ed25519, sr25519
-from tallystick.trust.encoding import hex_bytes, json_value, read_file, ss58_bytes
+from tallystick.trust.encoding import check_private, hex_bytes, json_value, read_file, ss58_bytes
 from tallystick.trust.keys import PairSigner
 
 MOST_BYTES = 64 * 1024
@@ -92,9 +92,10 @@ def read_key(path: Path, password: Password) -> PairSigner:
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: it is no such key, or the password does not open it.
+        TrustError: others can read it, it is no such key, or the password does not open it.
     """
     data = read_file(path, MOST_BYTES, "a key file")
+    check_private(path, "a private key")
     try:
         from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # heavy, optional
         from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # as above
@@ -137,9 +138,11 @@ def read_wallet(path: Path) -> PairSigner:
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: it is encrypted, no wallet, or its key is not that of its address.
+        TrustError: others can read it, it is encrypted, no wallet, or of another key than its
+            address.
     """
     data = read_file(path, MOST_BYTES, "a wallet file")
+    check_private(path, "a private key")
     if data.startswith(_ENCRYPTED):
         message = f"{path}: found an encrypted wallet, expected a plain one, or {_OUTSIDE}"
         raise TrustError(message, code="encrypted-wallet")

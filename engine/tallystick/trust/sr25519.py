@@ -12,6 +12,7 @@ from types import ModuleType
 import attrs
 
 from tallystick.errors import TrustError
+from tallystick.extras import missing
 from tallystick.trust.points import ORDER, is_ristretto_key, scalar_of
 
 NAME = "sr25519"
@@ -71,11 +72,7 @@ def _library() -> ModuleType:
     try:
         import sr25519  # noqa: PLC0415  # an extra
     except ImportError as error:
-        message = (
-            "found no library for sr25519, expected py-sr25519-bindings: "
-            "pip install 'tallystick[chain]'"
-        )
-        raise TrustError(message, code="library-missing") from error
+        raise TrustError(missing("sr25519"), code="library-missing") from error
     library: ModuleType = sr25519
     return library
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tallystick.trust.note import MOST_BYTES as MOST_NOTE_BYTES
 from tallystick.trust.note import read_note
 from tallystick.trust.policy import TrustRoot
 from tallystick.trust.proof import MOST_BYTES as MOST_PROOF_BYTES
-from tallystick.trust.proof import read_proof
+from tallystick.trust.proof import Growth, Proof, read_proof, row_text
 from tallystick.trust.statement import (
     ADOPTION,
     EVENTS,
@@ -39,11 +39,13 @@ class Against:
         root: a trust file; None where there is none.
         keys: keys, each of which must have signed.
         block: the block that the caller states.
+        rows: keys of rows, or their first parts, each of which a proof must show.
     """
 
     root: TrustRoot | None = None
     keys: tuple[PublicKey, ...] = ()
     block: int | None = None
+    rows: tuple[tuple[object, ...], ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -146,10 +148,12 @@ def verify_proof(path: Path, against: Against) -> Verified:
 
     Raises:
         InputError: the file cannot be read.
-        TrustError: it is no proof, it does not hold, or no known key has signed.
+        TrustError: it is no proof, it does not hold, shows no row or not those that are asked for,
+            or no known key has signed.
     """
     proof = read_proof(read_file(path, MOST_PROOF_BYTES, "a proof"), str(path))
     proof.check()
+    _check_rows(proof, against)
     names = against.names(_note_signers(proof.signers(against.known), against))
     view = {
         "kind": "proof",
@@ -159,6 +163,31 @@ def verify_proof(path: Path, against: Against) -> Verified:
     }
     lines = (*proof.told(), *_told_names(names, [], against))
     return Verified("proof", not against.is_empty, view, lines)
+
+
+def _check_rows(proof: Proof | Growth, against: Against) -> None:
+    """Refuse a proof that does not show every row that is asked for, and one of no row at all."""
+    if isinstance(proof, Growth):
+        if against.rows:
+            message = "found a proof that a log only grew, expected one of rows, as --row asks for"
+            raise TrustError(message, code="row-missing")
+        return
+    rows = [row for each in proof.rows for row in each.rows]
+    if not rows:
+        message = "found a proof of no row, expected one: make it by tallystick state proof row"
+        raise TrustError(message, code="row-missing")
+    for key in against.rows:
+        # the last part of a row is its value
+        if not any(_is_of_key(row[:-1], key) for row in rows):
+            found = ", ".join(row_text(row[:-1]) for row in rows[:3])
+            found += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+            message = f"found the rows of {found}, expected one of {row_text(key)}"
+            raise TrustError(message, code="row-missing")
+
+
+def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
+    """Whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
+    return len(key) <= len(parts) and row_text(parts[: len(key)]) == row_text(key)
 
 
 def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:

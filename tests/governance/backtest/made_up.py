@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.governance.backtest.bootstrap import Bootstrap, Interval, Uncertainty
+from tallystick.governance.backtest.bootstrap import Bootstrap, Chance, Interval, Uncertainty
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
@@ -23,10 +23,11 @@ from tallystick.governance.backtest.comparison_model import (
     Outcome,
     Period,
     StateOutcome,
+    ThresholdRange,
     TypeOutcome,
 )
 from tallystick.governance.backtest.incentive import Incentives, Network, Weighed, incentives
-from tallystick.governance.backtest.proposal import Proposal
+from tallystick.governance.backtest.proposal import FormulaUse, Proposal
 from tallystick.governance.diff.change import Change as RuleChange
 from tallystick.governance.diff.change import FormulaChange
 from tallystick.population.yuma.inputs import YumaParameters
@@ -133,7 +134,15 @@ def outcome(
         }
         replay = state(position, types, who, chance) if replayed else None
         given = identity(position, swept=swept)
-        found.append(CandidateOutcome(given, types, replay, proposal(given)))
+        thresholds = {
+            name: {
+                key: ThresholdRange(seed, seed + (position + 1) * NANO // 100 if replayed else seed)
+                for key, seed in (("middle", NANO // 4), ("high", NANO // 2))
+            }
+            for name in names
+            if name != PLAIN
+        }
+        found.append(CandidateOutcome(given, types, replay, proposal(given), thresholds=thresholds))
     whole = {name: sum(counts) for name, counts in records.items()}
     history = History(
         "year.parquet",
@@ -143,7 +152,7 @@ def outcome(
         {"bad": 4},
         Period(tuple(epoch << 31 | 30 * epoch + n for epoch in range(3, 15) for n in range(30))),
     )
-    return Outcome(history, who, tuple(found), {"plain": "made-up 2.1"})
+    return Outcome(history, who, tuple(found), {"plain": "made-up 2.1"}, tracks=True)
 
 
 def proposal(found: Identity) -> Proposal:
@@ -162,6 +171,7 @@ def proposal(found: Identity) -> Proposal:
             RuleChange("tiers.levels[top].note", "removed", NASTY, None),
         ),
         (FormulaChange("made-up/care@2", "added", (), ("care = 1 − slope · risk",)),),
+        (FormulaUse("made-up/care@2", ("slope",), ("care = 1 − slope · risk",)),),
     )
 
 
@@ -176,13 +186,15 @@ def uncertain(found: CandidateComparison, seed: int = 1) -> CandidateComparison:
     known = Uncertainty(
         Bootstrap(),
         360,
-        256,
+        12,
         around(moved, moved // 2 + 1),
         around(found.flips, found.flips // 3 + 1),
         {
             each.miner.hotkey: around(each.share_change, NANO // 50)
             for each in found.overall.changes()
         },
+        epochs=12,
+        chance=Chance(999, 17, moved // 2),
     )
     return attrs.evolve(found, uncertainty=known)
 

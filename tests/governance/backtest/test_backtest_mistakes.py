@@ -256,7 +256,7 @@ def test_long_names_of_candidates_stay_apart_in_a_picture() -> None:
         root = ET.fromstring(picture.svg)  # noqa: S314  # ours
         texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
         for number in (1, 2, 3):
-            assert f"{number}. {face * 12}…{face * 18}" in texts
+            assert f"{number}. {face * 9}…{face * 13}" in texts
 
 
 def test_a_history_whose_name_is_no_text_is_told_as_it_is(records: bytes, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
-"""Intervals: the rounds that are drawn, and what a draw comes to, once more in plain fractions."""
+"""Intervals: the epochs that are drawn, and what a draw comes to, once more in plain fractions."""
 
 import hashlib
+import math
 import random
+from fractions import Fraction
 from pathlib import Path
 
 import attrs
@@ -10,7 +12,13 @@ import pytest
 from generators.records import lines
 
 from tallystick.errors import InputError, TallystickError
-from tallystick.governance.backtest.bootstrap import Bootstrap, Interval, draws_of, uncertainty
+from tallystick.governance.backtest.bootstrap import (
+    Bootstrap,
+    Interval,
+    draws_of,
+    uncertainty,
+    widened,
+)
 from tallystick.governance.backtest.candidates import Candidate, candidates_of
 from tallystick.governance.backtest.comparison_model import Outcome
 from tallystick.governance.backtest.history import reader_of
@@ -21,7 +29,7 @@ from tallystick.governance.backtest.run import backtest, outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.plugins.registry import installed
-from tallystick.scoring.executors.executor import InProcess
+from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
 
 BOOTSTRAP = Bootstrap(79, "seed")
@@ -46,10 +54,24 @@ def shares(weights: list[int], amounts: Amounts) -> list[int]:
     return [round_half_even(each * NANO, sum(sums)) for each in sums]
 
 
-def middle(values: list[int]) -> Interval:
+STUDENT = {2: Fraction(12706, 1000), 7: Fraction(2447, 1000), 30: Fraction(2045, 1000)}
+"""The quantile 0.975 of Student's t with one degree of freedom less, from a printed table."""
+
+
+def moved_away(far: int, stretches: int) -> int:
+    """How far an end is from the value: t / 1.96 · √(n / (n − 1)) times as far as in the draws."""
+    square = (STUDENT[stretches] / Fraction(196, 100)) ** 2 * Fraction(stretches, stretches - 1)
+    millionths = math.isqrt(square.numerator * 10**12 // square.denominator)
+    return round_half_even(far * millionths, 10**6)
+
+
+def middle(value: int, values: list[int], stretches: int) -> Interval:
     """Of 79 values the second smallest and the second largest: 2.5 of 100 lie on either side."""
     ordered = sorted(values)
-    return Interval(ordered[1], ordered[-2])
+    return Interval(
+        value - moved_away(max(0, value - ordered[1]), stretches),
+        value + moved_away(max(0, ordered[-2] - value), stretches),
+    )
 
 
 def made_up(stretches: int, miners: int, most: int, seed: int) -> Amounts:
@@ -78,17 +100,28 @@ def test_the_intervals_are_those_of_a_draw_at_a_time(stretches: int, miners: int
     flips = [n % 4 for n in range(stretches)]
     found = uncertainty(BOOTSTRAP, keys(miners), before, after, np.array(flips), rounds=stretches)
     assert found is not None
-    rows = drawn(BOOTSTRAP, stretches)
+    rows = [[1] * stretches, *drawn(BOOTSTRAP, stretches)]
     changes = [
         [a - b for b, a in zip(shares(row, before), shares(row, after), strict=True)]
         for row in rows
     ]
     assert list(found.shares) == keys(miners)
-    assert list(found.shares.values()) == [middle(list(c)) for c in zip(*changes, strict=True)]
-    assert found.moved == middle([sum(map(abs, each)) // 2 for each in changes])
-    assert found.flips == middle(
-        [sum(w * f for w, f in zip(row, flips, strict=True)) for row in rows]
-    )
+    assert list(found.shares.values()) == [
+        clipped(middle(c[0], list(c[1:]), stretches), -NANO) for c in zip(*changes, strict=True)
+    ]
+    # 5 of 100 draws are farther from the history than the fourth of 79
+    apart = [
+        sum(abs(a - b) for a, b in zip(draw, changes[0], strict=True)) // 2 for draw in changes[1:]
+    ]
+    far = moved_away(sorted(apart)[-4], stretches)
+    value = sum(map(abs, changes[0])) // 2
+    assert found.moved == Interval(max(0, value - far), min(NANO, value + far))
+    counts = [sum(w * f for w, f in zip(row, flips, strict=True)) for row in rows]
+    assert found.flips == clipped(middle(counts[0], counts[1:], stretches), 0)
+
+
+def clipped(interval: Interval, least: int) -> Interval:
+    return Interval(max(least, interval.low), interval.high)
 
 
 def test_amounts_of_any_size_keep_their_shares() -> None:
@@ -139,9 +172,22 @@ def test_too_few_draws_are_refused(draws: int) -> None:
         Bootstrap(draws)
 
 
-@pytest.mark.parametrize(("rounds", "miners", "many"), [(5, 3, 5), (1000, 3, 256), (90, 10**6, 16)])
-def test_stretches_are_rounds_until_there_are_too_many(rounds: int, miners: int, many: int) -> None:
-    assert RoundStretches.of(range(rounds), miners).count == many
+@pytest.mark.parametrize(("units", "miners", "many"), [(5, 3, 5), (1000, 3, 256), (90, 10**6, 16)])
+@pytest.mark.parametrize("by_epoch", [True, False])
+def test_stretches_are_epochs_or_else_rounds_until_there_are_too_many(
+    units: int, miners: int, many: int, *, by_epoch: bool
+) -> None:
+    rounds = [unit << 31 | round_ for unit in range(units) for round_ in (1, 2)]
+    found = RoundStretches.of(rounds if by_epoch else range(units), miners)
+    assert (found.count, found.by_epoch, len(found.keys)) == (many, by_epoch, units)
+    assert (found.epochs, found.rounds) == ((units, 2 * units) if by_epoch else (1, units))
+
+
+def test_the_ends_of_few_draws_are_farther_away_and_of_many_they_are_not() -> None:
+    far = [widened(NANO, stretches) for stretches in range(2, 257)]
+    assert far == sorted(far, reverse=True)
+    assert far[0] > 9 * NANO
+    assert NANO < far[-1] < NANO * 101 // 100
 
 
 CANDIDATES = (["skills@1.0.0", "skills@1.1.0"], ["axes.policy.weight=0.1:0.2:0.1"])
@@ -183,11 +229,19 @@ def test_the_stretches_sum_to_the_whole_history(
         assert bool(flips) is bool(place)
 
 
+@pytest.mark.parametrize("with_state", [False, True])
 def test_a_back_test_tells_the_intervals_of_its_candidates(
-    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path
+    history: Path, candidates: tuple[Candidate, ...], tmp_path: Path, *, with_state: bool
 ) -> None:
-    def run(name: str, **options: object) -> Written:
-        return backtest(history, candidates, tmp_path / name, bootstrap=BOOTSTRAP, **options)[1]
+    def run(name: str, **options: Executor) -> Written:
+        return backtest(
+            history,
+            candidates,
+            tmp_path / name,
+            with_state=with_state,
+            bootstrap=BOOTSTRAP,
+            **options,
+        )[1]
 
     found = run("one").shown.full
     assert len(found) == len(candidates) - 1
@@ -198,8 +252,12 @@ def test_a_back_test_tells_the_intervals_of_its_candidates(
         assert known.moved.low <= known.moved.high
         assert known.flips.low <= each.flips <= known.flips.high
         assert list(known.shares) == [miner.hotkey for miner in each.overall.miners]
-    by_workers = run("two", executor=Local(1)).shown.full
+        assert known.chance is not None
+        assert known.chance.deals == BOOTSTRAP.draws
+    by_workers = run("two", executor=Local(2)).shown.full
     assert [each.uncertainty for each in by_workers] == [each.uncertainty for each in found]
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
 def test_a_history_that_changes_between_the_passes_is_told(

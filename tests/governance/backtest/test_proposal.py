@@ -1,5 +1,9 @@
 """What a candidate proposes: its own words, and every value and formula that differs."""
 
+from pathlib import Path
+
+from cli.command import run
+
 from tallystick.governance.backtest.candidates import candidates_of
 from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
@@ -33,3 +37,24 @@ def test_a_candidate_tells_its_words_and_all_that_it_changes_and_the_baseline_no
         paths = {change.path for change in each.proposal.changes}
         assert ("axes.policy.beta" in paths) is (beta.value != beta.baseline)
         assert "skill_types.mcp_server.weights.policy" in paths
+
+
+def test_words_and_sources_that_are_the_baseline_s_are_nobody_s_own(tmp_path: Path) -> None:
+    path = tmp_path / "proposal.toml"
+    values = ("tiers.thresholds.novel.headroom=0.4", "axes.policy.beta=0.6")
+    assert run("rules", "set", "skills@1.1.0", *values, "-o", path).status == 0
+    inherited = load("skills@1.1.0", installed()).rule_set.rule_set.summary
+    header = 'name = "skills"\n'
+    plain = path.read_text()
+    for text in (plain, plain.replace(header, f'{header}summary = "{inherited}"\n', 1)):
+        path.write_text(text)
+        _, silent = candidates_of(["skills@1.1.0", str(path)], [], installed())
+        assert (silent.proposal.summary, silent.proposal.source) == (None, "")
+    path.write_text(plain.replace(header, f'{header}summary = "Pays novelty earlier"\n', 1))
+    _, own = candidates_of(["skills@1.1.0", str(path)], [], installed())
+    assert (own.proposal.summary, own.proposal.source) == ("Pays novelty earlier", "")
+    # a changed value stands beside the formula that reads it
+    uses = {each.name: each for each in own.proposal.uses}
+    assert uses["skills/scaled-baseline@2"].parameters == ("headroom",)
+    assert "baseline + headroom · (1 − baseline)" in uses["skills/scaled-baseline@2"].lines[0]
+    assert [each.parameters for each in uses.values()].count(("beta",)) == 1

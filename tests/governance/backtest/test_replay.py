@@ -20,6 +20,7 @@ from tallystick.governance.backtest.history import reader_of
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.run import outcome_of
 from tallystick.governance.backtest.sweep import parse_sweep
+from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
@@ -91,7 +92,7 @@ def test_a_replay_gives_what_a_ledger_gives(tmp_path: Path, reference: str, seed
                 check(ledger, states[epoch])
                 closed, _ = ledger.close_round(written(tmp_path / "epoch.jsonl", lines))
                 for each in closed:
-                    scores.update(each.scores)
+                    scores.update({h: from_decimal(score) for h, score in each.scores.items()})
                     rounds.update(each.scores.keys())
             ledger.close_epoch()
         check(ledger, states[max(EPOCHS) + 1])
@@ -144,6 +145,9 @@ def test_a_replay_that_adopts_gives_what_a_state_gives_that_adopts(tmp_path: Pat
             sums = part.candidates[place].types[name].quality
             quality.update(dict(zip((m.hotkey for m in part.miners), sums, strict=True)))
         assert found.quality == tuple(quality[miner.hotkey] for miner in outcome.miners)
+        state = outcome.candidates[1].state
+        assert state is not None
+        assert found.emission == state.emission[name]
 
 
 @pytest.mark.parametrize(
@@ -194,11 +198,13 @@ def test_emission_is_under_the_tracked_thresholds(tmp_path: Path) -> None:
     outcome, _ = replayed(path, ["skills@1.0.0", "skills@1.1.0"], [])
     baseline = outcome.baseline
     assert baseline.state is not None
-    replayed_sums = baseline.state.emission
-    assert any(replayed_sums[name] != baseline.types[name].emission for name in baseline.types)
-    # the quality does not depend on thresholds, and no record comes twice
+    replayed_sums, seeded = baseline.state.emission, baseline.seeded
+    assert seeded is not None
+    assert any(replayed_sums[name] != seeded[name].emission for name in baseline.types)
     for name, found in baseline.types.items():
-        assert baseline.state.quality[name] == found.quality
+        assert replayed_sums[name] == found.emission
+        # the quality does not depend on thresholds, and no record comes twice
+        assert baseline.state.quality[name] == found.quality == seeded[name].quality
 
 
 def test_workers_replay_the_same(tmp_path: Path) -> None:
@@ -248,6 +254,7 @@ def test_a_record_that_comes_twice_counts_once(tmp_path: Path) -> None:
         written(tmp_path / "b.jsonl", records + records), ["skills@1.0.0", "skills@1.1.0"], []
     )
     assert once.baseline.state == twice.baseline.state
+    assert [each.types for each in once.candidates] == [each.types for each in twice.candidates]
 
 
 def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
@@ -259,6 +266,24 @@ def test_epochs_far_apart_are_not_walked_one_by_one(tmp_path: Path) -> None:
     assert outcome.baseline.state is not None
     assert outcome.baseline.state.final.epoch == last + 1
     assert [each.epoch for each in told if each.candidate == 0] == [*EPOCHS, last, last + 1]
+
+
+def test_a_late_submission_moves_no_threshold_of_a_replay(tmp_path: Path) -> None:
+    rng, late = random.Random(9), made(9)
+    for each in late:
+        if "submission" in each and rng.random() < 0.3:
+            each["events"] = ["missed_deadline"]
+    bare = [
+        {name: value for name, value in each.items() if name not in ("submission", "checks")}
+        if "missed_deadline" in each["events"]
+        else each
+        for each in late
+    ]
+    names = ["skills@1.0.0", "skills@1.2.0"]
+    _, told = replayed(written(tmp_path / "late.jsonl", late), names, [])
+    _, without = replayed(written(tmp_path / "bare.jsonl", bare), names, [])
+    assert [each.thresholds for each in told] == [each.thresholds for each in without]
+    assert len({repr(each.thresholds) for each in told}) > 2
 
 
 def test_a_rule_set_without_epochs_cannot_be_replayed(tmp_path: Path) -> None:

@@ -221,7 +221,69 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     assert f"{known.flips.low} to {known.flips.high}" in text
     for interval in known.shares.values():
         assert f"{points(interval.low)} to {points(interval.high)}" in text
-    assert "999 draws of 360 rounds in 256 stretches; seed “tallystick”" in text
+    assert "999 draws of 12 epochs; seed “tallystick”" in text
+    assert known.chance is not None
+    assert f"with a probability of {decimal(known.chance.probability)}" in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("epochs", "stretches", "said"),
+    [
+        (300, 256, "999 draws of 300 epochs in 256 stretches; seed"),
+        (1, 256, "999 draws of 360 rounds in 256 stretches; seed"),
+    ],
+)
+def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
+    epochs: int, stretches: int, said: str
+) -> None:
+    found = outcome(many=12)
+    each = uncertain(compared(found)[0])
+    assert each.uncertainty is not None
+    known = attrs.evolve(each.uncertainty, epochs=epochs, stretches=stretches)
+    each = attrs.evolve(each, uncertainty=known)
+    shown = Selection.of([each], "share-moved")
+    text = " ".join(Reader(report(found, shown, COMMAND).html).text.split())
+    assert said in text
+    warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
+    assert (warned in text) is (epochs == 1)
+    assert any(warned in line for line in wording.terminal_lines(found, shown)) is (epochs == 1)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("replayed", [True, False])
+def test_thresholds_stand_before_and_after_in_numbers(*, replayed: bool) -> None:
+    found = outcome(many=8, replayed=replayed)
+    html = page(found).html
+    table = html[html.index("Thresholds before and after") :].partition("</table>")[0]
+    cells = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
+    rows = [" ".join(Reader(each).text.split()) for each in cells]
+    last = "0.250000 0.250000 0.260000 0.270000 +0.010000"
+    same = "0.250000 0.250000 0.000000"
+    assert rows[0] == f"alpha, middle {last if replayed else same}"
+    assert len(rows) == 2 * len(TYPES)
+    kind = "those of the replay" if replayed else "those of a new network"
+    assert f"Thresholds: {kind}" in Reader(html).text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_words_that_are_not_the_candidate_s_own_are_not_shown() -> None:
+    found = outcome(many=8)
+    own = found.candidates[1]
+    said = attrs.evolve(own.proposal, summary="", source="")
+    silent = attrs.evolve(found, candidates=(found.baseline, attrs.evolve(own, proposal=said)))
+    text = Reader(page(silent).html).text
+    assert "Why: its file has no summary of its own." in text
+    assert "in the words of its file" not in text
+    assert own.proposal.summary in Reader(page(found).html).text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_column_says_what_it_shows_and_a_value_which_formula_reads_it() -> None:
+    html = page(outcome(many=8)).html
+    heads = re.findall(r'<th scope="col">([^<]*) <small>([^<]*)</small></th>', html)
+    assert {"tau-b", "Gini", "HHI", "changes hands", "by chance"} <= {head for head, _ in heads}
+    assert "made-up/care@2 reads slope\n  care = 1 − slope · risk" in Reader(html).text
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -7,6 +7,7 @@ are in ``build/screenshots``.
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from browser import ROOT, Opened, browser
 from governance.backtest.made_up import adopted, flips, outcome, uncertain
@@ -24,10 +25,22 @@ PAGES = {
     "one": {"candidates": 1, "many": 26, "replayed": True},
     "sweep": {"candidates": 3, "many": 8, "swept": True},
     "thousand": {"candidates": 1000, "many": 5, "swept": True},
+    "long": {"candidates": 3, "many": 6, "replayed": True},
 }
 """The back-tests whose reports are looked at."""
 MORE_OF_THE_SAME = "tbody tr:nth-child(n + 5), section:nth-of-type(n + 6)"
 """Rows and candidates that look as others do: axe-core takes seconds for each."""
+
+
+def renamed(found: Outcome) -> Outcome:
+    """The same with candidates of long names, as sweeps of several numbers have."""
+    swept = "[tiers.levels[a_tier_with_a_long_name].multiplier=1.25,axes.policy.beta=0.6]"
+    baseline, *others = found.candidates
+    named = (
+        attrs.evolve(each, identity=attrs.evolve(each.identity, name=each.identity.name + swept))
+        for each in others
+    )
+    return attrs.evolve(found, candidates=(baseline, *named))
 
 
 def html_of(found: Outcome) -> str:
@@ -51,7 +64,9 @@ class Pages:
     def __getitem__(self, name: str) -> Path:
         path = self._folder / f"{name}.html"
         if not path.exists():
-            path.write_text(html_of(outcome(**PAGES[name])), encoding="utf-8")
+            found = outcome(**PAGES[name])
+            html = html_of(renamed(found) if name == "long" else found)
+            path.write_text(html, encoding="utf-8")
         return path
 
 
@@ -92,12 +107,26 @@ def test_a_report_looks_right_at_every_width_and_in_the_dark(
     )
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     assert opened.too_wide() == 0
+    assert hidden(opened) == []
     assert opened.violations(exclude=[MORE_OF_THE_SAME]) == []
     assert opened.complaints == []
     # the page itself and its pictures, which it holds
     assert [each for each in opened.requests if not each.startswith(("file:", "data:image/"))] == []
     broken = "Array.from(document.images).filter(each => !each.naturalWidth || !each.alt).length"
     assert page.evaluate(broken) == 0
+
+
+def hidden(opened: Opened) -> list[str]:
+    """The tables of which a box that scrolls hides rows on a telephone, or columns on a desk."""
+    is_wide = opened.page.evaluate("innerWidth >= 1280")
+    hides = "each.scrollWidth > each.clientWidth"
+    if not is_wide:
+        hides = "each.scrollHeight > each.clientHeight"
+    found: list[str] = opened.page.evaluate(
+        f"""Array.from(document.querySelectorAll(".wide")).filter(each => {hides})
+          .map(each => each.getAttribute("aria-label"))"""
+    )
+    return found
 
 
 def test_pictures_are_as_large_as_they_were_drawn_on_a_telephone(

@@ -366,7 +366,7 @@ def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves(
     hidden = changed("skills@1.1.0", ('public = ["leaderboards"]', "public = []"))
     page = render.as_markdown(difference(tallystick.load("skills@1.1.0"), hidden))
     assert "| `reputation.visibility.public` | leaderboards | [] |" in page
-    assert page.endswith("## What it can do to a score\n\nnothing\n")
+    assert "## What it can do to a score\n\nnothing\n\nnot analysed: reputation" in page
 
 
 def test_mistakes_are_one_line() -> None:

@@ -134,6 +134,35 @@ def test_no_record_moves_further(tmp_path: Path, reference: str, seed: int) -> N
             assert is_scaled(effect.emission_ratio, first.emission, second.emission)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_record_moves_further_by_the_thresholds_of_a_state(tmp_path: Path, seed: int) -> None:
+    choices = random.Random(500 + seed)
+    old, new = baseline("skills@1.1.0"), candidate("skills@1.1.0", tmp_path, choices)
+    sides = []
+    for scorer in (old, new):
+        given = {}
+        while not given:
+            given = thresholds(scorer, choices)
+        sides.append(given)
+    nano = [
+        {
+            name: {each: int(n * NANO) for each, n in of_type.items()}
+            for name, of_type in side.items()
+        }
+        for side in sides
+    ]
+    bounds = {name: (nano[0][name], nano[1][name]) for name in nano[0]}
+    effects = {each.skill_type: each for each in difference(old, new, bounds, 3).effects}
+    old, new = (s.with_thresholds(side) for s, side in zip((old, new), sides, strict=True))
+    lines = records("skills@1.1.0")
+    for first, second in zip(old.score_many(lines), new.score_many(lines), strict=True):
+        if isinstance(first, tallystick.Reject) or isinstance(second, tallystick.Reject):
+            continue
+        effect = effects[first.skill_type]
+        assert holds(effect.emission, first.emission, second.emission)
+        assert is_scaled(effect.emission_ratio, first.emission, second.emission)
+
+
 @pytest.mark.parametrize("reference", RULE_SETS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_fraction_moves_further(tmp_path: Path, reference: str, seed: int) -> None:

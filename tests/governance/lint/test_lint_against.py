@@ -12,7 +12,7 @@ from linted import SOUND, changed, shipped
 
 from tallystick.governance.lint.catalog import CHECKS
 
-SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nreason = "kept"\n'
+SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 OLD = "workflow@1.0.0"
 KEPT = ("kept as published:", "kept | as published:")
 NO_CAP = ("share = 0.15", "share = 0")
@@ -44,9 +44,13 @@ def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_pa
     old, new = (identities(linted(each)["findings"]) for each in (OLD, path))
     found = linted(path, "--against", OLD)
     assert found["against"] == OLD
-    assert identities(found["findings"]) == new - old != set()
-    still = new | identities(linted(path)["silenced"])
-    assert identities(found["gone"]) == old - still != set()
+    of_silences = {each for each in identities(found["findings"]) if each[0] == "silence-new"}
+    assert len(of_silences) == 2
+    assert identities(found["findings"]) - of_silences == new - old != set()
+    gone = identities(found["gone"])
+    assert gone < old
+    # what is at the same place with other figures is not gone
+    assert {code for code, _, _ in old - gone} == {"cap-infeasible", "cliff"}
     text = run("rules", "lint", path, "--against", OLD).out
     assert f"\ngone since {OLD}:\n" in text
     assert "error cap-infeasible" in text
@@ -55,8 +59,11 @@ def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_pa
 def test_other_figures_are_another_finding(tmp_path: Path) -> None:
     path = written(tmp_path, changed(shipped(OLD), ("share = 0.15", "share = 0.16")))
     found = linted(path, "--against", OLD)
-    assert [each["code"] for each in found["findings"]] == ["cap-infeasible"]
-    assert [each["code"] for each in found["gone"]] == ["cap-infeasible"]
+    (finding,) = found["findings"]
+    assert finding["code"] == "cap-infeasible"
+    assert "a cap of 0.150000000" in finding["evidence"]["before"]
+    assert found["gone"] == []
+    assert "    before: a cap of 0.150000000" in run("rules", "lint", path, "--against", OLD).out
 
 
 def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
@@ -66,10 +73,16 @@ def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
     assert run("rules", "lint", bad, "--against", OLD).status == 1
 
 
-def test_what_is_silenced_now_is_not_gone(tmp_path: Path) -> None:
+def test_what_is_silenced_now_is_not_gone_and_the_silence_fails(tmp_path: Path) -> None:
     path = written(tmp_path, shipped(OLD) + SILENCE)
-    found = linted(path, "--against", OLD)
-    assert found["findings"] == found["gone"] == []
+    result = run("rules", "lint", path, "--against", OLD, "--json")
+    found = result.json()
+    assert result.status == 1
+    assert [(each["code"], each["path"]) for each in found["findings"]] == [
+        ("silence-new", "lint.silence[0]")
+    ]
+    assert len(found["findings"][0]["evidence"]["left_out"]) == 3
+    assert found["gone"] == []
     assert {each["code"] for each in found["silenced"]} == {"cliff"}
     assert linted(path, "--against", path)["silenced"] == []
     again = linted(OLD, "--against", path)

@@ -13,7 +13,7 @@ from linted import SOUND, changed, shipped
 from tallystick.governance.lint.catalog import CHECKS
 
 KEYS = {"code", "severity", "file", "line", "path", "message", "evidence", "remedy"}
-SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nreason = "kept"\n'
+SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 USAGE = "name a rule set"
 
 
@@ -120,7 +120,7 @@ def test_silenced_findings_are_counted(tmp_path: Path) -> None:
     assert run("rules", "lint", path).out.splitlines()[-1] == "2 warnings; 3 silenced"
     found = run("rules", "lint", path, "--json").json()
     assert [each["reason"] for each in found["silenced"]] == ["kept"] * 3
-    assert all(each.keys() == KEYS | {"reason"} for each in found["silenced"])
+    assert all(each.keys() == KEYS | {"reason", "figures"} for each in found["silenced"])
 
 
 def test_an_error_gives_the_exit_status_one(tmp_path: Path) -> None:

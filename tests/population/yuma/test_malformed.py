@@ -4,6 +4,7 @@ import copy
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from population.yuma.nets import large_net
 
 import tallystick
 from tallystick.errors import YumaError
+from tallystick.population.yuma import cases, vectors
 from tallystick.population.yuma.cases import parameters_of
 from tallystick.population.yuma.vectors import check
 
@@ -249,3 +251,29 @@ def test_whatever_stands_anywhere_is_computed_or_refused() -> None:
             outcome = "refused"
         outcomes[outcome] += 1
     assert min(outcomes["computed"], outcomes["refused"]) > 50, outcomes
+
+
+def test_too_many_weights_are_refused_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = large_net(8, 8, liquid=False)["steps"][0]["input"]
+    many = sum(map(len, given["weights"]))
+    monkeypatch.setattr(cases, "MOST_CELLS", many - 1)
+    monkeypatch.setattr(cases, "epoch", None)
+    with pytest.raises(YumaError, match=rf"weights: found {many} weights, expected at most "):
+        tallystick.yuma({"steps": [{"input": given}]})
+
+
+def test_a_file_of_too_many_lists_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "case.json"
+    file.write_text("[[],[],[]]", encoding="utf-8")
+    monkeypatch.setattr(vectors, "MOST_LISTS", 3)
+    monkeypatch.setattr(vectors, "parse", None)
+    with pytest.raises(YumaError, match="found 4 lists, expected at most 3: give a file fewer"):
+        vectors.read(file)
+    file.write_text("1,2,3", encoding="utf-8")
+    monkeypatch.setattr(vectors, "_MOST_VALUES", 1)
+    with pytest.raises(YumaError, match="found 2 values, expected at most 1"):
+        vectors.read(file)

@@ -149,17 +149,16 @@ def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(folder: Path, tmp_
         asked("tls://127.0.0.1:9", of(folder, key=key))
 
 
-def test_the_settings_name_files_beside_them(
+def test_the_environment_names_the_files_of_a_cluster(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "inner").mkdir()
-    monkeypatch.chdir(tmp_path / "inner")
-    lines = ('cluster = "tls://127.0.0.1:9"', 'cluster_ca = "ca.pem"', 'cluster_key = "no.key"')
-    (tmp_path / "tallystick.toml").write_text("\n".join(lines))
-    (tmp_path / "ca.pem").write_bytes((folder / "ca.pem").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TALLYSTICK_CLUSTER", "tls://127.0.0.1:9")
+    monkeypatch.setenv("TALLYSTICK_CLUSTER_CA", str(folder / "ca.pem"))
+    monkeypatch.setenv("TALLYSTICK_CLUSTER_KEY", "no.key")
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", "results.csv")
     assert "found a part of --cluster-ca, --cluster-cert and" in run(*score).err
     monkeypatch.setenv("TALLYSTICK_CLUSTER_CERT", str(folder / "client.pem"))
     found = message_of(run(*score))
-    assert found.startswith(f"{tmp_path / 'no.key'}: the file cannot be read (No such file")
+    assert found.startswith("no.key: the file cannot be read (No such file")
     assert run(*score, "--workers", 1).status == 0

@@ -128,7 +128,7 @@ def test_what_a_type_requires_is_enforced(answered: bool) -> None:
         whole["events"] = ["missed_deadline"]
     found = every_fact(CATALOGUES).facts([json.dumps(whole).encode()], 7)
     assert not found.types
-    assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50.0")]
+    assert [(r.line, r.code, r.value) for r in found.rejects] == [(7, "timing-window", "50")]
 
 
 def test_rejects_are_those_of_scoring(scorers: dict[str, tallystick.Scorer]) -> None:

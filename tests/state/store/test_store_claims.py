@@ -42,7 +42,7 @@ def test_claims_move_alike_on_every_database(where: str) -> None:
         assert [reason for _, reason in reasons(ledger)] == ["outranked", "conflict", "conflict"]
         before = digest_of(ledger), reasons(ledger)
         with ledger.queries() as queries:
-            kept = next(queries.quarantine()).event
+            kept = next(queries.transaction.claims.waiting()).event
         with pytest.raises(StoreError, match="gone"):
             undone(ledger, kept, before[1][1][0])
         assert (digest_of(ledger), reasons(ledger)) == before

@@ -15,6 +15,7 @@ from tallystick.numbers.nano import from_text
 from tallystick.state.chain import check
 from tallystick.state.event import StateEvent
 from tallystick.state.model import Miner, Snapshot, State, unstructure
+from tallystick.state.store.checksums import renew
 from tallystick.state.store.store import Store
 from tallystick.state.store.tables import EVENTS
 from tallystick.state.store.transaction import LogHead, Transaction
@@ -85,6 +86,7 @@ def test_a_line_that_is_no_event_is_damage(body: str) -> None:
 def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
     with made(where).writing() as transaction:
         transaction.connection.execute(f"UPDATE tallystick_head SET state = '{text}'")  # noqa: S608  # our text
+        renew(transaction.connection)
         with pytest.raises(StoreError, match="found a state in the store that cannot be read"):
             transaction.head()
 
@@ -243,6 +245,7 @@ def test_a_changed_body_is_damage(where: str) -> None:
     with store.writing() as transaction:
         transaction.connection.execute("UPDATE tallystick_log SET body = '{}'")
         transaction.connection.execute("UPDATE tallystick_head SET state = 'x'")
+        renew(transaction.connection)
     with store.reading() as transaction:
         with pytest.raises(StoreError, match="the log, entry 1: found the hash"):
             list(check(transaction.entries()))

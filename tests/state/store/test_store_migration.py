@@ -16,6 +16,7 @@ from state.store.filled import contents, event, made
 
 from tallystick.errors import StoreError
 from tallystick.state.store import migration
+from tallystick.state.store.checksums import COLUMNS
 from tallystick.state.store.connection import Connection, place_of
 from tallystick.state.store.migration import PREFIX, VERSION_TABLE
 from tallystick.state.store.store import Store
@@ -130,9 +131,11 @@ def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def as_the_first_version(store: Store) -> None:
-    """Take from a store what the second version brought."""
+    """Take from a store what the second version and the third brought."""
     with store.writing() as transaction:
         for change in (
+            "DROP TABLE tallystick_checksums",
+            *(f"ALTER TABLE {table} DROP COLUMN checksum" for table in COLUMNS),
             "DROP INDEX tallystick_log_kinds",
             "DROP TABLE tallystick_envelopes",
             "DROP TABLE tallystick_epochs",

@@ -5,6 +5,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -93,7 +95,7 @@ def test_a_place_that_is_none_is_refused(where: str, message: str) -> None:
 def test_a_missing_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tallystick.state.store.connection.find_spec", lambda _: None)
     for said in refused("postgresql://host/database"):
-        assert "found no psycopg, expected it for PostgreSQL: install the extra postgres" in said
+        assert "expected it for PostgreSQL: run pip install 'tallystick[postgres]'" in said
 
 
 def test_a_missing_database_is_told(database: str) -> None:
@@ -254,6 +256,90 @@ def test_a_file_that_may_only_be_read_can_be_read() -> None:
     entries, said = done.stdout.splitlines()
     assert entries == "1"
     assert said.startswith("s.db: found a store that can only be read, expected one that can be")
+
+
+WAITING = """
+import os, sys
+from tallystick.errors import StoreError
+from tallystick.state.store.store import Store
+
+if os.getuid() == 0:
+    os.setgid({nobody})
+    os.setuid({nobody})
+store = Store.open("s.db")
+try:
+    with store.reading() as transaction:
+        print(transaction.head().entries, flush=True)
+        sys.stdin.readline()
+except StoreError as error:
+    print(error)
+"""
+
+
+@contextmanager
+def reader(folder: Path, program: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of a user who may only read a folder and what is in it."""
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    command = [sys.executable, "-c", program.format(nobody=NOBODY)]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(
+            command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
+        ) as process:
+            yield process
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_folder_that_may_only_be_read_can_be_read() -> None:
+    """Nobody has the store open, so that SQLite would have to make its files beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made(str(Path(folder) / "s.db"), [event(1)])
+        with reader(Path(folder), READ_ONLY) as process:
+            out, err = process.communicate()
+        assert [path.name for path in Path(folder).iterdir()] == ["s.db"]
+    entries, refusal = out.splitlines()
+    assert (entries, err) == ("1", "")
+    assert refusal.startswith("s.db: found a store that can only be read, expected one that can be")
+
+
+def test_a_wal_that_a_folder_keeps_from_being_read_is_told() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        store = made(str(path), [event(1)])
+        with store.reading() as transaction:
+            assert transaction.head()
+            with store.writing() as writing:
+                record(writing, [event(2)])
+            wal = path.with_name("s.db-wal").read_bytes()
+        path.with_name("s.db-wal").write_bytes(wal)
+        with reader(Path(folder), READ_ONLY) as process:
+            out, err = process.communicate()
+    assert out == ""
+    assert (
+        "s.db: found a store in a folder that cannot be written, whose last changes stand in "
+        in err
+    )
+    assert "s.db-wal, expected one that was closed" in err
+
+
+def test_a_store_that_is_written_while_it_is_read_without_locks_is_told() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        store = made(str(path), [event(1)])
+        with reader(Path(folder), WAITING) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "1\n"
+            path.parent.chmod(0o755)
+            path.chmod(0o644)
+            with store.writing() as transaction:
+                record(transaction, [event(2)])
+            out, err = process.communicate("go on\n")
+    assert err == ""
+    assert out.startswith("s.db: found that the store was written while it was read")
 
 
 def test_the_place_is_shown_without_the_password() -> None:

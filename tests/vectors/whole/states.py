@@ -11,6 +11,7 @@ from oracle.emissions import BASE_WEIGHTS
 from oracle.groups import Candidate, select
 from oracle.reputation import ADDS, RULES, TIMES, TIMES_CORRECTED, Report, levels, reputations
 from oracle.tiers import BASELINES, thresholds
+from oracle.weights import Task, round_score
 
 from vectors.whole.case import Json, case
 
@@ -53,6 +54,7 @@ def _epochs(rule_set: str) -> Iterator[tuple[Json, Json]]:
         yield _epoch(random.Random(seed), rule_set, seed)
     yield _clamped(rule_set)
     yield from _smoothed(rule_set)
+    yield _late(rule_set)
 
 
 def _epoch(rng: random.Random, rule_set: str, seed: int) -> tuple[Json, Json]:
@@ -126,6 +128,19 @@ def _smoothed(rule_set: str) -> Iterator[tuple[Json, Json]]:
             ]
             levels_before = {name: (Fraction(1, 2), Fraction(old, NANO))}
             yield _closing(rule_set, {0: known}, reports, levels_before, f"top-{old}")
+
+
+def _late(rule_set: str) -> tuple[Json, Json]:
+    """Perfect answers that came late beside others that did not (E96)."""
+    name = _TYPES[0]
+    known = {(f"hk-{n}", name): Fraction(1, 2) for n in range(8)}
+    reports = [
+        Report("v1", f"hk-{n}", name, "t1", 0, 0, events, "primary", Fraction(nano, NANO))
+        for n, (events, nano) in enumerate(
+            [((), n * 10**8) for n in (6, 7, 8)] + [(("missed_deadline",), NANO)] * 5
+        )
+    ]
+    return _closing(rule_set, {0: known}, reports, {name: (Fraction(1, 4), Fraction(1, 2))}, "late")
 
 
 def _reputation(rng: random.Random) -> Fraction:
@@ -263,7 +278,7 @@ def _rounds(rule_set: str) -> Iterator[tuple[Json, Json]]:
             }
             for _ in range(size)
         ]
-        yield tasks, text(_round_score(tasks, once=rule_set != "skills@1.0.0"))
+        yield tasks, text(_score_of(rule_set, tasks))
     lone = {
         "type": "declarative",
         "emission": "1.000000000",
@@ -271,17 +286,42 @@ def _rounds(rule_set: str) -> Iterator[tuple[Json, Json]]:
         "missed": True,
     }
     yield [lone], text(Fraction(0))
+    for size in (2, 3, 5, 9):
+        shared = []
+        for name in range(size):
+            said = {"type": rng.choice(list(BASE_WEIGHTS)), "task": f"t{name}"}
+            said["reputation"] = text(Fraction(rng.randint(1, NANO), NANO))
+            shared += [
+                said
+                | {
+                    "emission": text(Fraction(rng.randint(0, 3 * NANO), NANO)),
+                    "missed": rng.random() < 0.2,
+                }
+                for _ in range(rng.choice([1, 1, 2, 3]))
+            ]
+        rng.shuffle(shared)
+        yield shared, text(_score_of(rule_set, shared))
 
 
-def _round_score(tasks: Sequence[Mapping[str, Any]], *, once: bool) -> Fraction:
-    counted = [t for t in tasks if once or not t["missed"]]
-    above = below = Fraction(0)
-    for task in counted:
-        weight, reputation = BASE_WEIGHTS[task["type"]], Fraction(task["reputation"])
-        emission = Fraction(0) if task["missed"] else Fraction(task["emission"])
-        above += emission * reputation * (1 if once else weight)
-        below += weight * (1 if once else reputation)
-    return published(above / below) if below else Fraction(0)
+def _score_of(rule_set: str, tasks: Sequence[Mapping[str, Any]]) -> Fraction:
+    """E36 to E38, and E97 where one task has several validators."""
+    corrected = rule_set != "skills@1.0.0"
+    found = [
+        Task(
+            Fraction(each["emission"]),
+            BASE_WEIGHTS[each["type"]],
+            Fraction(each["reputation"]),
+            each["missed"],
+            each.get("task", str(place)),
+        )
+        for place, each in enumerate(tasks)
+    ]
+    return round_score(
+        found,
+        twice=not corrected,
+        missed_is_zero=corrected,
+        task_once=rule_set == "skills@1.2.0",
+    )
 
 
 def _windows() -> Iterator[tuple[Json, Json]]:

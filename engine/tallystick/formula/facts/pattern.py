@@ -31,7 +31,8 @@ _TOKEN = re.compile(
     rf"|(?P<atom>{_LITERAL}|{_ESCAPED}|{_CLASS})",
     re.ASCII,
 )
-_DOUBLED = re.compile(r"\[[^\]]*(?:&&|~~|\|\|)")
+# up to another bracket alone, or each of many that are open would look through all that follows
+_DOUBLED = re.compile(r"\[[^\[\]]*(?:&&|~~|\|\|)")
 _MOST = 1000
 
 

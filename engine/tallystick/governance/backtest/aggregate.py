@@ -6,14 +6,15 @@ of the history, which gives the `Outcome`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
 import numpy as np
 
-from tallystick.formula.columns import Column
+from tallystick.formula.columns import Column, Truths
 from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
@@ -21,8 +22,11 @@ from tallystick.governance.backtest.comparison_model import (
     Miner,
     OnFlips,
     Outcome,
+    ThresholdRange,
+    TypeOutcome,
 )
 from tallystick.governance.backtest.comparison_set import (
+    AcceptanceGroup,
     ComparisonSet,
     all_tallies,
     comparison_set,
@@ -30,6 +34,11 @@ from tallystick.governance.backtest.comparison_set import (
 from tallystick.governance.backtest.rounds import distinct, round_keys
 from tallystick.governance.backtest.row_block import PendingFlips, RowBlock, row_blocks
 from tallystick.governance.backtest.tally import Tally
+from tallystick.governance.backtest.tracked_thresholds import (
+    TrackedThresholds,
+    scored_by,
+    tracks,
+)
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts.batch import FactBatch, FactRows
@@ -37,6 +46,9 @@ from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
+
+_SETS = 1 << 8
+"""Most comparison sets that are kept, one for each type and thresholds of all candidates."""
 
 
 @attrs.define(eq=False)
@@ -99,34 +111,60 @@ class Aggregate:
 
     def outcome(self, history: History, candidates: Sequence[Candidate]) -> Outcome:
         """The outcome of a back-test, of the aggregate of its whole history."""
-        hotkeys = sorted(self.places)
-        order = [self.places[hotkey] for hotkey in hotkeys]
         uids = self.uids.tolist()
-        miners = tuple(Miner(h, uids[p]) for h, p in zip(hotkeys, order, strict=True))
+        miners = tuple(Miner(h, uids[self.places[h]]) for h in sorted(self.places))
         found = tuple(
             CandidateOutcome(
                 each.identity,
-                {
-                    name: tallies[place].outcome(name, order)
-                    for name, tallies in self.tallies.items()
-                    if place in tallies and self.records[name]
-                },
+                self.types(place, miners),
                 proposal=each.proposal,
+                thresholds={
+                    name: {key: ThresholdRange(nano, nano) for key, nano in found.items()}
+                    for name, found in each.rules.thresholds.items()
+                    if found and self.records[name]
+                },
             )
             for place, each in enumerate(candidates)
         )
-        return Outcome(history, miners, found, plugin_names(candidates[0].rules.registry))
+        plugins = plugin_names(candidates[0].rules.registry)
+        return Outcome(history, miners, found, plugins, tracks(candidates))
+
+    def types(self, place: int, miners: Sequence[Miner]) -> dict[str, TypeOutcome]:
+        """The outcome of each type that has records under a candidate, by its position.
+
+        Args:
+            place: of the candidate.
+            miners: their order; who has no record that counts has nothing.
+        """
+        nobody = len(self.places)
+        order = [self.places.get(miner.hotkey, nobody) for miner in miners]
+        return {
+            name: tallies[place].outcome(name, order)
+            for name, tallies in self.tallies.items()
+            if place in tallies and self.records[name]
+        }
 
 
 class BatchCounter:
     """Counts batches of facts under all candidates, by plans that are worked out once."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        """Plan every type of the baseline, for each stretch of epochs whose rules are the same."""
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        tracked: Sequence[TrackedThresholds] | None = None,
+    ) -> None:
+        """Plan every type of the baseline, for each stretch of epochs whose rules are the same.
+
+        Args:
+            candidates: the baseline first.
+            tracked: of each candidate, the thresholds of each epoch; by default the seeds.
+        """
         every = {epoch for each in candidates for epoch, _ in each.rules.spans()}
         self._begins, types = sorted(every), candidates[0].rules.types
-        spans = [[each.at(begin) for each in candidates] for begin in self._begins]
-        self._sets = {name: [comparison_set(span, name) for span in spans] for name in types}
+        self._spans = [[each.at(begin) for each in candidates] for begin in self._begins]
+        self._sets = {name: [comparison_set(span, name) for span in self._spans] for name in types}
+        self._tracked = tracked
+        self._by_thresholds: dict[Hashable, ComparisonSet] = {}
 
     def count(self, batch: FactBatch, into: Aggregate, on_flips: OnFlips | None = None) -> None:
         """Add what is counted of a batch to an aggregate; its flips go to ``on_flips``."""
@@ -137,21 +175,40 @@ class BatchCounter:
         into.rejects.update(reject.code for reject in batch.rejects)
         into.defects += defects_of(batch.rejects)
         for name, rows in batch.types.items():
-            for place, part in self._parts(rows):
+            for epoch, part in self._parts(rows):
                 kept = part
                 if name in self._sets:
-                    kept = self._count_type(self._sets[name][place], part, into, on_flips)
+                    kept = self._count_type(self._set(name, epoch), part, into, on_flips)
                 into.records[name] += len(kept)
                 into.rounds.update(distinct(round_keys(kept)).tolist())
 
     def _parts(self, rows: FactRows) -> Iterator[tuple[int, FactRows]]:
-        """The rows of each stretch of epochs, by its place."""
-        if len(self._begins) == 1:
+        """The rows that are scored alike, and an epoch of them."""
+        if len(self._begins) == 1 and self._tracked is None:
             yield 0, rows
             return
-        places = np.searchsorted(self._begins, rows.epoch, side="right") - 1
-        for place in np.unique(places).tolist():
-            yield place, rows.select(places == place)
+        begins = rows.epoch
+        if self._tracked is None:
+            places = np.searchsorted(self._begins, rows.epoch, side="right") - 1
+            begins = np.array(self._begins, np.int64)[places]
+        for begin in np.unique(begins).tolist():
+            yield begin, rows.select(begins == begin)
+
+    def _set(self, name: str, epoch: int) -> ComparisonSet:
+        """A type under all candidates, as they score it in an epoch."""
+        place = bisect_right(self._begins, epoch) - 1
+        if self._tracked is None:
+            return self._sets[name][place]
+        thresholds = tuple(each.at(epoch, name) for each in self._tracked)
+        key = (name, place, thresholds)
+        if key not in self._by_thresholds:
+            if len(self._by_thresholds) >= _SETS:
+                self._by_thresholds.clear()
+            span = zip(self._spans[place], thresholds, strict=True)
+            self._by_thresholds[key] = comparison_set(
+                [scored_by(each, name, found) for each, found in span], name
+            )
+        return self._by_thresholds[key]
 
     def _count_type(
         self,
@@ -164,7 +221,7 @@ class BatchCounter:
 
         One on which the engine fails under any candidate is rejected for all of them.
         """
-        work = partial(_counted, compared, wants_flips=on_flips is not None)
+        work = partial(_counted, compared, wants_flips=on_flips is not None, tracked=self._tracked)
         (part, flips), kept, failed = isolated(work, rows, identity_at)
         into.merge(part)
         into.rejects.update(reject.code for reject in failed)
@@ -176,7 +233,11 @@ class BatchCounter:
 
 
 def _counted(
-    compared: ComparisonSet, rows: FactRows, *, wants_flips: bool
+    compared: ComparisonSet,
+    rows: FactRows,
+    *,
+    wants_flips: bool,
+    tracked: Sequence[TrackedThresholds] | None,
 ) -> tuple[Aggregate, PendingFlips | None]:
     """What is counted of the records of one type, block by block, and what flips."""
     into, pending = Aggregate(), PendingFlips() if wants_flips else None
@@ -190,11 +251,25 @@ def _counted(
     into.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
     for tally in tallies.values():
         tally.reserve(len(into.places))
-    valid = [compared.accepted(group, rows, tallies) for group in compared.groups]
+    valid = [
+        compared.accepted(group, rows, tallies, _displaced(group, rows, tracked))
+        for group in compared.groups
+    ]
     for places in row_blocks(rows, miners):
         accepted = [None if v is None else np.flatnonzero(v[places]) for v in valid]
         RowBlock(compared, tallies, rows, places, miners[places], pending).count(accepted)
     return into, pending
+
+
+def _displaced(
+    group: AcceptanceGroup, rows: FactRows, tracked: Sequence[TrackedThresholds] | None
+) -> Truths | None:
+    """Which rows repeat an earlier record that a group of candidates accepts; None for none."""
+    if tracked is None:
+        return None
+    # whoever accepts the same records counts the same of them
+    lines = tracked[min(work.candidate for work in group.plan.works)].lines
+    return np.isin(rows.record, lines) if len(lines) else None
 
 
 def _latest(miners: Rows) -> Rows:

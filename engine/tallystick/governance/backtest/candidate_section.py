@@ -9,7 +9,7 @@ import attrs
 from tallystick.governance.backtest.bootstrap import Interval
 from tallystick.governance.backtest.comparison import EDGES, CandidateComparison
 from tallystick.governance.backtest.comparison_model import Comparison, EpochState, Miner
-from tallystick.governance.backtest.distribution import Distribution, MinerChange
+from tallystick.governance.backtest.distribution import MinerChange
 from tallystick.governance.backtest.wording import sentences
 from tallystick.numbers.text import decimal
 
@@ -17,22 +17,18 @@ _DARKEST = 3
 
 
 @attrs.frozen
-class ReplayedType:
-    """What a candidate changes for one skill type when the epochs are replayed.
+class MeanReputation:
+    """The mean reputation of all miners in one skill type at the end of a replay, in nano.
 
     Attributes:
         skill_type: the type.
-        distribution: of the amounts under the thresholds that each state tracked.
-        thresholds: the name of each, and its value at the end under the baseline and the candidate.
-        reputation_before: the mean of all miners at the end, under the baseline; None without any.
-        reputation_after: the same under the candidate.
+        before: under the baseline; None without any.
+        after: under the candidate; None without any.
     """
 
     skill_type: str
-    distribution: Distribution
-    thresholds: Sequence[tuple[str, int | None, int | None]]
-    reputation_before: int | None
-    reputation_after: int | None
+    before: int | None
+    after: int | None
 
 
 @attrs.frozen
@@ -106,17 +102,17 @@ class CandidateSection:
         return tuple(f"within {decimal(edge, 6).rstrip('0')}" for edge in EDGES)
 
     @property
-    def replayed(self) -> Iterator[ReplayedType]:
-        """What the replay of the epochs says of each skill type."""
+    def reputations(self) -> list[MeanReputation]:
+        """The mean reputations of the skill types that have any, at the end of a replay."""
         state = self.comparison.state
         if state is None:
-            return
+            return []
         before, after = state.before.final, state.after.final
-        for name, found in state.types.items():
-            old, new = (each.thresholds.get(name, {}) for each in (before, after))
-            thresholds = [(key, old.get(key), new.get(key)) for key in {**old, **new}]
-            means = _mean_reputation(before, name), _mean_reputation(after, name)
-            yield ReplayedType(name, found, thresholds, *means)
+        means = (
+            MeanReputation(name, _mean_reputation(before, name), _mean_reputation(after, name))
+            for name in state.types
+        )
+        return [each for each in means if (each.before, each.after) != (None, None)]
 
     @property
     def scenarios(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from tallystick.governance.backtest.candidates import Candidate
 from tallystick.governance.backtest.comparison_model import FlipRows, Identity, OnFlips
 from tallystick.governance.backtest.history import COUNTED, TOLD, wanted_by
 from tallystick.governance.backtest.rounds import RoundStretches
+from tallystick.governance.backtest.tracked_thresholds import TrackedThresholds
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
 from tallystick.scoring.executors.executor import Executor
@@ -45,6 +46,7 @@ class ChunkCounting:
         flips: bool,
         into: Aggregate | None = None,
         stretches: RoundStretches | None = None,
+        tracked: Sequence[TrackedThresholds] | None = None,
     ) -> None:
         """Read nothing yet.
 
@@ -52,10 +54,12 @@ class ChunkCounting:
             candidates: the baseline first.
             flips: whether flips are wanted.
             into: what every chunk is added to; by default each has an aggregate of its own.
-            stretches: of rounds, whose miners are to be told apart; by default they are not.
+            stretches: of epochs or rounds, whose miners are to be told apart; by default they are
+                not.
+            tracked: of each candidate, the thresholds of each epoch; by default the seeds.
         """
         self._candidates, self._flips, self._into = candidates, flips, into
-        self._stretches = stretches
+        self._stretches, self._tracked = stretches, tracked
         self._facts = wanted_by(candidates, TOLD if flips else COUNTED)
 
     def __call__(self, chunk: Chunk) -> ChunkCount:
@@ -74,7 +78,7 @@ class ChunkCounting:
 
     @cached_property
     def _counter(self) -> BatchCounter:
-        return BatchCounter(self._candidates)
+        return BatchCounter(self._candidates, self._tracked)
 
 
 @attrs.frozen
@@ -84,12 +88,14 @@ class CountingSpec:
     Attributes:
         scorers: the rule sets, the baseline first.
         flips: whether flips are wanted.
-        stretches: of rounds, whose miners are to be told apart; None if they are not.
+        stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
+        tracked: of each candidate, the thresholds of each epoch; None for the seeds.
     """
 
     scorers: tuple[ScorerSpec, ...]
     flips: bool
     stretches: RoundStretches | None = None
+    tracked: tuple[TrackedThresholds, ...] | None = None
 
     def make(self) -> ChunkCounting:
         """The function.
@@ -98,7 +104,9 @@ class CountingSpec:
             EngineError: the worker is not like the process that began it.
         """
         candidates = [candidate_of(spec) for spec in self.scorers]
-        return ChunkCounting(candidates, flips=self.flips, stretches=self.stretches)
+        return ChunkCounting(
+            candidates, flips=self.flips, stretches=self.stretches, tracked=self.tracked
+        )
 
 
 def candidate_of(spec: ScorerSpec) -> Candidate:
@@ -118,6 +126,7 @@ def count_chunks(  # noqa: PLR0913, PLR0917  # what is counted, how and where
     into: Aggregate,
     on_flips: OnFlips | None,
     stretches: RoundStretches | None = None,
+    tracked: tuple[TrackedThresholds, ...] | None = None,
 ) -> Generator[None, None, None]:
     """Add the chunks of a history to an aggregate, in order; gives way after each.
 
@@ -127,7 +136,8 @@ def count_chunks(  # noqa: PLR0913, PLR0917  # what is counted, how and where
         executor: who counts.
         into: the aggregate.
         on_flips: takes the flips.
-        stretches: of rounds, whose miners are to be told apart; by default they are not.
+        stretches: of epochs or rounds, whose miners are to be told apart; by default they are not.
+        tracked: of each candidate, the thresholds of each epoch; by default the seeds.
 
     Raises:
         InputError: the history cannot be read.
@@ -136,10 +146,10 @@ def count_chunks(  # noqa: PLR0913, PLR0917  # what is counted, how and where
     flips = on_flips is not None
     function = PortableFunction(
         lambda: CountingSpec(
-            tuple(ScorerSpec.of(each.rules) for each in candidates), flips, stretches
+            tuple(ScorerSpec.of(each.rules) for each in candidates), flips, stretches, tracked
         ),
         # this process adds each chunk where it belongs, which saves the merge
-        ChunkCounting(candidates, flips=flips, into=into, stretches=stretches),
+        ChunkCounting(candidates, flips=flips, into=into, stretches=stretches, tracked=tracked),
     )
     chunks = source.places() if executor.is_elsewhere else iter(source)
     with closing(executor.map(function, chunks)) as counts:

@@ -9,7 +9,7 @@ records are dense. The flips themselves go to a file; what is kept of them here 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 import attrs
@@ -26,6 +26,7 @@ from tallystick.governance.backtest.comparison_model import (
     Miner,
     Outcome,
     StateOutcome,
+    ThresholdRange,
     Total,
     TypeOutcome,
 )
@@ -198,8 +199,34 @@ class StateComparison:
 
 
 @attrs.frozen
+class ThresholdComparison:
+    """One threshold of a skill type.
+
+    Attributes:
+        skill_type: the type.
+        name: of the threshold.
+        before: under the baseline; None where it has none of that name.
+        after: the same under the candidate.
+    """
+
+    skill_type: str
+    name: str
+    before: ThresholdRange | None
+    after: ThresholdRange | None
+
+    @property
+    def change(self) -> int | None:
+        """The change of the last value, in nano; None where one of the two has none."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after.last - self.before.last
+
+
+@attrs.frozen
 class CandidateComparison:
     """What a candidate changes.
+
+    With a replay everything is by the thresholds that it leads to, without one by the seeds.
 
     Attributes:
         position: of the candidate, from 1; 0 compares the baseline with itself.
@@ -211,6 +238,8 @@ class CandidateComparison:
         proposal: what it says of itself, and what it changes of the baseline.
         uncertainty: of what it changes; None when it is not known.
         incentives: what it does to a network, by who adopts it; None without one.
+        thresholds: those of the compared types, under both.
+        new_network: as `overall`, by the seeds; None without a replay, as `overall` is that.
     """
 
     position: int
@@ -221,6 +250,8 @@ class CandidateComparison:
     proposal: Proposal = attrs.field(factory=Proposal)
     uncertainty: Uncertainty | None = None
     incentives: Incentives | None = None
+    thresholds: tuple[ThresholdComparison, ...] = ()
+    new_network: Distribution | None = None
 
     @property
     def compared(self) -> int:
@@ -272,7 +303,28 @@ def compare(outcome: Outcome, position: int, tally: DistanceTally) -> CandidateC
         types,
         _compare_replays(outcome.miners, before, after),
         after.proposal,
+        thresholds=tuple(_compare_thresholds(before, after)),
+        new_network=_compare_seeded(outcome.miners, before, after),
     )
+
+
+def _compare_thresholds(
+    before: CandidateOutcome, after: CandidateOutcome
+) -> Iterator[ThresholdComparison]:
+    for skill_type in dict.fromkeys([*before.thresholds, *after.thresholds]):
+        old, new = (each.thresholds.get(skill_type, {}) for each in (before, after))
+        for name in dict.fromkeys([*old, *new]):
+            yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
+
+
+def _compare_seeded(
+    miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
+) -> Distribution | None:
+    """What a candidate changes by the seed thresholds; None without a replay."""
+    if before.seeded is None or after.seeded is None:
+        return None
+    old = attrs.evolve(before, types=before.seeded)
+    return _overall(miners, old, attrs.evolve(after, types=after.seeded))
 
 
 def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:

@@ -174,6 +174,7 @@ class StateOutcome:
         round_scores: by miner, Σ of its round scores in nano; None where the rule set has none.
         rounds: by miner, in how many rounds it has a score.
         defects: the records that only the replay leaves out, as the engine fails on them.
+        displaced: the lines of records that repeat an earlier one, ascending; they do not count.
     """
 
     first: int
@@ -184,6 +185,20 @@ class StateOutcome:
     round_scores: Counts | None
     rounds: Counts
     defects: tuple[Reject, ...] = ()
+    displaced: tuple[int, ...] = attrs.field(default=(), repr=False, eq=False)
+
+
+@attrs.frozen
+class ThresholdRange:
+    """One threshold from the first epoch of a history to its end, in nano.
+
+    Attributes:
+        first: as the first epoch begins.
+        last: as the last has ended; without a replay as the first.
+    """
+
+    first: int
+    last: int
 
 
 @attrs.frozen
@@ -193,15 +208,20 @@ class CandidateOutcome:
     Attributes:
         identity: which rule set it is.
         types: by skill type, in the order of the baseline; types that the candidate does not have,
-            or of which the history has no record, are left out.
+            or of which the history has no record, are left out. With a replay each record is
+            scored by the thresholds of its epoch, and counts once; without one by the seeds.
         state: with ``--with-state``, the replay; otherwise None.
         proposal: what it says of itself, and what it changes of the baseline.
+        seeded: with a replay, the types as they are by the seeds; otherwise None.
+        thresholds: by skill type and name.
     """
 
     identity: Identity
     types: Mapping[str, TypeOutcome]
     state: StateOutcome | None = None
     proposal: Proposal = attrs.field(factory=Proposal)
+    seeded: Mapping[str, TypeOutcome] | None = attrs.field(default=None, repr=False)
+    thresholds: Mapping[str, Mapping[str, ThresholdRange]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -263,17 +283,26 @@ class Outcome:
             this order.
         candidates: the baseline first, then the others as they were given.
         plugins: the distribution and version of each plugin in use.
+        tracks: whether a state tracks a threshold of a candidate.
     """
 
     history: History
     miners: tuple[Miner, ...]
     candidates: tuple[CandidateOutcome, ...]
     plugins: Mapping[str, str] = attrs.field(factory=dict)
+    tracks: bool = False
 
     @property
     def baseline(self) -> CandidateOutcome:
         """The first candidate, which the others are compared with."""
         return self.candidates[0]
+
+    @property
+    def thresholds(self) -> str:
+        """By which thresholds records are scored: ``replayed``, ``seed``, or ``fixed`` ones."""
+        if any(each.state is not None for each in self.candidates):
+            return "replayed"
+        return "seed" if self.tracks else "fixed"
 
 
 @attrs.frozen(eq=False)

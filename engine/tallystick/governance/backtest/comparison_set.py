@@ -160,10 +160,23 @@ class ComparisonSet:
         }
 
     def accepted(
-        self, group: AcceptanceGroup, rows: FactRows, tallies: Mapping[int, Tally]
+        self,
+        group: AcceptanceGroup,
+        rows: FactRows,
+        tallies: Mapping[int, Tally],
+        displaced: Truths | None = None,
     ) -> Truths | None:
-        """Which rows the candidates of a group accept, None for all; the others are counted."""
+        """Which rows the candidates of a group accept, None for all; what they refuse is counted.
+
+        Args:
+            group: the candidates.
+            rows: of the type.
+            tallies: of each candidate.
+            displaced: the rows that repeat an earlier record; None for none.
+        """
         valid, rejects = judge(rows, group.rules)
+        if displaced is not None:
+            valid &= ~displaced
         codes = Counter(reject.code for reject in rejects)
         missed = int(np.count_nonzero(valid & ~rows.answered))
         for work in group.plan.works:

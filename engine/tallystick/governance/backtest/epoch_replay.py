@@ -163,7 +163,7 @@ class _Replay:
         self.state = State(0, {}, timeline.first.seeds)
         self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
         self.first = min(calendar.records, default=0)
-        self.defects = list[Reject]()
+        self.defects, self.displaced = list[Reject](), list[int]()
         self.records = 0
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
@@ -174,7 +174,7 @@ class _Replay:
         """Close the epochs up to one, and this one with its records."""
         self._skip_to(epoch)
         self._tell()
-        events = _distinct(s for part in parts for s in self._events(part))
+        events = self._distinct(pair for part in parts for pair in self._events(part))
         self._sum(events)
         before = self.state
         flags = Counter(
@@ -223,6 +223,7 @@ class _Replay:
             round_scores=_counts(self.scores, miners) if has_rounds else None,
             rounds=_counts(self.rounds, miners),
             defects=tuple(self.defects),
+            displaced=tuple(sorted(self.displaced)),
         )
 
     def _tell(self) -> EpochState:
@@ -253,14 +254,22 @@ class _Replay:
     def _reputation(self, event: StateEvent) -> int:
         return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
-    def _events(self, rows: FactRows) -> Sequence[StateEvent]:
-        """The events of the records of one type that the rule set accepts."""
+    def _events(self, rows: FactRows) -> Iterable[tuple[int, StateEvent]]:
+        """The lines and events of the records of one type that the rule set accepts."""
         if rows.skill_type not in self.scorer.types:
             return ()
         valid, refused = judged(rows, self.scorer)
-        events, _, failed = isolated(self._scored, rows.select(valid), identity_at)
+        events, kept, failed = isolated(self._scored, rows.select(valid), identity_at)
         self.defects += [*defects_of(refused), *failed]
-        return events
+        return zip(kept.record.tolist(), events, strict=True)
+
+    def _distinct(self, events: Iterable[tuple[int, StateEvent]]) -> list[StateEvent]:
+        """The first event of each record; the lines of the others are displaced."""
+        found: dict[tuple[str, str, str, str, int], StateEvent] = {}
+        for line, event in events:
+            if found.setdefault(_SAME(event), event) is not event:
+                self.displaced.append(line)
+        return list(found.values())
 
     def _scored(self, rows: FactRows) -> list[StateEvent]:
         """The events of accepted records of one type."""
@@ -346,14 +355,6 @@ def _who(rows: FactRows) -> Iterator[_Who]:
 
 
 _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
-
-
-def _distinct(events: Iterable[StateEvent]) -> list[StateEvent]:
-    """The first event of each record."""
-    found: dict[tuple[str, str, str, str, int], StateEvent] = {}
-    for event in events:
-        found.setdefault(_SAME(event), event)
-    return list(found.values())
 
 
 def _registered(

@@ -309,7 +309,7 @@ def _label(number: int, change: MinerChange) -> str:
 def _cut(number: int, label: str) -> str:
     """The label of a candidate; what is too long keeps its ends, and a number that tells it."""
     text = visible(label)
-    return text if len(text) <= _WIDE else f"{number}. {text[:12]}…{text[-18:]}"
+    return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
 
 
 def _ends(interval: Interval) -> Mapping[str, float]:

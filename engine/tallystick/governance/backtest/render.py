@@ -29,8 +29,8 @@ from tallystick.governance.backtest.distribution import (
     winners,
 )
 from tallystick.governance.backtest.selection import Selection
-from tallystick.governance.backtest.terms import Terms
-from tallystick.governance.backtest.wording import BEST_WORDS, span, warnings
+from tallystick.governance.backtest.terms import GLOSSES, Terms
+from tallystick.governance.backtest.wording import BEST_WORDS, THRESHOLDS, span, warnings
 from tallystick.io.text import printable, short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
 
@@ -72,6 +72,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     found.filters.update({each.__name__: each for each in _FILTERS})
+    found.globals["glosses"] = GLOSSES
     return found
 
 
@@ -107,6 +108,7 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
         comparisons=selection.every,
         shown=selection,
         best_words=BEST_WORDS[selection.best_by],
+        thresholds=THRESHOLDS[outcome.thresholds],
         labels=labels,
         linked={each.position for each in selection.full},
         sections=sections,

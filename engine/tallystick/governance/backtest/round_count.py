@@ -1,7 +1,7 @@
-"""The second pass over a history: what some candidates change, round by round.
+"""The last pass over a history: what some candidates change, epoch by epoch.
 
-It counts as the first does, with another idea of who a miner is: a miner of one stretch of rounds
-is one of its own. So the sums of all stretches are those of the first pass.
+It counts as the pass before does, with another idea of who a miner is: a miner of one stretch of
+epochs is one of its own. So the sums of all stretches are those of the whole history.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
+import attrs
 import numpy as np
 
 from tallystick.formula.columns import Column
@@ -19,26 +20,34 @@ from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import FlipRows, Miner
 from tallystick.governance.backtest.distribution import EMISSION, NOTHING
+from tallystick.governance.backtest.permutation import ShareChanges, chances
 from tallystick.governance.backtest.rounds import RoundStretches
 from tallystick.governance.backtest.tally import Sums, Tally
+from tallystick.governance.backtest.tracked_thresholds import TrackedThresholds
 from tallystick.io.sources import Source
 from tallystick.scoring.executors.executor import Executor
 
 
 class RoundCount:
-    """What some candidates change in each stretch of the rounds of a history."""
+    """What some candidates change in each stretch of a history."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], miners: Sequence[Miner], stretches: RoundStretches
+        self,
+        candidates: Sequence[Candidate],
+        miners: Sequence[Miner],
+        stretches: RoundStretches,
+        tracked: tuple[TrackedThresholds, ...] | None = None,
     ) -> None:
         """Nothing is counted yet.
 
         Args:
             candidates: the baseline first.
             miners: of the history.
-            stretches: of its rounds.
+            stretches: of its epochs or rounds.
+            tracked: of each candidate, the thresholds of each epoch; by default the seeds.
         """
         self._candidates, self._miners, self._stretches = candidates, miners, stretches
+        self._tracked = tracked
         self._aggregate = Aggregate()
         self._flips = np.zeros((len(candidates), stretches.count), np.int64)
 
@@ -50,31 +59,49 @@ class RoundCount:
             EngineError: the workers cannot be used.
         """
         counted = count_chunks(
-            source, self._candidates, executor, self._aggregate, self._flip, self._stretches
+            source,
+            self._candidates,
+            executor,
+            self._aggregate,
+            self._flip,
+            self._stretches,
+            self._tracked,
         )
         with closing(counted) as parts:
             for _ in parts:
                 pass
 
-    def uncertainty(
-        self, place: int, comparison: CandidateComparison, bootstrap: Bootstrap
-    ) -> Uncertainty | None:
-        """The uncertainty of what a candidate changes.
+    def uncertainties(
+        self, comparisons: Sequence[CandidateComparison], bootstrap: Bootstrap
+    ) -> list[Uncertainty | None]:
+        """The uncertainty of what each candidate changes.
 
         Args:
-            place: of the candidate, among those that were counted.
-            comparison: of the candidate with the baseline.
-            bootstrap: how the rounds are drawn.
+            comparisons: of the candidates that were counted with the baseline, in their order.
+            bootstrap: how the stretches are drawn.
         """
-        measure = comparison.overall.measure
-        return uncertainty(
-            bootstrap,
-            [each.hotkey for each in self._miners],
-            self.amounts(0, measure),
-            self.amounts(place, measure),
-            self.flips(place),
-            rounds=len(self._stretches.keys),
-        )
+        stretches, hotkeys = self._stretches, [each.hotkey for each in self._miners]
+        known, changes = list[Uncertainty | None](), list[ShareChanges | None]()
+        for place, each in enumerate(comparisons, 1):
+            measure = each.overall.measure
+            before, after = self.amounts(0, measure), self.amounts(place, measure)
+            changes.append(ShareChanges.of(before, after))
+            known.append(
+                uncertainty(
+                    bootstrap,
+                    hotkeys,
+                    before,
+                    after,
+                    self.flips(place),
+                    rounds=stretches.rounds,
+                    epochs=stretches.epochs,
+                )
+            )
+        dealt = chances(bootstrap.seed, bootstrap.draws, changes)
+        return [
+            None if found is None else attrs.evolve(found, chance=chance)
+            for found, chance in zip(known, dealt, strict=True)
+        ]
 
     def amounts(self, place: int, measure: str) -> list[list[int]]:
         """By stretch and miner, the amounts of all types under a candidate, in nano."""

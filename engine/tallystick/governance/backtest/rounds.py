@@ -41,21 +41,40 @@ def period_of(keys: Collection[int]) -> Period | None:
 
 @attrs.frozen
 class RoundStretches:
-    """The rounds of a history as stretches of consecutive ones, of one length or of one more.
+    """A history as stretches of consecutive epochs, or of rounds where it has one epoch.
+
+    Stretches have one length, or one more.
 
     Attributes:
-        keys: of the rounds, ascending.
+        keys: of the epochs, ascending; of the rounds where there is one epoch.
         count: how many stretches there are.
+        by_epoch: whether the keys are of epochs.
+        rounds: how many rounds there are.
     """
 
     keys: tuple[int, ...] = attrs.field(repr=False)
     count: int
+    by_epoch: bool
+    rounds: int
 
     @classmethod
     def of(cls, keys: Sequence[int], miners: int) -> RoundStretches:
-        """One of each round, unless the rounds or the miners are too many."""
+        """One stretch for each epoch, unless the epochs or the miners are too many.
+
+        Args:
+            keys: of the rounds, ascending.
+            miners: how many there are.
+        """
+        epochs = tuple(dict.fromkeys(key >> ROUND_BITS for key in keys))
+        by_epoch = len(epochs) > 1
+        units = epochs if by_epoch else tuple(keys)
         most = min(_MOST, max(_FEWEST, _CELLS // max(miners, 1)))
-        return cls(tuple(keys), min(len(keys), most))
+        return cls(units, min(len(units), most), by_epoch, len(keys))
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are."""
+        return len(self.keys) if self.by_epoch else 1
 
     def labelled(self, batch: FactBatch) -> FactBatch:
         """The batch with another miner in each stretch, whose slot is the stretch."""
@@ -68,7 +87,8 @@ class RoundStretches:
         return int(stretch), hotkey
 
     def _labelled(self, rows: FactRows) -> FactRows:
-        places = np.searchsorted(np.array(self.keys, np.int64), round_keys(rows))
+        keys = rows.epoch if self.by_epoch else round_keys(rows)
+        places = np.searchsorted(np.array(self.keys, np.int64), keys)
         stretches = places * self.count // len(self.keys)
         texts = pa.array(stretches).cast(rows.miner_hotkey.type)
         labels = pc.binary_join_element_wise(texts, rows.miner_hotkey, _BETWEEN)

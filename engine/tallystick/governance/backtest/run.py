@@ -16,10 +16,12 @@ from tallystick.governance.backtest.chunk_count import count_chunks
 from tallystick.governance.backtest.comparison import CandidateComparison
 from tallystick.governance.backtest.comparison_model import (
     CandidateOutcome,
+    EpochState,
     History,
     OnEpoch,
     OnFlips,
     Outcome,
+    ThresholdRange,
 )
 from tallystick.governance.backtest.history import Reader, check_unchanged, reader_of
 from tallystick.governance.backtest.incentive import (
@@ -32,6 +34,7 @@ from tallystick.governance.backtest.output import Written, building
 from tallystick.governance.backtest.parallel_replay import replays
 from tallystick.governance.backtest.round_count import RoundCount
 from tallystick.governance.backtest.rounds import RoundStretches, period_of
+from tallystick.governance.backtest.tracked_thresholds import TrackedThresholds, completed
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog, defects_of
@@ -66,7 +69,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         with_state: whether to replay the epochs, with reputations and tracked thresholds.
         command: how to do it again, for the report.
         best_by: of ``BEST_BY``, by what the report calls candidates better or worse.
-        bootstrap: how rounds are drawn for the uncertainty of what changes.
+        bootstrap: how epochs are drawn for the uncertainty of what changes.
         network: the validators of a subnet; then what happens while only some adopt a candidate
             is computed, too.
         follow_links: whether the name of the folder may be a link.
@@ -83,20 +86,20 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
     executor = executor or InProcess()
     with building(place, [each.name for each in candidates]) as build:
-        outcome = outcome_of(
+        outcome, tracked = _outcome_of(
             reader,
             candidates,
-            on_flips=build.flips,
-            on_epoch=build.epoch if with_state else None,
-            executor=executor,
-            progress=progress,
+            build.flips,
+            build.epoch if with_state else None,
+            executor,
+            progress,
         )
         return outcome, build.finish(
             outcome,
             command,
             best_by=best_by,
             uncertain=lambda chosen: _uncertainties(
-                reader, outcome, candidates, chosen, bootstrap, executor
+                reader, outcome, candidates, chosen, bootstrap, executor, tracked
             ),
             adopted=None
             if network is None
@@ -111,6 +114,7 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
     chosen: Sequence[CandidateComparison],
     bootstrap: Bootstrap,
     executor: Executor,
+    tracked: tuple[TrackedThresholds, ...] | None,
 ) -> Mapping[int, Uncertainty | None]:
     """The uncertainties of some candidates, for which the history is read once more."""
     period = outcome.history.period
@@ -118,13 +122,16 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         return {}
     check_unchanged(reader.path, outcome.history.digest)
     stretches = RoundStretches.of(period.keys, len(outcome.miners))
-    picked = [candidates[0], *(candidates[each.position] for each in chosen)]
-    count = RoundCount(picked, outcome.miners, stretches)
+    positions = [0, *(each.position for each in chosen)]
+    count = RoundCount(
+        [candidates[position] for position in positions],
+        outcome.miners,
+        stretches,
+        None if tracked is None else tuple(tracked[position] for position in positions),
+    )
     count.read(reader.source(), executor)
-    return {
-        each.position: count.uncertainty(place, each, bootstrap)
-        for place, each in enumerate(chosen, 1)
-    }
+    known = count.uncertainties(chosen, bootstrap)
+    return {each.position: found for each, found in zip(chosen, known, strict=True)}
 
 
 def _incentives(
@@ -155,7 +162,8 @@ def outcome_of(  # noqa: PLR0913  # as above
         reader: the history.
         candidates: the baseline first.
         on_flips: takes the flips.
-        on_epoch: given, the epochs are replayed, and it takes the states.
+        on_epoch: given, the epochs are replayed, and it takes the states; everything is then by the
+            thresholds that the replays lead to.
         executor: who counts and replays; by default this process.
         progress: told how far it is.
 
@@ -163,10 +171,24 @@ def outcome_of(  # noqa: PLR0913  # as above
         InputError: as `backtest`.
         StateError: as `backtest`.
     """
-    aggregate, source = Aggregate(), reader.source()
     executor = executor or InProcess()
+    return _outcome_of(reader, candidates, on_flips, on_epoch, executor, progress)[0]
+
+
+def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    on_flips: OnFlips | None,
+    on_epoch: OnEpoch | None,
+    executor: Executor,
+    progress: Progress | None,
+) -> tuple[Outcome, tuple[TrackedThresholds, ...] | None]:
+    """The outcome, and with a replay the thresholds of each candidate."""
+    aggregate, source = Aggregate(), reader.source()
+    # flips are told by the thresholds that count
+    first_flips = on_flips if on_epoch is None else None
     # workers end with the block, whatever ends it
-    with closing(count_chunks(source, candidates, executor, aggregate, on_flips)) as counted:
+    with closing(count_chunks(source, candidates, executor, aggregate, first_flips)) as counted:
         for _ in counted:
             if progress is not None:
                 progress(aggregate.lines)
@@ -183,8 +205,9 @@ def outcome_of(  # noqa: PLR0913  # as above
     )
     outcome = aggregate.outcome(read, candidates)
     if on_epoch is None:
-        return outcome
-    return _with_states(reader, candidates, outcome, on_epoch, executor)
+        return outcome, None
+    outcome, tracked = _with_states(reader, candidates, outcome, on_epoch, executor)
+    return _recounted(reader, candidates, outcome, tracked, on_flips, executor), tracked
 
 
 def _with_states(
@@ -193,12 +216,22 @@ def _with_states(
     outcome: Outcome,
     on_epoch: OnEpoch,
     executor: Executor,
-) -> Outcome:
+) -> tuple[Outcome, tuple[TrackedThresholds, ...]]:
     """An outcome with the states of its candidates; what the replays fail on is rejected too."""
     failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
-    with closing(replays(reader, candidates, outcome, on_epoch, executor)) as states:
-        for each, state in zip(outcome.candidates, states, strict=True):
-            replayed.append(attrs.evolve(each, state=state))
+    epochs, tracked = list[EpochState](), list[TrackedThresholds]()
+
+    def keep(state: EpochState) -> None:
+        epochs.append(state)
+        on_epoch(state)
+
+    with closing(replays(reader, candidates, outcome, keep, executor)) as states:
+        for rules, each, state in zip(candidates, outcome.candidates, states, strict=True):
+            thresholds = _ranges(rules, each, epochs[0], state.final)
+            replayed.append(attrs.evolve(each, state=state, thresholds=thresholds))
+            # the last is the state after the history
+            tracked.append(TrackedThresholds.of(epochs[:-1], state))
+            epochs.clear()
             # a line on which the replays of several candidates fail is one reject
             failed.update((reject.line, reject) for reject in state.defects)
     history = outcome.history
@@ -212,7 +245,48 @@ def _with_states(
             rejects=dict(sorted(rejects.items())),
             defects=(*history.defects, *defects_of(further)),
         )
-    return attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+    found = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+    return found, tuple(tracked)
+
+
+def _ranges(
+    candidate: Candidate, outcome: CandidateOutcome, first: EpochState, last: EpochState
+) -> dict[str, dict[str, ThresholdRange]]:
+    """Every threshold of a candidate from its first state to its last, by type."""
+    found = dict[str, dict[str, ThresholdRange]]()
+    for name in outcome.types:
+        begin, end = (
+            completed(candidate.rules.rules_at(state.epoch), name, state.thresholds.get(name, {}))
+            for state in (first, last)
+        )
+        both = {key: ThresholdRange(begin.get(key, nano), nano) for key, nano in end.items()}
+        if both:
+            found[name] = both
+    return found
+
+
+def _recounted(  # noqa: PLR0913, PLR0917  # as above
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    outcome: Outcome,
+    tracked: tuple[TrackedThresholds, ...],
+    on_flips: OnFlips | None,
+    executor: Executor,
+) -> Outcome:
+    """An outcome whose records are scored by the thresholds of their epochs."""
+    check_unchanged(reader.path, outcome.history.digest)
+    aggregate = Aggregate()
+    counted = count_chunks(
+        reader.source(), candidates, executor, aggregate, on_flips, tracked=tracked
+    )
+    with closing(counted) as parts:
+        for _ in parts:
+            pass
+    found = tuple(
+        attrs.evolve(each, types=aggregate.types(place, outcome.miners), seeded=each.types)
+        for place, each in enumerate(outcome.candidates)
+    )
+    return attrs.evolve(outcome, candidates=found)
 
 
 def _tell(reader: Reader, rejects: Sequence[Reject]) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 
 import attrs
 
-from tallystick.governance.backtest.bootstrap import PERCENT, Uncertainty
+from tallystick.governance.backtest.bootstrap import PERCENT, Chance, Uncertainty
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     Distances,
     MeasureComparison,
     StateComparison,
+    ThresholdComparison,
     TypeComparison,
 )
 from tallystick.governance.backtest.comparison_model import (
@@ -32,7 +33,9 @@ from tallystick.governance.backtest.distribution import (
     Concentration,
     Distribution,
     MinerChange,
+    gaining,
     losers,
+    losing,
     published_share,
     relative_losers,
     relative_winners,
@@ -67,6 +70,7 @@ def summary(
     """
     return {
         "format": FORMAT,
+        "thresholds": outcome.thresholds,
         "engine": f"tallystick {version('tallystick')}",
         "command": command,
         "history": _history(outcome.history),
@@ -119,7 +123,52 @@ def _candidate(found: CandidateComparison) -> Json:
         if found.uncertainty is None
         else _uncertainty(found.uncertainty, found.overall.changes()),
         "incentives": None if found.incentives is None else _incentives(found.incentives),
+        "thresholds": _thresholds(found.thresholds),
+        "new_network": None if found.new_network is None else _distribution(found.new_network),
     }
+
+
+def headlines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> Json:
+    """The result of a back-test in short, for who reads no file of it.
+
+    Args:
+        outcome: of the back-test.
+        comparisons: of every candidate but the baseline, in order.
+    """
+    return {
+        "thresholds": outcome.thresholds,
+        "results": [_headline(each) for each in comparisons],
+    }
+
+
+def _headline(found: CandidateComparison) -> Json:
+    overall, known = found.overall, found.uncertainty
+    changes = overall.changes()
+    return {
+        "name": found.identity.name,
+        "measure": overall.measure,
+        "share_moved": _text(overall.moved),
+        "tau_b": _text(overall.tau),
+        "gaining": gaining(changes),
+        "losing": losing(changes),
+        "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
+        "uncertainty": None if known is None else _intervals(known),
+        "largest_gain": next(iter(_miners(winners, changes)), None),
+        "largest_loss": next(iter(_miners(losers, changes)), None),
+    }
+
+
+def _thresholds(found: Sequence[ThresholdComparison]) -> Json:
+    values: Json = {}
+    for each in found:
+        sides = {"baseline": each.before, "candidate": each.after}
+        values.setdefault(each.skill_type, {})[each.name] = {
+            side: None
+            if threshold is None
+            else {"first": to_text(threshold.first), "last": to_text(threshold.last)}
+            for side, threshold in sides.items()
+        }
+    return values
 
 
 def _incentives(found: Incentives) -> Json:
@@ -162,19 +211,37 @@ def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> Json:
     """The intervals of what changes hands, of the flips, and of those who are named."""
     named = [*winners(changes, NAMED), *losers(changes, NAMED)]
     return {
-        "percent": PERCENT,
-        "draws": known.bootstrap.draws,
-        "seed": known.bootstrap.seed,
-        "rounds": known.rounds,
-        "stretches": known.stretches,
-        "share_moved": [to_text(known.moved.low), to_text(known.moved.high)],
-        "flips": [known.flips.low, known.flips.high],
-        "clear_miners": known.clear,
+        **_intervals(known),
         "share_changes": {
             each.miner.hotkey: [to_text(interval.low), to_text(interval.high)]
             for each in named
             for interval in [known.shares[each.miner.hotkey]]
         },
+    }
+
+
+def _intervals(known: Uncertainty) -> Json:
+    return {
+        "percent": PERCENT,
+        "draws": known.bootstrap.draws,
+        "seed": known.bootstrap.seed,
+        "unit": known.unit,
+        "epochs": known.epochs,
+        "rounds": known.rounds,
+        "stretches": known.stretches,
+        "share_moved": [to_text(known.moved.low), to_text(known.moved.high)],
+        "flips": [known.flips.low, known.flips.high],
+        "clear_miners": known.clear,
+        "chance": None if known.chance is None else _chance(known.chance),
+    }
+
+
+def _chance(found: Chance) -> Json:
+    return {
+        "deals": found.deals,
+        "as_much": found.as_much,
+        "median": to_text(found.median),
+        "probability": to_text(found.probability),
     }
 
 

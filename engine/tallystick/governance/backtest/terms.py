@@ -16,9 +16,13 @@ TERMS = {
         "half the sum of all changes of shares: the part of everything that goes to someone else"
     ),
     "interval": (
-        "what the middle 95 of 100 draws of the rounds lie between, drawn with replacement; an "
-        "interval of a change without 0 says that its direction does not depend on which rounds "
-        "the history happens to have"
+        "where the value would lie in 95 of 100 histories of the same kind, from epochs that are "
+        "drawn with replacement; an interval of a change without 0 says that its direction does "
+        "not depend on which epochs the history happens to have"
+    ),
+    "by chance": (
+        "the probability that as much changes hands when, in each epoch, the gains and losses are "
+        "dealt to its miners at random; up to 0.05 it is seldom chance whom a change favours"
     ),
     "tier": "the level that a record reaches by its quality, which multiplies its emission",
     "gate": "a limit of one axis; below it, the quality of a record is set whatever the rest says",
@@ -49,6 +53,17 @@ TERMS = {
     "refused": "records that only the candidate refuses, by a requirement of its own",
 }
 """What each means, to stand after a colon."""
+
+
+GLOSSES = {
+    "tau-b": "1: same order, −1: reversed",
+    "Gini": "0: equal, 1: one has all",
+    "HHI": "sum of squared shares",
+    "changes hands": "share that others get",
+    "by chance": "probability",
+    "refused": "by it alone",
+}
+"""What a column shows, in its head."""
 
 
 class Terms:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tallystick.governance.backtest.bootstrap import PERCENT, Interval
+from tallystick.governance.backtest.bootstrap import PERCENT, Chance, Interval, Uncertainty
 from tallystick.governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     Distances,
-    StateComparison,
 )
 from tallystick.governance.backtest.comparison_model import Outcome, Period
 from tallystick.governance.backtest.distribution import (
@@ -41,6 +40,17 @@ BEST_WORDS = {
     "flips": "the fewest flips",
 }
 """What is best, by the names of ``BEST_BY``."""
+THRESHOLDS = {
+    "seed": (
+        "those of a new network: every epoch has the seeds of each rule set; --with-state replays "
+        "what the epochs make of them"
+    ),
+    "replayed": "those of the replay: each epoch has what the epochs before it lead to",
+    "fixed": "",
+}
+"""What is said of the thresholds that records are scored by, by `Outcome.thresholds`."""
+RARE = NANO // 20
+"""The probability up to which a change is not taken for chance."""
 _SAME_ORDER = (
     (NANO, "is exactly the same"),
     (NANO * 95 // 100, "stays almost the same"),
@@ -74,7 +84,7 @@ def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterato
     if refused:
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
     if found.state is not None:
-        yield replayed(found.state)
+        yield replayed(found)
     if found.incentives is not None:
         yield from adoption(found.incentives)
 
@@ -130,7 +140,10 @@ def order(found: Distribution, changes: list[MinerChange]) -> str:
     said = next((s for least, s in _SAME_ORDER if found.tau >= least), "is rather the reverse")
     many = counted(sum(each.climb != 0 for each in changes), "miner")
     tau = decimal(found.tau)
-    return f"The order of the miners {said} (Kendall's tau-b {tau}); {many} change rank."
+    return (
+        f"The order of the miners {said} (Kendall's tau-b {tau}, where 1 is the same order and −1 "
+        f"its reverse); {many} change rank."
+    )
 
 
 def flips(found: CandidateComparison) -> str:
@@ -149,11 +162,18 @@ def flips(found: CandidateComparison) -> str:
 def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
     """A back-test on a terminal, line by line."""
     history = outcome.history
+    if THRESHOLDS[outcome.thresholds]:
+        yield f"thresholds  {THRESHOLDS[outcome.thresholds]}"
     good, bad = sum(history.records.values()), sum(history.rejects.values())
     refused = f", {bad} rejected" if bad else ""
     yield f"{history.lines} lines: {numbered(good, 'record')}{refused}"
     if history.period is not None:
         yield f"period  {span(history.period)}"
+        known = [each.uncertainty for each in shown.full if each.uncertainty is not None]
+        if len(history.period.keys) == 1:
+            yield "intervals  none, as the history has one round"
+        elif known:
+            yield f"intervals  {drawn_of(known[0])}"
     yield f"{outcome.baseline.identity.name}  the baseline"
     for each in shown.full:
         yield from _candidate_lines(each)
@@ -170,6 +190,8 @@ def _candidate_lines(found: CandidateComparison) -> Iterator[str]:
     )
     flip = f"{numbered(found.flips, 'record')} change tier or gate"
     yield f"{found.identity.name}  {hands}; {flip}{_between(known.flips if known else None, str)}"
+    if overall.moved and known is not None and known.chance is not None:
+        yield f"    {by_chance(known.chance)}"
     if found.incentives is not None:
         yield from _adoption_lines(found.incentives)
     for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
@@ -236,20 +258,51 @@ def span(found: Period) -> str:
     return f"{rounds}, of {counted(len(epochs), 'epoch')}, {epochs[0]} to {epochs[-1]}"
 
 
+def drawn_of(known: Uncertainty) -> str:
+    """What intervals are drawn of, and what that leaves out."""
+    if known.epochs > 1:
+        return f"of {PERCENT} %, drawn from {counted(known.epochs, 'epoch')}"
+    return (
+        f"of {PERCENT} %, drawn from the {counted(known.rounds, 'round')} of one epoch: too narrow "
+        "where rounds have tasks in common, so take a history of several epochs"
+    )
+
+
+def by_chance(found: Chance) -> str:
+    """How much changes hands where gains and losses are dealt at random."""
+    return (
+        f"chance alone: {percent(found.median)} in the middle one of {counted(found.deals, 'deal')}"
+        f", as much as here with probability {decimal(found.probability)}"
+    )
+
+
 def certainty(found: CandidateComparison) -> Iterator[str]:
-    """How far what changes depends on the rounds that the history happens to have."""
+    """How far what changes depends on the epochs that the history happens to have."""
     known = found.uncertainty
     if known is None:
         return
-    draws = f"In {PERCENT} of 100 draws of {counted(known.rounds, 'round')} with replacement"
     yield (
-        f"{draws}, {percent(known.moved.low)} to {percent(known.moved.high)} of everything changes "
-        f"hands, and {grouped(known.flips.low)} to {grouped(known.flips.high)} records flip."
+        f"In other epochs like these {percent(known.moved.low)} to {percent(known.moved.high)} of "
+        f"everything would change hands, and {grouped(known.flips.low)} to "
+        f"{grouped(known.flips.high)} records would flip: intervals {drawn_of(known)}."
     )
+    if found.overall.moved and known.chance is not None:
+        chance = known.chance
+        verdict = (
+            "the change favours some miners"
+            if chance.probability <= RARE
+            else "which miners it favours may be chance"
+        )
+        yield (
+            f"Were the gains and losses of each {known.unit} dealt to its miners at random, "
+            f"{percent(chance.median)} would change hands in the middle one of "
+            f"{counted(chance.deals, 'deal')}, and as much as here with a probability of "
+            f"{decimal(chance.probability)}: {verdict}."
+        )
     clear, many = known.clear, len(known.shares)
     yield (
-        f"Whichever rounds are drawn, {grouped(clear)} of {counted(many, 'miner')} change their "
-        f"share in one direction; for the other {grouped(many - clear)} a change may be chance."
+        f"Of {counted(many, 'miner')}, {grouped(clear)} have an interval on one side of 0; for the "
+        f"other {grouped(many - clear)} a change may be chance."
     )
 
 
@@ -270,9 +323,9 @@ def concentration(found: Distribution) -> str:
         return "Concentration cannot be compared: one side pays nothing."
     return (
         f"{_trend(found.measure, before, after)}: Gini {decimal(before.gini)} → "
-        f"{decimal(after.gini)}, HHI {decimal(before.hhi, 4)} → "
-        f"{decimal(after.hhi, 4)}, as if {equals(before.hhi)} → {equals(after.hhi)} miners shared "
-        "equally."
+        f"{decimal(after.gini)} (0 is equal, 1 that one has all), HHI {decimal(before.hhi, 4)} → "
+        f"{decimal(after.hhi, 4)} (the sum of squared shares), as if {equals(before.hhi)} → "
+        f"{equals(after.hhi)} miners shared equally."
     )
 
 
@@ -296,12 +349,13 @@ def equals(hhi: int | None) -> str:
     return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
 
 
-def replayed(found: StateComparison) -> str:
-    """What the replay of the epochs adds."""
-    overall = found.overall
+def replayed(found: CandidateComparison) -> str:
+    """What is by the replay of the epochs, and what a new network would see instead."""
+    epochs = counted(found.state.epochs if found.state else 0, "epoch")
+    said = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
+    if found.new_network is None:
+        return said
     return (
-        f"With {counted(found.epochs, 'epoch')} replayed, so that thresholds and reputations "
-        f"follow, {percent(overall.moved)} of everything changes hands (Kendall's tau-b "
-        f"{decimal(overall.tau)}), and the total goes from {decimal(overall.total_before)} to "
-        f"{decimal(overall.total_after)}."
+        f"{said} With the thresholds of a new network in every epoch, "
+        f"{percent(found.new_network.moved)} of everything would change hands."
     )

@@ -12,6 +12,7 @@ from tallystick.formula.text import lines
 from tallystick.rules.digest import used_formulas
 from tallystick.rules.model import RuleSet
 from tallystick.rules.structure import unstructure
+from tallystick.rules.toml import decimal_text
 from tallystick.scoring.bound_rules import BoundRules
 
 Kind = Literal["added", "removed", "changed"]
@@ -34,6 +35,14 @@ class Change:
     kind: Kind
     old: str | None
     new: str | None
+
+
+def own_summary(old: BoundRules, new: BoundRules) -> str | None:
+    """Return what a rule set says it is for; None where these are the words of another one."""
+    before, after = (rules.rule_set.rule_set.summary for rules in (old, new))
+    if not after or (before == after and old.digest != new.digest):
+        return None
+    return after
 
 
 @attrs.frozen
@@ -101,7 +110,12 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
     header = document.pop("rule_set")
     said = {key: value for key, value in header.items() if key not in ("name", "version")}
     # a silence is told by what it is about, not by its place in the list
-    silence = {f"{s.code} at {s.path or 'any place'}": s.reason for s in rule_set.lint.silence}
+    silence: dict[str, str] = {}
+    for each in rule_set.lint.silence:
+        name = f"{each.code} at {each.path or 'any place'}"
+        figures = ", ".join(f"{key} {decimal_text(n)}" for key, n in each.figures.items())
+        text = f"{each.reason} (for {figures})" if figures else each.reason
+        silence[name] = f"{silence[name]}; {text}" if name in silence else text
     told = {"lint": {"silence": silence}} if silence else {}
     return {"rule_set": said, **document, **told}
 

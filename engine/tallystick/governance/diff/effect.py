@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import attrs
 
 from tallystick.governance.diff.interval import Interval
-from tallystick.governance.diff.move import Move, moves, range_of
+from tallystick.governance.diff.move import Move, ThresholdPair, moves, range_of
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.value import Value
 
@@ -34,6 +34,8 @@ class Effect:
         measures: by measure of both, how far it can move; None where no bound is known.
         had_quality: whether there was a quality before.
         has_quality: whether there is one after.
+        any_tier: whether a record of any tier may be in any other, so that the bounds of its
+            emission are those of every pair of tiers.
     """
 
     skill_type: str
@@ -46,6 +48,7 @@ class Effect:
     measures: Mapping[str, Interval | None] = attrs.field(factory=dict)
     had_quality: bool = True
     has_quality: bool = True
+    any_tier: bool = False
 
     @property
     def pays(self) -> bool:
@@ -68,9 +71,15 @@ class Effect:
         return alike and all(each is not None and each.is_zero for each in moved)
 
 
-def effect(old: BoundType, new: BoundType) -> Effect:
-    """What it does to a skill type that it is bound anew."""
-    found = moves(old, new)
+def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None) -> Effect:
+    """Return what it does to a skill type that it is bound anew.
+
+    Args:
+        old: the type before.
+        new: the type after.
+        thresholds: those of a state before and after; without them any can hold.
+    """
+    found = moves(old, new, thresholds)
     emission = found.get("emission", Move(None))
     return Effect(
         skill_type=old.name,
@@ -83,7 +92,16 @@ def effect(old: BoundType, new: BoundType) -> Effect:
         measures={m.name: found[m.name].difference for m in new.measures if m.name in found},
         had_quality=old.has_quality,
         has_quality=new.has_quality,
+        any_tier=_is_any_tier(found.get("tier"), old, new),
     )
+
+
+def _is_any_tier(move: Move | None, old: BoundType, new: BoundType) -> bool:
+    """Whether nothing keeps a record of one level from every other."""
+    if move is None or old.tiers is None or new.tiers is None:
+        return False
+    levels = len(old.tiers.levels), len(new.tiers.levels)
+    return max(levels) > 1 and len(move.pairs) == levels[0] * levels[1]
 
 
 def _range(value: Value | None) -> Interval | None:

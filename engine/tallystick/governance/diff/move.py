@@ -5,7 +5,7 @@ is compared with the old one as one tree: what moved stands in it as the old val
 moved, so that whatever both have alike cancels. Levels of tiers go in pairs, each with its own
 multipliers. What no structure is found in has no bound: the ranges of both values say no more.
 
-Thresholds are those of a state, whatever they are: no bound supposes any.
+Thresholds are those of a state: where none is given, no bound supposes any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from math import ceil, floor
 from operator import sub, truediv
 
@@ -32,6 +32,8 @@ from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.tiers import MultiplierValue, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
 
+ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
+"""Thresholds in nano by name, under old rules and under new ones."""
 Pair = tuple[int, int]
 """An old and a new level, or an old and a new multiplier in nano."""
 _ANY = Interval.of(-1, 1)
@@ -66,9 +68,17 @@ UNKNOWN = Move(None)
 STILL = Move(ZERO, ONE)
 
 
-def moves(old: BoundType, new: BoundType) -> Mapping[str, Move]:
-    """How far each value that both types have can move, by name."""
-    comparison = _Comparison(old, new)
+def moves(
+    old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None
+) -> Mapping[str, Move]:
+    """Return how far each value that both types have can move, by name.
+
+    Args:
+        old: the type before.
+        new: the type after.
+        thresholds: in nano by name, before and after; without them any can hold.
+    """
+    comparison = _Comparison(old, new, thresholds)
     for value in new.values:
         before = comparison.before.get(value.name)
         if before is not None:
@@ -76,9 +86,24 @@ def moves(old: BoundType, new: BoundType) -> Mapping[str, Move]:
     return comparison.found
 
 
+def _regions(
+    tier: TierValue, thresholds: Mapping[str, int], qualities: Interval
+) -> dict[int, Interval]:
+    """Return the qualities of each level that some quality has."""
+    starts = tier.tiers.starts(thresholds)
+    ends = [0, *starts, NANO + 1]
+    found: dict[int, Interval] = {}
+    for level, (begin, end) in enumerate(pairwise(ends)):
+        low = max(Fraction(begin, NANO), qualities.low)
+        high = min(Fraction(end - 1, NANO), qualities.high)
+        if low <= high and begin < end:
+            found[level] = Interval(low, high)
+    return found
+
+
 class _Comparison:
-    def __init__(self, old: BoundType, new: BoundType) -> None:
-        self.old, self.new = old, new
+    def __init__(self, old: BoundType, new: BoundType, thresholds: ThresholdPair | None) -> None:
+        self.old, self.new, self.thresholds = old, new, thresholds
         self.before = {value.name: value for value in old.values}
         self.after = {value.name: value for value in new.values}
         self.found: dict[str, Move] = {}
@@ -129,6 +154,8 @@ class _Comparison:
     def _tier(self, old: TierValue, new: TierValue) -> Move:
         levels = range(len(old.tiers.levels)), range(len(new.tiers.levels))
         quality, same = self.found["quality"].difference, self._has_same_thresholds(old, new)
+        if self.thresholds is not None:
+            return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
         pairs = [
             (first, second)
             for first, second in product(*levels)
@@ -137,6 +164,21 @@ class _Comparison:
             or ((first <= second or quality.low < 0) and (first >= second or quality.high > 0))
         ]
         return Move(None, pairs=tuple(pairs))
+
+    def _pairs_by(
+        self,
+        thresholds: ThresholdPair,
+        old: TierValue,
+        new: TierValue,
+        difference: Interval | None,
+    ) -> Iterator[Pair]:
+        """Yield the levels that a quality can have before and after, by thresholds that hold."""
+        before = _regions(old, thresholds[0], range_of(self.old.quality))
+        after = _regions(new, thresholds[1], range_of(self.new.quality))
+        for (first, low), (second, high) in product(before.items(), after.items()):
+            reached = low if difference is None else low + difference
+            if difference is None or not (reached.high < high.low or high.high < reached.low):
+                yield first, second
 
     def _has_same_thresholds(self, old: TierValue, new: TierValue) -> bool:
         """Whether one quality reaches the same level in both, whatever the state tracks."""

@@ -40,7 +40,7 @@ def level_of(
     every = list(changes)
     if any(lost):
         return Level.MAJOR
-    if any(formulas) or any(_can_change_a_result(change.path) for change in every):
+    if any(formulas) or any(can_change_a_result(change.path) for change in every):
         return Level.MINOR
     return Level.PATCH if every else Level.NONE
 
@@ -50,7 +50,8 @@ def without_result() -> tuple[str, ...]:
     return tuple(map(dotted, documentation()))
 
 
-def _can_change_a_result(path: str) -> bool:
+def can_change_a_result(path: str) -> bool:
+    """Whether a result can depend on the value at a path."""
     return not any(
         path == told or path.startswith((f"{told}.", f"{told}[")) for told in without_result()
     )

@@ -19,14 +19,22 @@ from tallystick.numbers.nano import NANO, to_text
 
 _NOTHING = "–"
 _UNKNOWN = "no bound known"
+_NO_SCORE = "nothing"
 
 
 def as_json(found: Difference) -> dict[str, Any]:
     """The difference as a JSON value; exact numbers are text of nine places."""
     return {
         "old": {"rule_set": found.old, "digest": found.old_digest},
-        "new": {"rule_set": found.new, "digest": found.new_digest},
+        "new": {
+            "rule_set": found.new,
+            "digest": found.new_digest,
+            "summary": found.summary,
+        },
         "sections": list(found.sections),
+        "not_analysed": list(found.not_analysed),
+        "thresholds_of_epoch": found.epoch,
+        "measure": _command(found) if _is_to_measure(found) else None,
         "changes": _JSON.unstructure(found.changes),
         "formulas": _JSON.unstructure(found.formulas),
         "added_types": list(found.added_types),
@@ -42,16 +50,17 @@ def as_json(found: Difference) -> dict[str, Any]:
 
 def as_text(found: Difference) -> str:
     """The difference for a terminal."""
-    lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}", ""]
+    lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
+    lines += [f"    {_summary(found)}", ""]
     lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
     lines += _section("changes", (_change_text(change) for change in found.changes))
     lines += _section("formulas", (line for f in found.formulas for line in _formula_text(f)))
     types = [f"+ {name}" for name in found.added_types]
     types += [f"- {name}" for name in found.removed_types]
     lines += _section("skill types", types)
-    lines += _section(
-        "what it can do to a score", (line for e in found.effects for line in _effect_text(e))
-    )
+    title = f"what it can do to a score{_of_state(found)}"
+    lines += _section(title, (line for e in found.effects for line in _effect_text(e)))
+    lines += [line for text in _limits(found) for line in (text, "")]
     lines += _section("gone, though others name it", found.gone)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, verdict(found)]))
@@ -60,6 +69,7 @@ def as_text(found: Difference) -> str:
 def as_markdown(found: Difference) -> str:
     """The difference as a part of a proposal."""
     lines = [f"# {inline(found.old)} → {inline(found.new)}", "", inline(verdict(found)), ""]
+    lines += [inline(_summary(found)), ""]
     lines += ["| | digest |", "|---|---|"]
     sides = (found.old, found.old_digest), (found.new, found.new_digest)
     lines += [f"| {cell(name)} | `{digest}` |" for name, digest in sides]
@@ -77,8 +87,53 @@ def as_markdown(found: Difference) -> str:
             for name, low, high in _moves(effect)
         ]
         table = ["| skill type | value | at least | at most |", "|---|---|---|---|", *rows]
-        lines += ["", "## What it can do to a score", "", *(table if rows else ["nothing"])]
+        title = f"## What it can do to a score{inline(_of_state(found))}"
+        lines += ["", title, "", *(table if rows else [_NO_SCORE])]
+    lines += [line for text in _limits(found) for line in ("", inline(text))]
     return "\n".join(lines) + "\n"
+
+
+def _summary(found: Difference) -> str:
+    """Return what the new rule set is for, in its own words."""
+    return f"“{found.summary}”" if found.summary else "no summary of its own"
+
+
+def _of_state(found: Difference) -> str:
+    """Return whose thresholds bound the effects, as the end of a title."""
+    return "" if found.epoch is None else f", by the thresholds of the state in epoch {found.epoch}"
+
+
+def _is_to_measure(found: Difference) -> bool:
+    later = found.epoch is not None and found.moves_thresholds
+    return bool(found.any_tier or found.not_analysed or later)
+
+
+def _command(found: Difference) -> str:
+    """Return the command that measures on records what bounds cannot tell."""
+    return f"tallystick backtest HISTORY --rules {found.old} --rules NEW --with-state -o FOLDER"
+
+
+def _limits(found: Difference) -> Iterator[str]:
+    """Yield what the bounds say nothing about, and what measures it."""
+    if found.any_tier:
+        state = "" if found.epoch is not None else "; --state STATE bounds it by those of a state"
+        yield (
+            f"thresholds change, so that a record of any tier may reach any other "
+            f"({', '.join(found.any_tier)}): these bounds are those of every pair of tiers{state}. "
+            f"How much it is depends on the records"
+        )
+    if found.epoch is not None and found.moves_thresholds:
+        yield (
+            "after that epoch the thresholds follow the new rules, which no bound here supposes: "
+            "how far they move depends on the records"
+        )
+    if found.not_analysed:
+        yield (
+            f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
+            "of scores, not the score of a record"
+        )
+    if _is_to_measure(found):
+        yield f"on records it is measured by: {_command(found)}"
 
 
 def verdict(found: Difference) -> str:
@@ -119,7 +174,7 @@ def _formula_lines(formula: FormulaChange) -> list[str]:
 
 def _effect_text(effect: Effect) -> Iterator[str]:
     if effect.is_none:
-        yield f"{effect.skill_type}: nothing"
+        yield f"{effect.skill_type}: {_NO_SCORE}"
         return
     yield effect.skill_type
     for name, low, high in _moves(effect):
@@ -183,6 +238,7 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
         "emission_ratio": _interval_json(effect.emission_ratio) if pays else None,
         "old_emission": _range_json(effect.old_emission),
         "new_emission": _range_json(effect.new_emission),
+        "any_tier": effect.any_tier,
     }
 
 

@@ -9,7 +9,7 @@ from math import ceil
 import attrs
 
 from tallystick.errors import AllocationError
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.numbers.nano import to_text
 from tallystick.population.allocate import Allocation, allocate, roster
 from tallystick.population.column import Number, column_of
@@ -118,6 +118,7 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     "weights-forget",
     "warning",
     "whoever was not drawn in the last round has no weight",
+    less("drawn"),
     documentation=(
         "Weights come of the records of one round, and nothing is carried from the rounds before. "
         "A round has records of those who were drawn for it; all others of the network are paid "
@@ -225,6 +226,7 @@ def _has_some(step: Step) -> bool:
     "cap-cannot-hold",
     "warning",
     "a cap that weights exceed, or that leaves nobody with one",
+    more("miners"),
     documentation=(
         "Weights sum to 1, so that n miners cannot all be below a share of 1/n. With "
         'excess = "once" what is taken from some can lift others above the cap, and stays; with '

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Literal
 
 import attrs
 
@@ -11,6 +13,56 @@ from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
 
 Find = Callable[[Scorer], Iterable[Finding]]
+
+
+@attrs.frozen
+class Figure:
+    """A number in the evidence of a check that says how bad a finding is.
+
+    Attributes:
+        keys: lead to the number in the evidence; of a list, its length counts.
+        worse: whether more of it is worse, or less.
+    """
+
+    keys: tuple[str, ...]
+    worse: Literal["more", "less"]
+
+    @property
+    def name(self) -> str:
+        """The key by which a silence bounds it."""
+        return "_".join(self.keys)
+
+    def is_in(self, evidence: Mapping[str, Any]) -> bool:
+        """Whether a finding has the figure."""
+        return self.keys[0] in evidence
+
+    def value(self, evidence: Mapping[str, Any]) -> Fraction | None:
+        """Return the exact number; None of what never comes, such as an epoch."""
+        value: Any = evidence
+        for key in self.keys:
+            value = value[key]
+        if value is None:
+            return None
+        if isinstance(value, list | tuple):
+            return Fraction(len(value))
+        # a very long ratio is cut, and says so
+        return Fraction(str(value).removesuffix("…"))
+
+    def exceeds(self, value: Fraction | None, bound: Fraction | None) -> bool:
+        """Whether a value is worse than a bound; None is beyond every number."""
+        if value is None or bound is None:
+            return value != bound and (value is None) == (self.worse == "more")
+        return value > bound if self.worse == "more" else value < bound
+
+
+def more(*keys: str) -> Figure:
+    """Return a figure of which more is worse."""
+    return Figure(keys, "more")
+
+
+def less(*keys: str) -> Figure:
+    """Return a figure of which less is worse."""
+    return Figure(keys, "less")
 
 
 @attrs.frozen(eq=False)
@@ -24,6 +76,7 @@ class Check:
         documentation: why it matters and how it is computed, a few sentences.
         remedy: what to do.
         find: gives what it finds in a rule set that is loaded and bound.
+        figures: how bad a finding is; a silence has a bound for each.
     """
 
     code: str
@@ -32,15 +85,37 @@ class Check:
     documentation: str = attrs.field(kw_only=True)
     remedy: str = attrs.field(kw_only=True)
     find: Find = attrs.field(kw_only=True)
+    figures: tuple[Figure, ...] = attrs.field(kw_only=True, default=())
+
+    def figure(self, name: str) -> Figure:
+        """Return the figure of a name."""
+        return next(each for each in self.figures if each.name == name)
+
+    def figures_of(self, evidence: Mapping[str, Any]) -> dict[str, Fraction | None]:
+        """Return the figures that a finding has, by name."""
+        return {each.name: each.value(evidence) for each in self.figures if each.is_in(evidence)}
 
 
 def check(
-    code: str, severity: Severity, summary: str, *, documentation: str, remedy: str
+    code: str,
+    severity: Severity,
+    summary: str,
+    *figures: Figure,
+    documentation: str,
+    remedy: str,
 ) -> Callable[[Find], Check]:
     """The check that a function makes; it is in the linter if its module is in ``catalog``."""
 
     def decorate(find: Find) -> Check:
-        return Check(code, severity, summary, documentation=documentation, remedy=remedy, find=find)
+        return Check(
+            code,
+            severity,
+            summary,
+            documentation=documentation,
+            remedy=remedy,
+            find=find,
+            figures=figures,
+        )
 
     return decorate
 

@@ -24,7 +24,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, render
 from tallystick.formula.tree import Node, arms_of, const, leaves, published, value_of, walk
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, more
 from tallystick.governance.lint.type_probe import TypeProbe, name_of
 from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.numbers.real import Exact, publish
@@ -69,6 +69,7 @@ class _Cliff:
     "cliff",
     "warning",
     "the smallest change of one fact moves the composite a lot",
+    more("height"),
     documentation=(
         f"At a cliff an honest difference of one nano decides over more than {to_text(HEIGHT)} of "
         "the composite, so noise decides and there is something to gain by arguing. Conditions "

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import numbered
 from tallystick.population.consensus.binding import BoundConsensus
@@ -59,6 +59,7 @@ def _order(scorer: Scorer) -> Iterator[Finding]:
     "consensus-self-vote",
     "warning",
     "a member votes for itself",
+    less("others"),
     documentation=(
         "The own submission counts among those that it is compared with, so fewer others than a "
         "quorum make what a member says agreed."
@@ -82,6 +83,7 @@ def _self_vote(scorer: Scorer) -> Iterator[Finding]:
     "consensus-buckets",
     "warning",
     "neighbouring lines can differ, and distant ones can be the same",
+    more("size"),
     documentation=(
         "Lines are divided by the size of a bucket. Two findings in lines that follow each other "
         "are different where a bucket ends between them."
@@ -103,6 +105,8 @@ def _buckets(scorer: Scorer) -> Iterator[Finding]:
     "consensus-recall-unbound",
     "warning",
     "flagging everything keeps the whole recall",
+    more("recall"),
+    less("precision"),
     documentation=(
         "Where the recall does not follow the precision, who submits as many findings as a list "
         "may have loses the precision alone. Computed for one finding that is agreed among 1000."
@@ -128,6 +132,7 @@ def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
     "consensus-nothing-agreed",
     "warning",
     "members who agree that there is nothing lack a part",
+    less("value"),
     documentation=(
         "Members who find nothing, and recommend nothing, are of one mind. A component that is "
         "below 1 then costs all of them a part, whatever they do."
@@ -189,6 +194,7 @@ def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
     "consensus-breakdown-of-one",
     "warning",
     "one diverging member is a breakdown of its group",
+    more("members"),
     documentation=(
         "A breakdown asks to run every submission again. In the smallest group one member alone "
         "brings it about."
@@ -230,6 +236,7 @@ def _missing_side(scorer: Scorer) -> Iterator[Finding]:
     "consensus-cliff",
     "note",
     "half a nano of risk decides much",
+    more("height"),
     documentation=(
         "The agreement on the risk falls in steps. Who is just beyond one loses as much as who is "
         "far from it. Searched over all distances from the median."

@@ -15,7 +15,7 @@ import attrs
 
 from tallystick.formula.polynomial import is_constant
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.governance.lint.type_probe import MOST, composite_range, highest_quality
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
@@ -53,6 +53,7 @@ class _Most:
     "factor-above-one",
     "note",
     "a factor that raises the emission",
+    more("highest"),
     documentation=(
         "A factor above 1 pays more than the quality is worth. That may be meant, but it is what "
         "drives an emission above 1. The figure is the proved upper bound of each type."
@@ -77,6 +78,8 @@ def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
     "emission-above-one",
     "warning",
     "an emission that can exceed 1",
+    more("emission"),
+    more("at_most"),
     documentation=(
         "The emission is computed at every combination of the extreme values of its terms: the "
         "ends of the quality and of each factor, and every tier multiplier. The largest is shown "
@@ -146,6 +149,7 @@ def _values(factor: FormulaValue) -> set[int]:
     "base-weight-counted-twice",
     "warning",
     "the base weight counts in the emission and again in the round",
+    more("counted"),
     documentation=(
         "With `twice` the round weighs each emission by its base weight. Where the emission "
         "formula reads the base weight itself, it counts squared."
@@ -196,6 +200,8 @@ def _base_weight_never_counted(scorer: Scorer) -> Iterator[Finding]:
     "base-weight-dominates",
     "warning",
     "one skill type weighs more than all others together",
+    more("base_weight"),
+    less("others"),
     documentation=(
         "Base weights say what a record of a type is worth beside one of another. Of three types "
         "or more, one that outweighs all others together makes them hardly worth the work."
@@ -233,6 +239,7 @@ def _is_read(scorer: Scorer) -> bool:
     "cap-infeasible",
     "warning",
     "a cap that too few miners cannot keep",
+    more("miners"),
     documentation=(
         "Weights sum to 1. With n miners and n · share below 1 somebody must exceed the share, so "
         "below that number the cap is not what it says but an equal share for each."

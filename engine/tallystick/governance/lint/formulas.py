@@ -13,7 +13,7 @@ from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, bind, leaves, names
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, more
 from tallystick.governance.lint.satisfiability import Ends, satisfiable
 from tallystick.governance.lint.type_probe import name_of
 from tallystick.rules.findings import Finding
@@ -108,6 +108,7 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
     "fact-without-effect",
     "warning",
     "a fact that a formula reads has no effect with these parameters",
+    more("facts"),
     documentation=(
         "When its parameters are bound, a formula is lowered to ratios of polynomials; a fact "
         "whose terms vanish there changes nothing. It is reported when the same formula reads the "
@@ -180,6 +181,7 @@ class _Arm:
     "arm-never-reached",
     "warning",
     "parameters leave an arm of a formula that no record reaches",
+    more("arms"),
     documentation=(
         "A formula in cases takes the first arm whose condition holds. From the values of its "
         "parameters, the ranges of what is compared with them, and the arms before it, an arm is "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
@@ -43,6 +43,7 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     "idle-round-pays",
     "warning",
     "a round score above 0 for a miner without tasks",
+    more("score"),
     documentation=(
         "Where nothing of a round counts for a miner its score would be 0/0, and is what the rule "
         "set says. Above 0 it pays for being there, and who fails at a task may earn less than who "
@@ -66,6 +67,8 @@ def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     "groups-too-small",
     "warning",
     "no group is large enough to have a score",
+    more("needed"),
+    less("members"),
     documentation=(
         "Below a number of members, or of submissions, a group has no score of its own. It has as "
         "many members as primaries and auditors together; where more are needed none ever has one."

@@ -21,9 +21,12 @@ from tallystick.governance.lint.suppressions import Suppressed
 from tallystick.governance.markdown import cell, code, inline
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
+from tallystick.rules.toml import decimal_text
 
 _INDENT = "    "
 _ANY = "*"
+_BEFORE = "before"
+"""The key of the evidence that has what the older rule set had at the place."""
 _OF_TYPE = re.compile(r"(?<=^skill_types\.)(?:\"([^\"]*)\"|([^.\"\[]+))")
 
 
@@ -81,12 +84,18 @@ def as_json(found: Report) -> dict[str, Any]:
     said: dict[str, Any] = {
         "findings": [attrs.asdict(finding) for finding in found.findings],
         "silenced": [
-            attrs.asdict(each.finding) | {"reason": each.reason} for each in found.silenced
+            attrs.asdict(each.finding) | {"reason": each.reason, "figures": _kept(each)}
+            for each in found.silenced
         ],
     }
     if found.against is not None:
         said |= {"against": found.against, "gone": [attrs.asdict(each) for each in found.gone]}
     return said
+
+
+def _kept(suppressed: Suppressed) -> dict[str, str]:
+    """Return the figures that a silence was written for, as text."""
+    return {name: decimal_text(n) for name, n in suppressed.silence.figures.items()}
 
 
 def as_text(found: Report, *, verbose: bool = False) -> str:
@@ -150,9 +159,18 @@ def _group_text(group: Group) -> Iterator[str]:
     if len(messages) > 1:
         for found, name in zip(group.findings, group.types, strict=True):
             yield f"{_INDENT}{name}, line {found.line}: {found.message}"
-    elif group.is_shared:
-        yield f"{_INDENT}{_ANY}: {', '.join(group.types)}"
+            yield from _before(found)
+    else:
+        yield from _before(first)
+        if group.is_shared:
+            yield f"{_INDENT}{_ANY}: {', '.join(group.types)}"
     yield f"{_INDENT}remedy: {first.remedy}"
+
+
+def _before(finding: Diagnostic) -> Iterator[str]:
+    """Yield what was found at the place in the older rule set, where it was another finding."""
+    if _BEFORE in finding.evidence:
+        yield f"{_INDENT}before: {finding.evidence[_BEFORE]}"
 
 
 def _table(heading: str, findings: Sequence[Diagnostic]) -> list[str]:

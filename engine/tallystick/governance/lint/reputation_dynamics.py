@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.governance.lint.reputation_events import gain
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
@@ -76,6 +76,9 @@ def _filter(rules: StateRules) -> int:
     "reputation-decays",
     "error",
     "the best behaviour leads a reputation below the selection filter",
+    less("best", "epochs_until_below_filter"),
+    less("best", "rests_at"),
+    less("best", "epochs_until_floor"),
     documentation=(
         "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
         "whose every record has the one event that raises a reputation most. The figures say at "
@@ -112,6 +115,7 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
     "pool-extinction",
     "error",
     "after some epochs nobody can be selected",
+    less("every_reward", "epochs_until_below_filter"),
     documentation=(
         "Even with every rewarding event in each of its records a miner falls below the filter, so "
         "from that epoch on the pool holds newcomers at most."
@@ -139,6 +143,8 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     "floor-below-filter",
     "warning",
     "the floor keeps a reputation that the filter then ignores",
+    less("floor"),
+    more("filter"),
     documentation=(
         "A miner below the filter is not selected, records nothing, and keeps its reputation for "
         "ever, unless a slot is kept for those below the filter."
@@ -163,6 +169,8 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     "newcomers-outrank-veterans",
     "warning",
     "a newcomer begins above what any veteran can hold",
+    more("initial"),
+    less("best", "rests_at"),
     documentation=(
         "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
         "fresh hotkey is worth more than the best history."
@@ -187,6 +195,8 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
     "bad-behaviour-stays",
     "warning",
     "the worst behaviour never falls below the selection filter",
+    more("worst", "rests_at"),
+    less("filter"),
     documentation=(
         "The damped update is applied from the ceiling to a miner whose every record has the one "
         "event that lowers a reputation most."
@@ -211,6 +221,9 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
     "reputation-horizon",
     "note",
     "where the best and the worst behaviour lead, and how fast",
+    less("best", "rests_at"),
+    more("best", "epochs_to_rest"),
+    more("worst", "epochs_until_below_filter"),
     documentation=(
         "The fixed points of the damped update and the epochs until they are reached, from the "
         "initial reputation for the best and from the ceiling for the worst behaviour."

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less, more
 from tallystick.numbers.nano import from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Band, Reputation, ReputationEvent
@@ -63,6 +63,8 @@ def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
     "bands-leave-a-gap",
     "warning",
     "some scores of a group are no event",
+    less("from"),
+    more("to"),
     documentation=(
         "The bands of the events leave a part of [0, 1] uncovered: a record whose group scores it "
         "there is rewarded and punished by nothing."
@@ -131,6 +133,7 @@ def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
     "event-compounds",
     "warning",
     "an event multiplies a reputation by more than 1",
+    more("at_ceiling"),
     documentation=(
         "What multiplies by more than 1 gives most to those who have most, and next to nothing to "
         "those at the floor: a reward is wanted to add. A penalty that was meant to take away has "

@@ -15,7 +15,7 @@ from typing import Any
 from tallystick.diagnostics import Severity
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, less
 from tallystick.governance.lint.type_probe import highest_quality
 from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.numbers.real import Exact
@@ -32,6 +32,7 @@ _PLACES = 256
     "tier-unreachable",
     "warning",
     "a tier that no quality reaches, from some baseline on",
+    less("baseline"),
     documentation=(
         "A threshold follows the baseline of its type. Where it is above the highest composite "
         "that the bounds of the axes allow, nobody can reach the tier. It is an error where the "
@@ -147,6 +148,7 @@ def _falling(scorer: Scorer) -> Iterator[Finding]:
     "tiers-out-of-order",
     "warning",
     "thresholds that cross, or a multiplier that falls with the level",
+    less("baseline"),
     documentation=(
         "A higher level must begin at a higher quality and be paid no less. Thresholds are "
         "compared at baselines from 0 to 1, not only at the seeds, whose order loading demands. A "

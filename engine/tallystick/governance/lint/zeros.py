@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
 from tallystick.formula.domain import Domain
-from tallystick.governance.lint.check import check
+from tallystick.governance.lint.check import check, more
 from tallystick.governance.lint.type_probe import TypeProbe, composite_range, values_of
 from tallystick.numbers.nano import to_text
 from tallystick.rules.findings import Finding
@@ -23,6 +23,7 @@ _TASKS = 256
     "axis-zeroes-everything",
     "warning",
     "an axis whose zero zeroes the composite",
+    more("axes"),
     documentation=(
         "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
         "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
@@ -47,6 +48,7 @@ def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
     "free-points",
     "warning",
     "a composite above 0 for an answer in which nothing was done",
+    more("quality"),
     documentation=(
         "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
         "The composite is computed for many tasks that the requirements allow, and the lowest is "

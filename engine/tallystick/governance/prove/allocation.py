@@ -98,6 +98,12 @@ def prove_allocation(bound: BoundAllocation, only: str | None = None) -> Iterato
             yield _answered(name, law, bound)
 
 
+def outline_allocation(only: str | None = None) -> Iterator[Answer]:
+    """Yield what is asked, or one of it, as answers that are undecided."""
+    for name in _LAWS if only is None else (only,):
+        yield _said(name, "undecided")
+
+
 def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
     reason = law.obstacle(bound)
     if not reason:

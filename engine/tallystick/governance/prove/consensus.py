@@ -78,14 +78,24 @@ class _Items:
 
 def prove_consensus(bound: BoundConsensus, only: str | None = None) -> Iterator[Answer]:
     """The answers about the laws, or one of them, for each size and component."""
+    for law, size, name in _asked(bound, only):
+        yield (_unanimous if law == UNANIMOUS else _flooding)(bound, size, name)
+
+
+def outline_consensus(bound: BoundConsensus, only: str | None = None) -> Iterator[Answer]:
+    """Yield what is asked, or one of it, as answers that are undecided."""
+    for law, size, name in _asked(bound, only):
+        yield _answer(law, size, name, "undecided", method=None)
+
+
+def _asked(bound: BoundConsensus, only: str | None) -> Iterator[tuple[str, int, str]]:
+    """Each law with the sizes and components that it is asked of."""
     sizes = [size for size in SIZES if size >= bound.rules.minimum_valid]
     for law in GROUP_PROPERTIES if only is None else (only,):
         for size in sizes:
             for name in bound.rules.components:
-                if law == UNANIMOUS:
-                    yield _unanimous(bound, size, name)
-                elif set_of(name) not in {None, "policy"}:
-                    yield _flooding(bound, size, name)
+                if law == UNANIMOUS or set_of(name) not in {None, "policy"}:
+                    yield law, size, name
 
 
 def _answer(only: str, size: int, name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer

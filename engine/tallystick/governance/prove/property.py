@@ -85,6 +85,10 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+TIME, STOPPED = "time", "stopped"
+"""Beginnings of the reason of an answer that did not come in time, or before the user's end."""
+
+
 @attrs.frozen
 class Answer:
     """Proved for every record, or refuted by one that the engine scores, or neither.

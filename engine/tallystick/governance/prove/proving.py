@@ -4,20 +4,29 @@ Each question goes to the solver as the records that would break its claim. That
 proof for every valid record. Otherwise the solver's records are built and scored by the engine,
 and only what the engine confirms is a counterexample.
 
-Limits count the solver's own steps, never time: the answers are the same on a busy machine.
+Limits here count the solver's own steps, never time: the answers are the same on a busy machine.
+`tallystick.governance.prove.process` adds a limit of time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableSet, Sequence
+from collections.abc import Callable, Iterator, MutableSet, Sequence
 
 import attrs
 import z3
 
 from tallystick.errors import TallystickError
-from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES, prove_allocation
+from tallystick.governance.prove.allocation import (
+    ALLOCATION_PROPERTIES,
+    outline_allocation,
+    prove_allocation,
+)
 from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick.governance.prove.consensus import GROUP_PROPERTIES, prove_consensus
+from tallystick.governance.prove.consensus import (
+    GROUP_PROPERTIES,
+    outline_consensus,
+    prove_consensus,
+)
 from tallystick.governance.prove.encode import Encoding, encode
 from tallystick.governance.prove.property import QUALITY, Answer, Question, Status
 from tallystick.governance.prove.refutation import Refutation, confirm
@@ -25,8 +34,10 @@ from tallystick.governance.prove.solver import solver_of
 from tallystick.governance.prove.subject import Subject, subject_of
 from tallystick.governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
 from tallystick.numbers.nano import to_text
+from tallystick.population.consensus.binding import BoundConsensus
 from tallystick.population.consensus.run import bound_consensus
 from tallystick.population.proofs import proved_allocation
+from tallystick.population.step import BoundAllocation
 from tallystick.scoring.scorer import Scorer
 
 Progress = Callable[[int, int], None]
@@ -76,31 +87,63 @@ def prove(
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    bound = bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
-    of_groups: Iterable[Answer] = () if bound is None else prove_consensus(bound, only)
-    if only in GROUP_PROPERTIES:
-        return tuple(of_groups)
-    if only is not None and only in ALLOCATION_PROPERTIES:
-        return _of_weights(scorer, only)
-    asked = _asked(scorer, only)
-    left, proved, found = budget, set[str](), list[Answer]()
-    for number, (subject, question) in enumerate(asked, 1):
-        if left <= 0:
-            found.append(_unasked(subject, question, budget))
-        else:
-            found.append(answer(subject, question, budget, left, proved))
-            left -= found[-1].work
+    found, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
+    for each in answers(scorer, only=only, budget=budget):
+        found.append(each)
         if progress is not None:
-            progress(number, len(asked))
-    found += of_groups
-    if only is None and scorer.rule_set.allocation is not None:
-        found += _of_weights(scorer, None)
+            progress(len(found), total)
     return tuple(found)
 
 
-def _of_weights(scorer: Scorer, only: str | None) -> tuple[Answer, ...]:
-    allocation = proved_allocation(scorer)
-    return () if allocation is None else tuple(prove_allocation(allocation, only))
+def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
+    """Yield the answers of `prove`, each as it is known.
+
+    Raises:
+        TallystickError: as of `prove`.
+    """
+    left, proved = budget, set[str]()
+    for subject, question in _of_records(scorer, only):
+        if left <= 0:
+            yield _unasked(subject, question, budget)
+        else:
+            found = answer(subject, question, budget, left, proved)
+            left -= found.work
+            yield found
+    bound = _of_groups(scorer, only)
+    if bound is not None:
+        yield from prove_consensus(bound, only)
+    allocation = _of_weights(scorer, only)
+    if allocation is not None:
+        yield from prove_allocation(allocation, only)
+
+
+def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
+    """Return the questions of `prove` in their order, each as an answer that is undecided.
+
+    Raises:
+        TallystickError: as of `prove`.
+    """
+    of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
+    bound, allocation = _of_groups(scorer, only), _of_weights(scorer, only)
+    of_groups = () if bound is None else outline_consensus(bound, only)
+    of_weights = () if allocation is None else outline_allocation(only)
+    return (*of_records, *of_groups, *of_weights)
+
+
+def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
+    is_other = only is not None and (only in GROUP_PROPERTIES or only in ALLOCATION_PROPERTIES)
+    return () if is_other else _asked(scorer, only)
+
+
+def _of_groups(scorer: Scorer, only: str | None) -> BoundConsensus | None:
+    return bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
+
+
+def _of_weights(scorer: Scorer, only: str | None) -> BoundAllocation | None:
+    # what `[aggregation]` says of weights is asked by name alone
+    is_asked = scorer.rule_set.allocation is not None if only is None else True
+    is_meant = is_asked and (only is None or only in ALLOCATION_PROPERTIES)
+    return proved_allocation(scorer) if is_meant else None
 
 
 def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:

@@ -12,19 +12,36 @@ import z3
 
 from tallystick.governance.markdown import cell, code, inline
 from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES
+from tallystick.governance.prove.built_in_properties import (
+    DIRECTION,
+    IDENTITY,
+    MONOTONE,
+    REPETITION,
+)
 from tallystick.governance.prove.consensus import GROUP_PROPERTIES
-from tallystick.governance.prove.property import Answer, Status
+from tallystick.governance.prove.property import TIME, Answer, Status
 from tallystick.governance.prove.proving import steps
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
 _NOTHING = "–"
+_SENTENCES = {
+    MONOTONE: "in {type} a higher {about} lowers {name} from {value} to {other}",
+    DIRECTION: "in {type} {about} lowers {name} from {value} to {other}",
+    REPETITION: "in {type} repeating an item of {about} raises {name} from {value} to {other}",
+    IDENTITY: "in {type} the same work has {name} {value} once and {other} once",
+}
+"""Of built-in properties that compare two records, what is wrong."""
 
 
 def as_json(found: Sequence[Answer]) -> dict[str, Any]:
     """The answers as a JSON value."""
-    return {"results": [attrs.asdict(answer) for answer in found]}
+    return {"results": [attrs.asdict(answer) | _wrong(answer) for answer in found]}
+
+
+def _wrong(answer: Answer) -> dict[str, str]:
+    return {"wrong": sentence(answer)} if answer.status == "counterexample" else {}
 
 
 def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -> str:
@@ -49,6 +66,12 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
+    if late:
+        lines += [
+            "",
+            f"time: {numbered(len(late), 'question')} not answered: --seconds N gives more",
+        ]
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, "", f"{reference}: {verdict(found)}"]))
 
@@ -66,7 +89,8 @@ def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: in
     lines += [f"| {code(name)} | {' | '.join(cells)} |" for name, *cells in _counts(found)]
     refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
     for answer in refuted:
-        lines += ["", f"## Refuted: {inline(_title(answer))}", "", *map(inline, _claimed(answer))]
+        lines += ["", f"## Refuted: {inline(_title(answer))}", ""]
+        lines += [inline(f"{sentence(answer)}."), "", *map(inline, _claimed(answer))]
         if is_of_groups(answer):
             lines += ["", f"A group has {inline(answer.axis)} {answer.value}: {_where(answer)}."]
             continue
@@ -103,6 +127,30 @@ def verdict(found: Sequence[Answer]) -> str:
 def is_of_groups(answer: Answer) -> bool:
     """Whether what refutes it is a group, which is long and which `score` does not take."""
     return answer.property in GROUP_PROPERTIES
+
+
+def sentence(answer: Answer) -> str:
+    """Return what is wrong where a claim is refuted, in one sentence without a full stop."""
+    name, value, other = answer.axis, answer.value, answer.other_value
+    if answer.property in _SENTENCES and other is not None:
+        template = _SENTENCES[answer.property]
+        about = answer.about or "a fact"
+        return template.format(
+            about=about, type=answer.skill_type, name=name, value=value, other=other
+        )
+    claim = f"against the claim “{answer.summary}”" if answer.summary else "against the claim"
+    if answer.property in ALLOCATION_PROPERTIES:
+        where = "a population"
+    elif is_of_groups(answer):
+        where = f"a member in {answer.skill_type}"
+    else:
+        where = f"a record of {answer.skill_type}"
+    if other is not None:
+        one = f"of two records of {answer.skill_type} one has {name} {value}"
+        return f"{one} and the other {other}, {claim}"
+    if value is None:
+        return f"{where} has no {name}, {claim}"
+    return f"{where} has {name} {value}{_about(answer)}, {claim}"
 
 
 def records(answer: Answer) -> Iterator[str]:
@@ -150,6 +198,8 @@ def _claimed(answer: Answer) -> list[str]:
 
 
 def _told(answer: Answer) -> Iterator[str]:
+    if answer.status == "counterexample":
+        yield f"{sentence(answer)}:"
     yield f"{answer.status}: {_title(answer)}"
     if answer.summary:
         yield f"  claimed: {answer.summary}"

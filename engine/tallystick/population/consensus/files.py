@@ -144,7 +144,7 @@ def consensus_file(
 
 def _count(found: GroupConsensus, counts: ConsensusCounts) -> None:
     counts.groups += 1
-    counts.without += not found.rerun
+    counts.without += not any(member.components for member in found.members)
     counts.breakdowns += found.breakdown
     counts.diverging += sum(member.diverging for member in found.members)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.numbers.nano import publish, to_text
+from tallystick.numbers.text import numbered
 from tallystick.population.consensus.answer import answer_of
 from tallystick.population.consensus.facts import facts_of
 from tallystick.population.consensus.signals import is_breakdown, is_diverging, rerun_of
@@ -73,6 +74,10 @@ class GroupConsensus:
     members: tuple[MemberConsensus, ...]
     breakdown: bool = False
     rerun: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        task = f"{self.group.skill_type} task {self.group.task_id!r}"
+        return f"<GroupConsensus of {task}, {numbered(len(self.members), 'member')}>"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

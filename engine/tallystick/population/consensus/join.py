@@ -13,7 +13,7 @@ from tallystick.io.text import json_text
 from tallystick.numbers.nano import NANO, from_double
 from tallystick.population.consensus.run import Key, key_of
 from tallystick.records.decoding import Decoder, Item, MissedDeadline
-from tallystick.records.identity import whose
+from tallystick.records.identity import object_of, whose
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.records.strict_json import parse
@@ -61,6 +61,15 @@ class Join:
     def has_group_of(self, record: Record) -> bool:
         """Whether the group of a record is here."""
         return _key_of_record(record) in self._groups
+
+    def may_have_group_of(self, item: Item) -> bool:
+        """Whether the group of a bad record may be here, as far as it can be read."""
+        record = object_of(item)
+        if record is None:
+            return True
+        key = tuple(map(record.get, ("validator", "skill_type", "task_id", "round")))
+        # compared, not looked up: a value of a bad record may have no hash
+        return any(key == each for each in self._groups)
 
     def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
         """The components of a member in nano; empty without a group or a consensus."""

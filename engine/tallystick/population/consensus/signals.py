@@ -45,8 +45,9 @@ def rerun_of(
 ) -> tuple[str, ...]:
     """The hotkeys whose submissions are run again, in the order of dispatch.
 
-    They are the diverging primaries; else in a breakdown all valid members; else the valid primary
-    with the lowest ticket, or the member with the lowest where there is no primary.
+    They are the diverging primaries; else in a breakdown all valid primaries, no auditor (E78);
+    else the valid primary with the lowest ticket, or the member with the lowest where there is no
+    primary.
     """
     valid = group.valid
     primaries = [member for member in valid if member.role == "primary"]
@@ -55,7 +56,7 @@ def rerun_of(
     if found:
         return tuple(found)
     if breakdown:
-        return tuple(member.hotkey for member in valid)
+        return tuple(member.hotkey for member in primaries)
     return (min(primaries or valid, key=lambda member: _ticket(group, member, seed)).hotkey,)
 
 

@@ -36,6 +36,8 @@ from tallystick.population.yuma.stake import FRACTION, stake_bits
 from tallystick.records.messages import NOTHING
 from tallystick.records.strict_json import uncollected
 
+MOST_CELLS = 1 << 22
+"""The most weights, and the most bonds, that a step may have."""
 _NAMED = 80
 """So many characters of the name of a case are told."""
 _CUTOFFS = {"activity_cutoff", "activity_factor"}
@@ -115,6 +117,10 @@ def described(output: YumaOutput) -> Json:
         "permits": output.permits.tolist(),
         "raw": {name: column.tolist() for name, column in raw.items()},
     }
+
+
+def _length(row: object) -> int:
+    return len(row) if isinstance(row, list | tuple) else 0
 
 
 def parameters_of(values: object, name: str) -> YumaParameters:
@@ -213,6 +219,9 @@ class _StepReader:
                 raise self._error(key, NOTHING, "rows, as no step is before it")
             self._check_size(before.size, key)
             return before
+        if isinstance(rows, list) and (many := sum(map(_length, rows))) > MOST_CELLS:
+            expected = f"at most {MOST_CELLS}, as 2048 uids with a {key[:-1]} for each other have"
+            raise self._error(key, f"{many} {key}", expected)
         found = Cells.checked(rows)
         if found is None:
             found = Cells.of(self._judged(key, rows))

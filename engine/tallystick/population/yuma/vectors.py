@@ -28,6 +28,11 @@ from tallystick.records.strict_json import parse
 LARGEST = 1 << 28
 """The most bytes of a file: ten steps of a subnet of 64 validators and 4 096 miners fit."""
 
+MOST_LISTS = 1 << 23
+"""The most lists of a file, of which each weight is one: 8192 lists of 1024 weights."""
+_MOST_VALUES = 4 * MOST_LISTS
+
+
 _Number = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
@@ -103,6 +108,11 @@ def read(path: Path) -> object:
         YumaError: it is no JSON.
     """
     data = whole(path, LARGEST, "a case, or vectors")
+    # an object for each takes many times the memory of its bytes
+    for mark, most, what in ((b"[", MOST_LISTS, "lists"), (b",", _MOST_VALUES, "values")):
+        if (found := data.count(mark)) > most:
+            expected = f"at most {most}: give a file fewer steps or uids"
+            raise YumaError(str(path), "the file", f"{found} {what}", expected)
     try:
         return parse(data)
     except RecordError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import EngineError
+from tallystick.extras import missing
 from tallystick.scoring.executors.certificates import (
     Certificates,
     client_security,
@@ -160,9 +161,7 @@ def _imported(address: str) -> Callable[..., Client]:
     try:
         from distributed import Client  # noqa: PLC0415  # heavy, and an extra
     except ImportError as error:
-        raise EngineError(
-            f"{address}: a cluster needs the extra `cluster`: pip install 'tallystick[cluster]'"
-        ) from error
+        raise EngineError(f"{address}: {missing('distributed')}") from error
     return Client
 
 

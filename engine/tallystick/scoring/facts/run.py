@@ -25,6 +25,7 @@ from tallystick.scoring.receipt import (
     Progress,
     RunReceipt,
     engine_name,
+    leave_out,
     plugin_names,
     register_counts,
     run_files,
@@ -81,6 +82,8 @@ class FactsReceipt(RunReceipt):
         output_digest: sha256 of the bytes that were written.
         rejects_digest: sha256 of the rejects that were written.
         counts: how many records there were.
+        settings: the settings file that counted, from the working folder; receipts leave it out
+            where none did, as in a program.
     """
 
     schemas: Mapping[str, str]
@@ -92,6 +95,10 @@ class FactsReceipt(RunReceipt):
     output_digest: str
     rejects_digest: str
     counts: FactCounts
+    settings: str | None = None
+
+
+leave_out(FactsReceipt, "settings")
 
 
 class Extraction:
@@ -158,6 +165,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
     progress: Progress | None = None,
     executor: Executor | None = None,
     chunk: int = CHUNK,
+    settings: str | None = None,
 ) -> FactsReceipt:
     """Take the facts of the records of a file into a facts file, rejects and a receipt.
 
@@ -170,6 +178,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         progress: told how far the run is.
         executor: who takes the facts; by default this process.
         chunk: how many lines a chunk of the file covers.
+        settings: the settings file that counted, for the receipt.
 
     Raises:
         InputError: the file cannot be read, or has no records.
@@ -212,6 +221,7 @@ def extract_file(  # noqa: PLR0913  # what a run needs
             output_digest=files.output.digest(),
             rejects_digest=files.rejects.digest(),
             counts=counts,
+            settings=settings,
         )
         files.receipt.write(receipt.to_json().encode())
     return receipt

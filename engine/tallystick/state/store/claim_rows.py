@@ -15,19 +15,19 @@ import attrs
 from tallystick.state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick.state.event import StateEvent
 from tallystick.state.miners import FLAG
+from tallystick.state.store.checksums import (
+    COLUMNS,
+    COUNTS,
+    EVENTS,
+    LOG,
+    QUARANTINE,
+    checked_rows,
+    delete,
+    insert,
+)
 from tallystick.state.store.connection import MOST_VALUES, Connection, marks
 
 _READ = 2_000
-
-_RECORDED = (
-    "SELECT seq, body, rank, NULL, counted_in FROM tallystick_signals JOIN tallystick_log "
-    "USING (seq) WHERE"
-)
-_WAITING = (
-    "SELECT seq, body, rank, reason, NULL FROM tallystick_quarantine JOIN tallystick_log "
-    "USING (seq) WHERE"
-)
-_QUARANTINE = "tallystick_quarantine (seq, identity, task, scope, rank, reason)"
 
 
 @attrs.frozen
@@ -38,8 +38,8 @@ class ClaimRows:
 
     def of(self, identities: Sequence[bytes], *, waiting: bool = True) -> list[Claim]:
         """The claims of some identities, without those in quarantine if asked for."""
-        found = self._among(_RECORDED, "identity", identities)
-        return [*found, *(self._among(_WAITING, "identity", identities) if waiting else ())]
+        found = self._among(EVENTS, "identity", identities)
+        return [*found, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
 
     def has_waiting(self) -> bool:
         """Whether there is anything in quarantine."""
@@ -47,15 +47,15 @@ class ClaimRows:
 
     def numbered(self, numbers: Sequence[int]) -> list[Claim]:
         """The claims in quarantine with some numbers."""
-        return list(self._among(_WAITING, "seq", numbers))
+        return list(self._among(QUARANTINE, "seq", numbers))
 
     def waiting(self) -> Iterator[Claim]:
         """Every claim in quarantine, in the order in which they came."""
-        query = f"{_WAITING} seq > ? ORDER BY seq LIMIT {_READ}"
-        page = self._claims(query, (0,))
+        condition = f"seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
+        page = self._claims(QUARANTINE, condition, (0,))
         while page:
             yield from page
-            page = self._claims(query, (page[-1].seq,))
+            page = self._claims(QUARANTINE, condition, (page[-1].seq,))
 
     def reasons(self) -> dict[str, int]:
         """How many claims are in quarantine, by reason."""
@@ -64,79 +64,84 @@ class ClaimRows:
 
     def waiting_for(self, tasks: Sequence[bytes]) -> Iterator[Claim]:
         """The claims that wait for one of some tasks."""
-        return (e for e in self._among(_WAITING, "task", tasks) if e.reason == UNKNOWN)
+        return (e for e in self._among(QUARANTINE, "task", tasks) if e.reason == UNKNOWN)
 
     def about(self, record: StateEvent) -> Iterator[Claim]:
         """The recorded events that came alone about the task of a record."""
-        query = f"{_RECORDED} hotkey = ? AND is_record = ? AND round = ?"
-        found = self._claims(query, (record.hotkey, False, record.round))
+        condition = "hotkey = ? AND is_record = ? AND round = ?"
+        found = self._claims(EVENTS, condition, (record.hotkey, False, record.round))
         return (each for each in found if each.event.task == record.task)
 
     def in_scope(self, scope: bytes) -> Iterator[Claim]:
         """Every claim of a validator that is pinned to an epoch, by what the counts say of it."""
-        yield from self._claims(f"{_WAITING} scope = ?", (scope,))
+        yield from self._claims(QUARANTINE, "scope = ?", (scope,))
         rounds = sorted({number for number, _ in self.counts(scope)})
-        found = self._among(_RECORDED, "round", rounds)
+        found = self._among(EVENTS, "round", rounds)
         yield from (each for each in found if each.event.scope == scope)
 
     def counts(self, scope: bytes) -> Counts:
         """How many claims a validator made that are pinned to an epoch, by round and rank."""
-        query = "SELECT round, rank, claims FROM tallystick_claim_counts WHERE scope = ?"
-        return {(row[0], row[1]): row[2] for row in self.connection.rows(query, (scope,))}
+        rows = checked_rows(self.connection, [COUNTS], f"FROM {COUNTS} WHERE scope = ?", (scope,))
+        return {(number, rank): claims for _, number, rank, claims in rows}
 
     def put_counts(self, scope: bytes, counts: Counts) -> None:
         """Keep the counts of a scope in place of those of before."""
-        self.connection.execute("DELETE FROM tallystick_claim_counts WHERE scope = ?", (scope,))
+        delete(self.connection, COUNTS, "scope", scope)
         rows = [(scope, *key, claims) for key, claims in counts.items() if claims]
-        self.connection.execute_many(
-            "INSERT INTO tallystick_claim_counts (scope, round, rank, claims) VALUES (?, ?, ?, ?)",
-            rows,
-        )
+        insert(self.connection, COUNTS, rows)
 
     def cleared(self) -> Mapping[str, int]:
         """By hotkey, the number of the entry that last cleared its flags."""
-        query = "SELECT seq, body FROM tallystick_log WHERE kind = 'clear' ORDER BY seq"
-        return {json.loads(body)["hotkey"]: seq for seq, body in self.connection.rows(query)}
+        rows = checked_rows(self.connection, [LOG], f"FROM {LOG} WHERE kind = 'clear' ORDER BY seq")
+        return {json.loads(body)["hotkey"]: seq for seq, _, body, _ in rows}
 
     def flags_by(self) -> Mapping[str, Mapping[str, int]]:
         """By hotkey, how many flags each validator gave since they were last cleared."""
         cleared, found = self.cleared(), dict[str, Counter[str]]()
-        query = f"{_RECORDED} body LIKE ? AND seq > ? ORDER BY seq LIMIT {_READ}"
+        condition = f"body LIKE ? AND seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
         values = f'%"{FLAG}"%'
-        page = self._claims(query, (values, 0))
+        page = self._claims(EVENTS, condition, (values, 0))
         while page:
             for each in page:
                 event = each.event
                 if each.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
                     by = found.setdefault(event.hotkey, Counter())
                     by[event.validator] += event.events.count(FLAG)
-            page = self._claims(query, (values, page[-1].seq))
+            page = self._claims(EVENTS, condition, (values, page[-1].seq))
         return found
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Take claims out of where they are, recorded or in quarantine."""
         for claim in claims:
-            table = "signals" if claim.reason is None else "quarantine"
-            statement = f"DELETE FROM tallystick_{table} WHERE seq = ?"  # noqa: S608  # ours
-            self.connection.execute(statement, (claim.seq,))
+            table = EVENTS if claim.reason is None else QUARANTINE
+            delete(self.connection, table, "seq", claim.seq)
 
     def quarantine(self, claims: Iterable[Claim]) -> None:
         """Put claims into quarantine."""
-        self.connection.execute_many(
-            f"INSERT INTO {_QUARANTINE} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608  # ours
-            [
-                (c.seq, c.event.identity, c.event.task, c.event.scope, int(c.rank), c.reason)
-                for c in claims
-            ],
+        rows = (
+            (c.seq, c.event.identity, c.event.task, c.event.scope, int(c.rank), c.reason)
+            for c in claims
         )
+        insert(self.connection, QUARANTINE, rows)
 
-    def _among(self, query: str, column: str, values: Sequence[object]) -> Iterator[Claim]:
+    def _among(self, table: str, column: str, values: Sequence[object]) -> Iterator[Claim]:
         for start in range(0, len(values), MOST_VALUES):
             page = values[start : start + MOST_VALUES]
-            yield from self._claims(f"{query} {column} IN ({marks(page)})", page)
+            yield from self._claims(table, f"{column} IN ({marks(page)})", page)
 
-    def _claims(self, query: str, values: Iterable[Any]) -> list[Claim]:
+    def _claims(self, table: str, condition: str, values: Iterable[Any]) -> list[Claim]:
+        """The claims of a table, recorded or in quarantine, that a condition holds for."""
+        source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
+        names = (*COLUMNS[table], *COLUMNS[LOG])
+        rows = checked_rows(self.connection, [table, LOG], source, values)
+        found = (dict(zip(names, row, strict=True)) for row in rows)
         return [
-            Claim(seq, StateEvent.from_line(body), Rank(rank), reason, counted_in)
-            for seq, body, rank, reason, counted_in in self.connection.rows(query, values)
+            Claim(
+                each["seq"],
+                StateEvent.from_line(each["body"]),
+                Rank(each["rank"]),
+                each.get("reason"),
+                each.get("counted_in"),
+            )
+            for each in found
         ]

@@ -14,6 +14,7 @@ import sqlite3
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from tallystick.errors import StoreError
+from tallystick.extras import missing
 from tallystick.io.text import masked
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
 SYNCHRONOUS = "FULL"
 """How SQLite commits: so that what is committed survives a power cut."""
+Access = Literal["read", "write"]
+"""What a transaction is for."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 MOST_VALUES = 900
 """The most values of one statement, below what every version of SQLite takes."""
@@ -39,6 +43,8 @@ MOST_VALUES = 900
 _LOCK = int.from_bytes(b"tallysti", "big")
 # bytes of the smallest page of SQLite, the first of which every database has
 _LEAST = 512
+# what SQLite says where it cannot make the files beside a store
+_NO_WRITING = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR_SHM")
 # kB of pages in memory, so that the index of a large store is not read anew for each batch
 _CACHE = 64 * 1024
 
@@ -63,7 +69,21 @@ _FULL = (
 _BROKEN = "found a disk that fails ({reason}), expected one that works: check the disk"
 _CANNOT_OPEN = "found a file that cannot be opened, expected a store: check its permissions"
 _NOT_OURS = "found a file that is not a database, expected the store of a state: check the path"
-_DAMAGED = "found a damaged store, expected a sound one: take it back from a copy"
+WAY_BACK = (
+    "stop what writes to it, move it away, and take back a backup with tallystick state restore, "
+    "or an export with tallystick state import"
+)
+"""What helps where a store is damaged."""
+_DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
+_UNREAD_WAL = (
+    "found a store in a folder that cannot be written, whose last changes stand in {wal}, expected "
+    "one that was closed, or a folder that can be written: copy both files into one of yours, or "
+    "let the process that wrote them open and close the store once more"
+)
+_WRITTEN = (
+    "found that the store was written while it was read, which cannot be locked for want of the "
+    "right to write in its folder: run the command again, or read a backup"
+)
 _NO_RIGHT = (
     "found no right to do this in the database, expected the right to create, read and write "
     "tables: grant it, or connect as another user"
@@ -73,6 +93,9 @@ _LOST = (
     "server runs, then run the command again"
 )
 _OTHER = "found that the database refuses ({reason}), expected it to agree: nothing has changed"
+
+# what Python's sqlite3 says of text that is none
+_NO_TEXT = "Could not decode to UTF-8"
 
 # by the beginning of the name of SQLite's extended error code
 _SQLITE = {
@@ -115,13 +138,22 @@ class Connection:
 
     Statements are text, with a ``?`` in place of each value; both databases take them as they are.
 
+    What the database raises becomes a `StoreError` that names its store where it is raised, as a
+    block that reads two stores cannot tell whose it is.
+
     Attributes:
         driver: the connection of ``sqlite3`` or of ``psycopg``.
         mark: what the driver takes in place of a value.
+        shown: the store, as it may be shown.
+        timeout: for how many seconds a lock is waited for.
+        tally: by table, what the transaction adds to its rows and to the sum of their checksums.
     """
 
     driver: Any
     mark: Literal["?", "%s"]
+    shown: str = "the store"
+    timeout: float = TIMEOUT
+    tally: Counter[tuple[str, str]] = attrs.field(factory=Counter, eq=False)
 
     @property
     def is_sqlite(self) -> bool:
@@ -130,16 +162,19 @@ class Connection:
 
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query gives."""
-        found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
+        with _statement_of(self.shown, self.timeout):
+            found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
         return found
 
     def execute(self, statement: str, values: Iterable[Any] = ()) -> None:
         """Run a statement that gives nothing."""
-        self._run(statement, values)
+        with _statement_of(self.shown, self.timeout):
+            self._run(statement, values)
 
     def execute_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Run a statement once for each row of values."""
-        self.driver.cursor().executemany(statement.replace("?", self.mark), rows)
+        with _statement_of(self.shown, self.timeout):
+            self.driver.cursor().executemany(statement.replace("?", self.mark), rows)
 
     def _run(self, statement: str, values: Iterable[Any]) -> Any:  # noqa: ANN401  # of the driver
         return self.driver.execute(statement.replace("?", self.mark), tuple(values))
@@ -152,17 +187,35 @@ class Place:
     Attributes:
         shown: the place as it may be shown: without a password.
         path: the file of SQLite; None for PostgreSQL.
-        connect: makes a connection of the driver, one for each transaction.
+        connect: makes a connection of the driver, one for each transaction, to read or to write.
         timeout: for how many seconds a lock is waited for.
     """
 
     shown: str
     path: Path | None
-    connect: Callable[[], Any]
+    connect: Callable[[Access], Any]
     timeout: float
 
+    def has_wal(self) -> bool:
+        """Whether changes of a SQLite store stand in the file beside it.
+
+        So it is while somebody has the store open, and after a process that had was killed.
+        """
+        return self.path is not None and has_wal(self.path)
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes when somebody writes to the files of a SQLite store."""
+        stamp = list[int]()
+        for path in () if self.path is None else (self.path, wal_of(self.path)):
+            with suppress(OSError):
+                status = path.stat()
+                # a file that is empty comes and goes with connections
+                if status.st_size:
+                    stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
+        return tuple(stamp)
+
     @contextmanager
-    def transaction(self, access: Literal["read", "write"]) -> Iterator[Connection]:
+    def transaction(self, access: Access) -> Iterator[Connection]:
         """One transaction, committed at the end of the block, undone when the block raises.
 
         Writing locks the store from the start; reading sees the store as it was at the start.
@@ -170,13 +223,17 @@ class Place:
         Raises:
             StoreError: whatever the database raises, with what to do.
         """
-        with self._connected() as connection:
+        before = self.stamp()
+        with self._connected(access) as connection:
             if connection.is_sqlite:
                 _begin_sqlite(connection, access)
             else:
                 _begin_postgresql(connection, access, self.timeout)
             yield connection
             connection.driver.commit()
+            # nothing keeps a writer from a file that is read without locks
+            if isinstance(connection.driver, _Immutable) and self.stamp() != before:
+                raise StoreError(f"{self.shown}: {_WRITTEN}")
 
     def use_wal(self) -> None:
         """Put the file of SQLite into WAL mode, in which it stays.
@@ -186,34 +243,38 @@ class Place:
         """
         if self.path is not None:
             end = time.monotonic() + self.timeout
-            with self._connected() as connection:
+            with self._connected("write") as connection:
                 while not _is_in_wal(connection, last=time.monotonic() >= end):
                     time.sleep(_PAUSE)
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _connected(self, access: Access) -> Iterator[Connection]:
         with _explained(self.shown, self.timeout):
-            driver = self.connect()
+            with _statement_of(self.shown, self.timeout):
+                driver = self.connect(access)
             try:
-                yield Connection(driver, "%s" if self.path is None else "?")
+                mark: Literal["?", "%s"] = "%s" if self.path is None else "?"
+                yield Connection(driver, mark, self.shown, self.timeout)
             finally:
                 # what is not committed is undone
                 driver.close()
 
 
-def place_of(where: str, timeout: float, *, create: bool) -> Place:
+def place_of(where: str, timeout: float, *, create: bool, shown: str | None = None) -> Place:
     """The place that a ``--state`` value names: a path or a URL.
 
     Args:
         where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
         timeout: for how many seconds a lock is waited for.
         create: whether a file that is missing may be made.
+        shown: what errors name in place of a file that is temporary.
 
     Raises:
         StoreError: it names no place, or the file is missing, a folder, or in no folder.
     """
     if "://" not in where:
-        return _file(Path(where), timeout, create)
+        place = _file(Path(where), timeout, create)
+        return place if shown is None else attrs.evolve(place, shown=shown)
     url = _url(where)
     if url.get_backend_name() == "postgresql":
         return _server(url, timeout)
@@ -245,22 +306,61 @@ def _shown(url: URL) -> str:
 
 def _file(path: Path, timeout: float, create: bool) -> Place:
     _check_file(path, create)
-    uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    uri = path.absolute().as_uri()
 
-    def connect() -> sqlite3.Connection:
+    def connect(access: Access) -> sqlite3.Connection:
         if create:
             _make_private(path)
-        connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True)
+            return _opened(f"{uri}?mode=rwc", timeout)
         try:
-            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
-        except UnicodeDecodeError as error:
-            # what SQLite says of a schema that is damaged quotes it
-            connection.close()
-            raise StoreError(f"{path}: {_DAMAGED}") from error
-        connection.execute(f"PRAGMA cache_size=-{_CACHE}")
-        return connection
+            # who only reads leaves a WAL to the next writer, who sees by it that one was killed
+            is_read_only = access == "read" and has_wal(path)
+            return _opened(f"{uri}?mode={'ro' if is_read_only else 'rw'}", timeout)
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(_NO_WRITING) or _is_writable(path):
+                raise
+            if access == "write":
+                raise StoreError(f"{path}: {_READ_ONLY}") from error
+            if has_wal(path):
+                raise StoreError(f"{path}: {_UNREAD_WAL.format(wal=wal_of(path))}") from error
+        # SQLite cannot make its files beside the store, and needs none where nobody writes
+        return _opened(f"{uri}?immutable=1", timeout, _Immutable)
 
     return Place(str(path), path, connect, timeout)
+
+
+class _Immutable(sqlite3.Connection):
+    """A connection to a file in a folder that cannot be written; it takes no locks."""
+
+
+def _opened(
+    uri: str, timeout: float, factory: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
+    """Connect to a file of SQLite."""
+    connection = sqlite3.connect(uri, timeout, isolation_level=None, uri=True, factory=factory)
+    try:
+        connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+        connection.execute(f"PRAGMA cache_size=-{_CACHE}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def wal_of(path: Path) -> Path:
+    """Return the file beside a SQLite store that has what was written last."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def has_wal(path: Path) -> bool:
+    """Whether there is anything in that file."""
+    with suppress(OSError):
+        return wal_of(path).stat().st_size > 0
+    return False
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
 
 
 def _make_private(path: Path) -> None:
@@ -291,8 +391,8 @@ def _make_private(path: Path) -> None:
 
 def _check_file(path: Path, create: bool) -> None:
     hidden = masked(str(path))
-    if hidden != str(path):
-        # a URL that lacks something, or settings of a connection
+    if hidden != str(path) and not path.exists():
+        # a URL that lacks something, or settings of a connection; a file may have such a name
         raise StoreError(f"{hidden}: found a password in a path, expected {EXPECTED}")
     if path.is_dir():
         raise StoreError(f"{path}: found a folder, expected the file of a store: name a file in it")
@@ -315,23 +415,20 @@ def _server(url: URL, timeout: float) -> Place:
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise StoreError(f"{_shown(url)}: found {url.drivername}, expected {EXPECTED}")
     if find_spec("psycopg") is None:
-        raise StoreError(
-            f"{_shown(url)}: found no psycopg, expected it for PostgreSQL: install the extra "
-            "postgres, as in pip install 'tallystick[postgres]'"
-        )
+        raise StoreError(f"{_shown(url)}: {missing('psycopg')}")
     import psycopg  # noqa: PLC0415  # an extra
 
     dialect = url.set(drivername="postgresql+psycopg").get_dialect()()
     arguments, options = dialect.create_connect_args(url)
 
-    def connect() -> Any:  # noqa: ANN401  # psycopg is an extra
+    def connect(_: Access) -> Any:  # noqa: ANN401  # psycopg is an extra
         # whatever the environment says: hotkeys are Unicode
         return psycopg.connect(*arguments, **options, client_encoding="utf8")
 
     return Place(_shown(url), None, connect, timeout)
 
 
-def _begin_sqlite(connection: Connection, access: Literal["read", "write"]) -> None:
+def _begin_sqlite(connection: Connection, access: Access) -> None:
     if access == "read":
         connection.execute("PRAGMA query_only=ON")
         connection.execute("BEGIN")
@@ -339,9 +436,7 @@ def _begin_sqlite(connection: Connection, access: Literal["read", "write"]) -> N
         connection.execute("BEGIN IMMEDIATE")
 
 
-def _begin_postgresql(
-    connection: Connection, access: Literal["read", "write"], timeout: float
-) -> None:
+def _begin_postgresql(connection: Connection, access: Access, timeout: float) -> None:
     if access == "read":
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     else:
@@ -363,12 +458,23 @@ def _is_in_wal(connection: Connection, *, last: bool) -> bool:
     already is told at once that another writes, lest the two wait for each other.
     """
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        connection.driver.execute("PRAGMA journal_mode=WAL")
     except sqlite3.OperationalError as error:
         if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
             raise
         return False
     return True
+
+
+@contextmanager
+def _statement_of(where: str, timeout: float) -> Iterator[None]:
+    """`_explained`, for a block that does nothing but talk to the database."""
+    with _explained(where, timeout):
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            # what SQLite says of a schema that is damaged quotes it
+            raise StoreError(f"{where}: {_DAMAGED}") from error
 
 
 @contextmanager
@@ -402,6 +508,8 @@ def _of_driver(error: Exception) -> BaseException | None:
 
 def _template(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error):
+        if str(error).startswith(_NO_TEXT):
+            return _DAMAGED
         name = getattr(error, "sqlite_errorname", "")
         return next((t for code, t in _SQLITE.items() if name.startswith(code)), _OTHER)
     # psycopg leaves it out when it never reached a server, or lost it

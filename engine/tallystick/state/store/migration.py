@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.errors import StoreError
+from tallystick.state.store.checksums import renew
 from tallystick.state.store.connection import Connection
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ PREFIX = "tallystick_"
 """What the name of every table of ours begins with."""
 VERSION_TABLE = f"{PREFIX}version"
 """Where Alembic keeps the version of the schema."""
-REVISION = "0002"
+REVISION = "0003"
 """The version that this engine reads and writes."""
 FOLDER = Path(__file__).parent / "migrations"
 """Where the migrations are."""
@@ -88,6 +89,8 @@ def migrate(connection: Connection) -> None:
     with alchemy(connection) as found:
         config.attributes["connection"] = found
         command.upgrade(config, "head")
+    # what a migration fills in has other values than before
+    renew(connection)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from tallystick.state.store.checksums import begin
 from tallystick.state.store.connection import Connection
 from tallystick.state.store.migration import REVISION, VERSION_TABLE
 
@@ -18,6 +19,7 @@ def create_schema(connection: Connection) -> None:
     )
     insert = f"INSERT INTO {VERSION_TABLE} (version_num) VALUES (?)"  # noqa: S608  # our name
     connection.execute(insert, [REVISION])
+    begin(connection)
 
 
 @cache

@@ -5,7 +5,8 @@ events, in a table that is named after the kind of their entries, are an index o
 log, with what is searched by. The quarantine is the same for claims that are not recorded, and the
 counts are how many claims a validator has made. Envelopes are the signatures behind entries of the
 log, by the digest of the statement that they sign. The leaves of epochs are made of all the rest,
-and kept because they take long to make.
+and kept because they take long to make. Every row has a checksum; see `checksums`, which also has
+what their sums are for.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ HEAD = Table(
     Column("entries", _Count, nullable=False),
     Column("hash", Text, nullable=False),
     Column("state", Text, nullable=False),
+    Column("checksum", BigInteger),
 )
 
 LOG = Table(
@@ -48,6 +50,7 @@ LOG = Table(
     Column("kind", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("checksum", BigInteger),
     Index(
         f"{PREFIX}log_clear",
         "seq",
@@ -76,6 +79,7 @@ EVENTS = Table(
     Column("is_record", Boolean, nullable=False),
     Column("rank", Integer, nullable=False),
     Column("epoch", Integer),
+    Column("checksum", BigInteger),
     UniqueConstraint("identity", name=f"{PREFIX}signals_identity"),
     Index(f"{PREFIX}signals_counted_in", "counted_in", "seq"),
     Index(f"{PREFIX}signals_round", "round", "seq"),
@@ -92,6 +96,7 @@ QUARANTINE = Table(
     Column("scope", LargeBinary, nullable=False),
     Column("rank", Integer, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("checksum", BigInteger),
     Index(f"{PREFIX}quarantine_identity", "identity"),
     Index(f"{PREFIX}quarantine_task", "task"),
     Index(f"{PREFIX}quarantine_scope", "scope"),
@@ -104,6 +109,7 @@ CLAIM_COUNTS = Table(
     Column("round", Integer, primary_key=True, autoincrement=False),
     Column("rank", Integer, primary_key=True, autoincrement=False),
     Column("claims", Integer, nullable=False),
+    Column("checksum", BigInteger),
 )
 
 SNAPSHOTS = Table(
@@ -112,6 +118,7 @@ SNAPSHOTS = Table(
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("digest", Text, nullable=False),
     Column("body", Text, nullable=False),
+    Column("checksum", BigInteger),
 )
 
 ROUNDS = Table(
@@ -119,6 +126,7 @@ ROUNDS = Table(
     METADATA,
     Column("round", Integer, primary_key=True, autoincrement=False),
     Column("at", Text),
+    Column("checksum", BigInteger),
 )
 
 ENVELOPES = Table(
@@ -126,6 +134,7 @@ ENVELOPES = Table(
     METADATA,
     Column("statement", Text, primary_key=True),
     Column("envelope", Text, nullable=False),
+    Column("checksum", BigInteger),
 )
 
 EPOCHS = Table(
@@ -133,4 +142,13 @@ EPOCHS = Table(
     METADATA,
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("leaf", Text, nullable=False),
+    Column("checksum", BigInteger),
+)
+
+CHECKSUMS = Table(
+    f"{PREFIX}checksums",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
 )

@@ -1,14 +1,13 @@
 """One transaction on a store: what it reads, and what it writes.
 
-Long results come page after page: no cursor stays open behind a reader who stops early. Values are
-read as they were written; nothing is checked against the chain.
+Long results come page after page: no cursor stays open behind a reader who stops early. Rows that
+are read whole are checked by their checksums; nothing is checked against the chain.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -19,25 +18,37 @@ from tallystick.state.chain import Entry
 from tallystick.state.claims import Rank
 from tallystick.state.event import AGE, NUMBER_LIMIT, StateEvent
 from tallystick.state.model import Snapshot, State, structure, unstructure
+from tallystick.state.store.checksums import (
+    ENVELOPES,
+    EVENTS,
+    HEAD,
+    LEAVES,
+    LOG,
+    ROUNDS,
+    SNAPSHOTS,
+    checked_rows,
+    delete,
+    insert,
+    rows_of,
+)
 from tallystick.state.store.claim_rows import ClaimRows
-from tallystick.state.store.connection import MOST_VALUES, Connection, marks
+from tallystick.state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from tallystick.rules.sections import Role
 
-# rows of a page that is read, of the first one for who wants the first entry alone, and of one that
-# is written
-_READ, _FIRST_READ, _WRITTEN = 2_000, 100, 10_000
+# rows of a page that is read, and of the first one for who wants the first entry alone
+_READ, _FIRST_READ = 2_000, 100
 _ROUNDS = 32
 _T = TypeVar("_T")
 STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
-_HEAD = "SELECT epoch, entries, hash, state FROM tallystick_head"
-_ENTRIES = "SELECT seq, kind, body, hash FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
+_ENTRIES = "FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
+_SNAPSHOT = "FROM tallystick_snapshots WHERE epoch = ?"
 # SQLite uses the index of rare kinds only where the query has its very term
 _RARE = "kind NOT IN ('signal', 'own', 'signed')"
 _RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
@@ -82,16 +93,23 @@ class Transaction:
 
     def head(self) -> LogHead | None:
         """Where the log has led; None before the first head is put."""
-        rows = self.connection.rows(_HEAD)
+        rows = checked_rows(self.connection, [HEAD], f"FROM {HEAD}")
         if not rows:
             return None
-        epoch, entries, digest, state = rows[0]
+        if len(rows) > 1:
+            raise DamagedError(f"found {len(rows)} heads of the log, expected one: {WAY_BACK}")
+        _, epoch, entries, digest, state = rows[0]
         return LogHead(epoch, entries, digest, _structured(state, State, "a state"))
+
+    def log_hash(self) -> str | None:
+        """The hash of the last entry of the log, as the head has it; None without a head."""
+        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")  # noqa: S608  # ours
+        return rows[0][0] if rows else None
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """The entries of the log in their order, from the one with the number ``first``."""
         after, size = first - 1, _FIRST_READ
-        while rows := self.connection.rows(_ENTRIES, (after, size)):
+        while rows := self._log(_ENTRIES, (after, size)):
             yield from (Entry(*row) for row in rows)
             after, size = rows[-1][0], _READ
 
@@ -127,12 +145,10 @@ class Transaction:
 
     def claimed(self) -> Iterator[StateEvent]:
         """The event of every claim, recorded or not, in the order of the log."""
-        query = (
-            "SELECT seq, body FROM tallystick_log WHERE seq > ? AND NOT ({}) ORDER BY seq LIMIT ?"
-        )
+        source = f"FROM tallystick_log WHERE seq > ? AND NOT ({_RARE}) ORDER BY seq LIMIT ?"
         after = 0
-        while rows := self.connection.rows(query.format(_RARE), (after, _READ)):
-            yield from (StateEvent.from_line(body) for _, body in rows)
+        while rows := self._log(source, (after, _READ)):
+            yield from (StateEvent.from_line(body) for _, _, body, _ in rows)
             after = rows[-1][0]
 
     @property
@@ -142,16 +158,7 @@ class Transaction:
 
     def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
         """Every row of a table as the database has it, in the order of its key."""
-        keys = [column.name for column in table.primary_key]
-        query = f"SELECT {', '.join(table.columns.keys())} FROM {table.name}"  # noqa: S608  # ours
-        order = f"ORDER BY {', '.join(keys)} LIMIT {_READ}"
-        page = self.connection.rows(f"{query} {order}")
-        while page:
-            rows = [*map(_plain, page)]
-            yield from rows
-            after = rows[-1][: len(keys)]
-            beyond = f"({', '.join(keys)}) > ({marks(keys)})"
-            page = self.connection.rows(f"{query} WHERE {beyond} {order}", after)
+        return map(_plain, rows_of(self.connection, table.name))
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -191,34 +198,30 @@ class Transaction:
             hotkey: of the miner.
             counted_by: only those that were recorded by the end of this epoch; by default all.
         """
-        query = (
-            f"SELECT body {_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? "
-            "AND counted_in <= ?"
+        source = (
+            f"{_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? AND counted_in <= ?"
         )
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            rows = self.connection.rows(query, (hotkey, True, oldest, newest, last))
-            found = [StateEvent.from_line(body) for (body,) in rows]
+            rows = self._log(source, (hotkey, True, oldest, newest, last))
+            found = [StateEvent.from_line(body) for _, _, body, _ in rows]
             yield from sorted(found, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
         """The snapshot of an epoch; None when there is none."""
-        rows = self.connection.rows(
-            "SELECT body FROM tallystick_snapshots WHERE epoch = ?", (epoch,)
-        )
-        return _structured(rows[0][0], Snapshot, "a snapshot") if rows else None
+        rows = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, (epoch,))
+        return _structured(rows[0][2], Snapshot, "a snapshot") if rows else None
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
         """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
         epochs = self.connection.rows("SELECT epoch FROM tallystick_snapshots ORDER BY epoch")
-        query = "SELECT epoch, digest, body FROM tallystick_snapshots WHERE epoch = ?"
         for epoch in epochs:
-            ((number, digest, body),) = self.connection.rows(query, epoch)
+            ((number, digest, body),) = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, epoch)
             yield number, digest, body
 
     def rounds(self) -> dict[int, str | None]:
         """The time of every round, None where it is not known, in the order of rounds."""
-        return dict(self.connection.rows("SELECT round, at FROM tallystick_rounds ORDER BY round"))
+        return dict(checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} ORDER BY round"))
 
     def last_closed_round(
         self,
@@ -243,8 +246,9 @@ class Transaction:
         return next(of_types, None)
 
     def _closed_before(self, seq: int) -> set[int]:
-        query = f"SELECT body FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"  # noqa: S608  # ours
-        return {json.loads(body)["round"] for (body,) in self.connection.rows(query, (seq,))}
+        source = f"FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"
+        rows = self._log(source, (seq,))
+        return {json.loads(body)["round"] for _, _, body, _ in rows}
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
@@ -288,27 +292,25 @@ class Transaction:
 
     def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
         """The same bodies, each with the number of its entry."""
-        query = f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq"  # noqa: S608  # ours
-        return [(seq, body) for seq, body in self.connection.rows(query, (kind,))]
+        rows = self._log(f"FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq", (kind,))
+        return [(seq, body) for seq, _, body, _ in rows]
 
     def closing(self, epoch: int) -> str | None:
         """The body of the entry with which an epoch was closed; None of one that is not."""
         # they are closed one after the other, from the first
-        query = (
-            f"SELECT body FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} "  # noqa: S608  # ours
-            "ORDER BY seq LIMIT 1 OFFSET ?"
+        source = (
+            f"FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} ORDER BY seq LIMIT 1 OFFSET ?"
         )
-        rows = [] if epoch < 0 else [*self.connection.rows(query, (epoch,))]
-        return rows[0][0] if rows else None
+        rows = [] if epoch < 0 else self._log(source, (epoch,))
+        return rows[0][2] if rows else None
 
     def epoch_leaves(self) -> dict[int, str]:
         """By epoch, the leaves that are kept."""
-        query = "SELECT epoch, leaf FROM tallystick_epochs ORDER BY epoch"
-        return dict(self.connection.rows(query))
+        return dict(checked_rows(self.connection, [LEAVES], f"FROM {LEAVES} ORDER BY epoch"))
 
     def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
         """Keep the leaf of a closed epoch, which has none so far."""
-        self._insert("tallystick_epochs (epoch, leaf)", [(epoch, leaf)])
+        insert(self.connection, LEAVES, [(epoch, leaf)])
 
     def stated_block(self) -> int | None:
         """The greatest block that an entry states; None where none does.
@@ -319,24 +321,23 @@ class Transaction:
         return max((block for block in newest if block is not None), default=None)
 
     def _newest_block(self, kind: str) -> int | None:
-        query = (
-            f"SELECT seq, body FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? "  # noqa: S608  # ours
-            "ORDER BY seq DESC LIMIT ?"
+        source = (
+            f"FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
         )
-        rows = self.connection.rows(query, (kind, NUMBER_LIMIT, _FIRST_READ))
+        rows = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
         while rows:
-            for _, body in rows:
+            for _, _, body, _ in rows:
                 block = json.loads(body).get("block")
                 if block is not None:
                     return int(block)
-            rows = self.connection.rows(query, (kind, rows[-1][0], _FIRST_READ))
+            rows = self._log(source, (kind, rows[-1][0], _FIRST_READ))
         return None
 
     def envelope(self, statement: str) -> str | None:
         """The envelope of the statement with a digest; None when there is none."""
-        query = "SELECT envelope FROM tallystick_envelopes WHERE statement = ?"
-        rows = self.connection.rows(query, (statement,))
-        return rows[0][0] if rows else None
+        source = f"FROM {ENVELOPES} WHERE statement = ?"
+        rows = checked_rows(self.connection, [ENVELOPES], source, (statement,))
+        return rows[0][1] if rows else None
 
     def has_envelopes(self) -> bool:
         """Whether there is any."""
@@ -344,9 +345,8 @@ class Transaction:
 
     def put_envelope(self, statement: str, envelope: str) -> None:
         """Keep an envelope, in place of one of the same statement."""
-        query = "DELETE FROM tallystick_envelopes WHERE statement = ?"
-        self.connection.execute(query, (statement,))
-        self._insert("tallystick_envelopes (statement, envelope)", [(statement, envelope)])
+        delete(self.connection, ENVELOPES, "statement", statement)
+        insert(self.connection, ENVELOPES, [(statement, envelope)])
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
         """The entries that say which rules, trust file and pools are in force.
@@ -354,9 +354,7 @@ class Transaction:
         Args:
             first: from the one with this number on.
         """
-        rows = self.connection.rows(
-            f"SELECT seq, kind, body, hash {_RULES} AND seq >= ? ORDER BY seq", (first,)
-        )
+        rows = self._log(f"{_RULES} AND seq >= ? ORDER BY seq", (first,))
         return [Entry(*row) for row in rows]
 
     def last_rules_seq(self) -> int:
@@ -367,16 +365,14 @@ class Transaction:
     def put_head(self, head: LogHead) -> None:
         """Say where the log has led, in place of what was said before."""
         state = canonical_bytes(unstructure(head.state)).decode()
-        self.connection.execute("DELETE FROM tallystick_head")
         row = 1, head.epoch, head.entries, head.hash, state
-        self._insert("tallystick_head (id, epoch, entries, hash, state)", [row])
+        delete(self.connection, HEAD, "id", 1)
+        insert(self.connection, HEAD, [row])
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Add entries to the log; their chain is the caller's to make."""
-        self._insert(
-            "tallystick_log (seq, kind, body, hash)",
-            ((each.seq, each.kind, each.body, each.hash) for each in entries),
-        )
+        rows = ((each.seq, each.kind, each.body, each.hash) for each in entries)
+        insert(self.connection, LOG, rows)
 
     def put_events(
         self, events: Iterable[tuple[int, StateEvent, int]], rank: Rank = Rank.IMPORTED
@@ -388,11 +384,7 @@ class Transaction:
                 was open when it was recorded.
             rank: of all of them.
         """
-        self._insert(
-            "tallystick_signals "
-            "(seq, identity, counted_in, round, hotkey, skill_type, role, is_record, rank, epoch)",
-            (_indexed(*each, int(rank)) for each in events),
-        )
+        insert(self.connection, EVENTS, (_indexed(*each, int(rank)) for each in events))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot for ever.
@@ -402,7 +394,7 @@ class Transaction:
         """
         body = canonical_bytes(unstructure(snapshot))
         row = snapshot.state.epoch, digest_of_bytes(body), body.decode()
-        self._insert("tallystick_snapshots (epoch, digest, body)", [row])
+        insert(self.connection, SNAPSHOTS, [row])
 
     def put_round(self, number: int, at: str | None) -> None:
         """Keep a round and its time; of several times the earliest stays.
@@ -412,13 +404,11 @@ class Transaction:
             at: ISO text, all of one form, so that earlier times are lesser text; None when it is
                 not known.
         """
-        found = self.connection.rows("SELECT at FROM tallystick_rounds WHERE round = ?", (number,))
-        if not found:
-            self._insert("tallystick_rounds (round, at)", [(number, at)])
-        elif at is not None and (found[0][0] is None or at < found[0][0]):
-            self.connection.execute(
-                "UPDATE tallystick_rounds SET at = ? WHERE round = ?", (at, number)
-            )
+        rows = checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} WHERE round = ?", (number,))
+        earlier = rows[0][1] if rows else None
+        if not rows or (at is not None and (earlier is None or at < earlier)):
+            delete(self.connection, ROUNDS, "round", number)
+            insert(self.connection, ROUNDS, [(number, at)])
 
     def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
         """The lines of the events with a value in a column of their index, in the log's order.
@@ -436,11 +426,16 @@ class Transaction:
             page = numbers[start : start + MOST_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
             among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
-            rows = self.connection.rows(
-                f"SELECT body FROM tallystick_log WHERE seq {among} ORDER BY seq",  # noqa: S608
+            rows = self._log(
+                f"FROM tallystick_log WHERE seq {among} ORDER BY seq",
                 (page[0], page[-1]) if dense else page,
             )
-            yield from (row[0] for row in rows)
+            if len(rows) < len(page):
+                raise DamagedError(
+                    f"found {len(rows)} of {len(page)} entries of the log from {page[0]} to "
+                    f"{page[-1]}, expected all of them: the file was damaged or changed"
+                )
+            yield from (body for _, _, body, _ in rows)
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
         """The rounds of a miner's records, newest first: spans that hold so many of them."""
@@ -453,12 +448,9 @@ class Transaction:
                 f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, True, oldest)
             )
 
-    def _insert(self, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Insert rows into some columns of a table: ``table (column, …)``."""
-        statement = f"INSERT INTO {columns} VALUES ({marks(columns.split(','))})"  # noqa: S608
-        remaining = iter(rows)
-        while page := list(islice(remaining, _WRITTEN)):
-            self.connection.execute_many(statement, page)
+    def _log(self, source: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+        """Read entries of the log by a query from ``FROM`` on."""
+        return checked_rows(self.connection, [LOG], source, values)
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:

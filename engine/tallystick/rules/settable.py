@@ -1,0 +1,203 @@
+"""The paths of a rule set whose values can be set: value, range and meaning of each.
+
+Ranges and meanings are those of the schema, and for a parameter those of its formula. The paths are
+what `rules.edit` takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick import resources
+from tallystick.rules.edit import current, named_paths
+from tallystick.rules.findings import dotted
+from tallystick.rules.schema import SCHEMA
+from tallystick.rules.toml import KeyPath, decimal_text, parse
+
+if TYPE_CHECKING:
+    from tallystick.formula.formula import Formula
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.reading import LoadedRuleSet
+
+Schema = Mapping[str, Any]
+
+_LARGEST = 10**6
+"""Larger numbers are those that the format allows, which tell nobody a range."""
+_WEIGHT = "weight"
+
+
+@attrs.frozen
+class SettablePath:
+    """A value of a rule set that can be set.
+
+    Attributes:
+        path: as ``rules set`` and ``--sweep`` take it.
+        value: the value as text; None where types have several.
+        kind: a number, a text, or true or false.
+        at_least: the smallest number; None without one.
+        at_most: the largest number; None without one.
+        choices: the texts that it can be; empty where any of its form can.
+        meaning: what it decides.
+    """
+
+    path: str
+    value: str | None
+    kind: str
+    at_least: str | None
+    at_most: str | None
+    choices: tuple[str, ...]
+    meaning: str
+
+    @property
+    def can_be_swept(self) -> bool:
+        """Whether ``--sweep`` takes it: a number."""
+        return self.kind == "number"
+
+    @property
+    def range(self) -> str:
+        """Return what it can be, as text."""
+        if self.kind != "number":
+            return ", ".join(self.choices) or self.kind
+        low, high = self.at_least, self.at_most
+        if low is not None and high is not None:
+            return low if low == high else f"{low} to {high}"
+        if low is not None:
+            return f"{low} or more"
+        return f"{high} or less" if high is not None else "any number"
+
+    def names(self, word: str) -> bool:
+        """Whether a word is in the path or the meaning, whatever its case."""
+        return word.casefold() in f"{self.path}\n{self.meaning}".casefold()
+
+
+@attrs.frozen
+class _Place:
+    """The schema of a value, and what it decides."""
+
+    schema: Schema
+    meaning: str
+
+
+def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettablePath, ...]:
+    """Return every value of a rule set's file that can be set, in the order of the file.
+
+    Args:
+        loaded: the rule set.
+        registry: the plugins, for the ranges of parameters.
+    """
+    data = parse(loaded.text, str(loaded.path)).data
+    found = [
+        _settable(name, value, _place_of(data, path, registry))
+        for name, path, value in named_paths(data)
+    ]
+    return (*found, *_shared_weights(data))
+
+
+def _shared_weights(data: Mapping[str, Any]) -> Iterator[SettablePath]:
+    """Yield the weight of each axis in all types that weigh it."""
+    types: dict[str, list[str]] = {}
+    for name, rules in data["skill_types"].items():
+        for axis in rules.get("weights", {}):
+            types.setdefault(axis, []).append(name)
+    for axis, of_types in types.items():
+        if _WEIGHT in data["axes"].get(axis, {}):
+            continue
+        value = current(data, f"{dotted(('axes', axis))}.{_WEIGHT}")
+        meaning = f"the weight of {axis} in {', '.join(of_types)}; the others are scaled"
+        text = None if value is None else _text(value)
+        path = f"{dotted(('axes', axis))}.{_WEIGHT}"
+        yield SettablePath(path, text, "number", "0", "1", (), meaning)
+
+
+def _settable(path: str, value: object, place: _Place) -> SettablePath:
+    fixed = place.schema.get("const")
+    low, high = place.schema.get("minimum", fixed), place.schema.get("maximum", fixed)
+    kind = {bool: "true or false", str: "text"}.get(type(value), "number")
+    ends = (None, None) if kind != "number" else (_end(low), _end(high))
+    choices = place.schema.get("enum", ())
+    texts = tuple(map(str, choices)) if kind == "text" else ()
+    return SettablePath(path, _text(value), kind, *ends, texts, place.meaning)
+
+
+def _end(number: object) -> str | None:
+    if number is None or abs(Fraction(str(number))) > _LARGEST:
+        return None
+    return decimal_text(Decimal(str(number)))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else decimal_text(Decimal(str(value)))
+
+
+def _place_of(data: Mapping[str, Any], path: KeyPath, registry: Registry) -> _Place:
+    """Return what the schema, or the formula around it, has on the value at a path."""
+    schema: Schema = _schema()
+    value: Any = data
+    formula: Formula | None = None
+    meaning = ""
+    for key in path:
+        if isinstance(value, Mapping):
+            # the parameters of a composite stand in a table of their own
+            name = value.get("composite" if key == "parameters" else "formula")
+            formula = registry.formulas.get(name, formula) if isinstance(name, str) else formula
+        schema = _resolved(_child(schema, key, value))
+        meaning = schema.get("description") or meaning
+        value = value[key]
+    parameter = str(path[-1])
+    if formula is None or parameter not in formula.parameters:
+        return _Place(schema, meaning)
+    low, high = map(_decimal, formula.parameters[parameter])
+    told = f"{parameter} of {formula.name}: {formula.summary}"
+    return _Place({"minimum": low, "maximum": high}, told)
+
+
+def _decimal(number: Fraction) -> Decimal:
+    """Return the bound of a parameter as a decimal."""
+    return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def _child(schema: Schema, key: str | int, value: object) -> Schema:
+    """Return the schema of what a key leads to, empty where it is not known."""
+    for each in (_selected(schema, value), schema):
+        if isinstance(key, int):
+            inner = each.get("items")
+        else:
+            inner = each.get("properties", {}).get(key) or each.get("additionalProperties")
+        if isinstance(inner, Mapping):
+            return inner
+    return {}
+
+
+def _selected(schema: Schema, value: object) -> Schema:
+    """Return the alternative that a constant of a table chooses, such as the kind of a step."""
+    for rule in schema.get("allOf", ()):
+        wanted = rule.get("if", {}).get("properties", {})
+        chosen = isinstance(value, Mapping) and all(
+            value.get(key) == each.get("const") for key, each in wanted.items()
+        )
+        if wanted and chosen:
+            return _resolved(rule.get("then", {}))
+    return {}
+
+
+def _resolved(schema: Schema) -> Schema:
+    """Return a schema with what it refers to; its own words come first."""
+    found = dict(schema)
+    while (reference := found.pop("$ref", None)) is not None:
+        found = {**_schema()["$defs"][reference.rpartition("/")[2]], **found}
+    return found
+
+
+@cache
+def _schema() -> Schema:
+    schema: Schema = json.loads(resources.schema_path(SCHEMA).read_text(encoding="utf-8"))
+    return schema

@@ -1,0 +1,146 @@
+"""States whose closed epochs are the same are compared in the open one."""
+
+from pathlib import Path
+
+import pytest
+from cli.command import run
+from state.subnet import Record, event, missed, record
+
+from tallystick.audit.dispute import dispute
+from tallystick.audit.side import opened_side
+from tallystick.audit.verdict import Verdict
+from tallystick.errors import TrustError
+from tallystick.plugins.registry import installed_plugins
+from tallystick.state.ledger import Ledger
+from tallystick.state.transfer import export_state
+
+PYTHON = "executable_python"
+
+
+def state(folder: Path, name: str, *lines: Record, epochs: int = 0, rules: str = "1.1.0") -> Path:
+    """A state of two miners with some closed epochs and lines in the open one."""
+    where = folder / f"{name}.db"
+    with Ledger.create(where, f"skills@{rules}") as ledger:
+        for uid in range(2):
+            ledger.register(f"hk-{uid}", uid, [PYTHON])
+        for _ in range(epochs):
+            ledger.close_epoch()
+        if lines:
+            ledger.import_events([*lines])
+    return where
+
+
+def verdict(a: Path, b: Path) -> Verdict:
+    with opened_side(a) as mine, opened_side(b) as theirs:
+        return dispute(mine, theirs, installed_plugins()).verdict
+
+
+def at(
+    number: int, task: str = "t1", hotkey: str = "hk-0", *, consensus: float | None = 1.0
+) -> Record:
+    return record(task, hotkey, round=number, consensus=consensus)
+
+
+WHO = "of val-1 about hk-0, task t1, executable_python"
+CASES: dict[str, tuple[list[Record], list[Record], str, str]] = {
+    "one lacks a record": (
+        [at(7), at(8)],
+        [at(8)],
+        "membership",
+        f"round 7, the record {WHO}: only side a has recorded it",
+    ),
+    "the oldest round is named": (
+        [at(9, "t9")],
+        [at(3), at(4)],
+        "membership",
+        f"round 3, the record {WHO}: only side b has recorded it; 2 more differ",
+    ),
+    "one says something else": (
+        [at(7, consensus=0.5)],
+        [at(7, consensus=0.6)],
+        "input",
+        f"round 7, the record {WHO}: the sides recorded other versions of it (a: ",
+    ),
+    "an event that came alone": (
+        [at(7), event("e-1", "rerun_pass", "t1", "hk-0", round=7)],
+        [at(7)],
+        "membership",
+        f"round 7, the event e-1 {WHO}: only side a",
+    ),
+    "a missed deadline": (
+        [missed("t1", "hk-0", round=2)],
+        [],
+        "membership",
+        "round 2, the record of val-1 about hk-0",
+    ),
+}
+
+
+@pytest.mark.parametrize("epochs", [0, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_the_round_and_the_claim_are_named(case: str, epochs: int, tmp_path: Path) -> None:
+    mine, theirs, kind, reason = CASES[case]
+    a = state(tmp_path, "a", *mine, epochs=epochs)
+    b = state(tmp_path, "b", *theirs, epochs=epochs)
+    found = verdict(a, b)
+    assert (found.kind, found.epoch, found.wrong) == (kind, epochs, "undecided")
+    assert found.reason.startswith(reason)
+    command = run("dispute", a, b)
+    assert command.status == 1
+    assert f"{kind}: epoch {epochs}\n" in command.out
+    assert reason in command.out
+
+
+def test_a_claim_that_waits_on_the_other_side_is_told(tmp_path: Path) -> None:
+    both = [at(1), at(1, consensus=0.2)]
+    found = verdict(state(tmp_path, "a", at(1)), state(tmp_path, "b", *both))
+    assert found.reason.endswith(
+        "only side a has recorded it; the other has it in quarantine: conflict"
+    )
+
+
+def test_the_same_in_another_order_is_equal(tmp_path: Path) -> None:
+    lines = [at(2), at(1, "t2", "hk-1"), event("e", "probe_fail", "t2", "hk-1", round=1)]
+    a, b = state(tmp_path, "a", *lines), state(tmp_path, "b", *reversed(lines))
+    assert verdict(a, b).kind == "equal"
+    assert run("dispute", a, b).out == (
+        "equal: all 0 closed epochs are the same, and so is the open one\n"
+    )
+
+
+def test_exports_are_compared_too_and_nothing_is_written(tmp_path: Path) -> None:
+    a, b = state(tmp_path, "a", at(5)), state(tmp_path, "b")
+    for side in (a, b):
+        with Ledger.open(side) as ledger:
+            export_state(ledger, side.with_suffix(".jsonl"))
+    exports = [side.with_suffix(".jsonl") for side in (a, b)]
+    found = run("dispute", *exports, "-o", tmp_path / "dispute.json", "--json")
+    assert (found.status, found.json()["verdict"]["kind"]) == (1, "membership")
+    assert "round 5" in found.json()["verdict"]["reason"]
+    assert not (tmp_path / "dispute.json").exists()
+
+
+def test_rules_that_one_has_scheduled_are_told_before_they_begin(tmp_path: Path) -> None:
+    a, b = state(tmp_path, "a", at(1)), state(tmp_path, "b")
+    with Ledger.open(a) as ledger:
+        ledger.adopt("skills@1.2.0", 3)
+    found = verdict(a, b)
+    assert (found.kind, found.epoch) == ("rules", 0)
+    assert "other rules in force or scheduled" in found.reason
+    with Ledger.open(b) as ledger:
+        ledger.adopt("skills@1.2.0", 3)
+    assert verdict(a, b).kind == "membership"
+
+
+def test_registrations_and_flags_are_told(tmp_path: Path) -> None:
+    a, b = state(tmp_path, "a"), state(tmp_path, "b")
+    with Ledger.open(a) as ledger:
+        ledger.register("hk-7", 7, [PYTHON])
+    assert verdict(a, b).reason.startswith("the miner hk-7 is another, or on one side alone")
+
+
+def test_states_of_other_rules_without_a_closed_epoch_are_of_two_networks(tmp_path: Path) -> None:
+    a, b = state(tmp_path, "a"), state(tmp_path, "b", rules="1.2.0")
+    with pytest.raises(TrustError) as caught:
+        verdict(a, b)
+    assert caught.value.code == "other-genesis"

@@ -1,0 +1,271 @@
+"""Every place that tells a figure of a back-test tells the same, which plain Python makes of rows.
+
+The terminal, its JSON, ``summary.json``, the page and the table of miners are compared with shares
+that are summed here, record by record, from what scoring each record alone gives.
+"""
+
+import json
+import random
+import re
+from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow.parquet as pq
+import pytest
+from cli.command import run
+from state.subnet import TYPES, missed, record, written
+
+import tallystick
+from tallystick.governance.backtest import render
+from tallystick.io.text import short
+from tallystick.scoring.scorer import Scorer
+
+RULES = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
+NAMES = ("fast", "slow", "<b>bold</b>", "a & b", "x" * 48)
+Row = dict[str, Any]
+Shares = dict[str, Fraction]
+
+
+@pytest.fixture(scope="module")
+def proposals(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Candidates: the shipped rule sets, and two that change tiers."""
+    folder = tmp_path_factory.mktemp("proposals")
+    changes = {
+        "lower": ["tiers.thresholds.novel.headroom=0.2"],
+        "steeper": ["tiers.levels[2].multiplier=1.7", "tiers.thresholds.optimised.headroom=0.05"],
+    }
+    for name, values in changes.items():
+        found = run("rules", "set", RULES[1], *values, "-o", folder / f"{name}.toml")
+        assert found.status == 0, found.err
+    return (*RULES, *(str(folder / f"{name}.toml") for name in changes))
+
+
+def history(chance: random.Random) -> list[Row]:
+    """Records of a few epochs, some missed or late, and some of them twice."""
+    types, hotkeys = chance.sample(TYPES, chance.randint(1, 2)), NAMES[: chance.randint(2, 5)]
+    made = []
+    for epoch in sorted(chance.sample(range(6), chance.randint(1, 3))):
+        for task in range(chance.randint(6, 14)):
+            about: Row = {
+                "hotkey": chance.choice(hotkeys),
+                "skill_type": chance.choice(types),
+                "validator": chance.choice(["val-1", "val-2"]),
+                "round": 2 * epoch + chance.randrange(2),
+                "epoch": epoch,
+            }
+            if chance.random() < 0.1:
+                made.append(missed(f"t{epoch}-{task}", **about))
+                continue
+            made.append(
+                record(
+                    f"t{epoch}-{task}",
+                    **about,
+                    role=chance.choice(["primary", "auditor"]),
+                    latency_ms=chance.randint(20_000, 400_000),
+                    consensus=chance.choice([None, 0.5, 0.9, 1.0]),
+                )
+            )
+    return made + chance.sample(made, chance.choice([0, 0, 2]))
+
+
+def thresholds(folder: Path, candidate: str) -> dict[int, dict[str, dict[str, Decimal]]]:
+    """By epoch and skill type, the thresholds that the replay of a candidate has."""
+    found: dict[int, dict[str, dict[str, Decimal]]] = defaultdict(lambda: defaultdict(dict))
+    for row in pq.read_table(folder / "thresholds.parquet").to_pylist():
+        if row["candidate"] == candidate:
+            found[row["epoch"]][row["skill_type"]][row["threshold"]] = row["value"]
+    return found
+
+
+def scored(rows: list[Row], rules: Scorer, tracked: dict[int, Any] | None) -> list[Any]:
+    """What each record gives alone; with a replay by the thresholds of its epoch, and once."""
+    if tracked is None:
+        return [rules.score(row) for row in rows]
+    by_epoch = {epoch: rules.with_thresholds(found) for epoch, found in tracked.items()}
+    known, found = set[tuple[Any, ...]](), []
+    for row in rows:
+        who = (row["validator"], row["miner"]["hotkey"], row["skill_type"], row["task_id"])
+        if (*who, row["epoch"], row["round"]) not in known:
+            known.add((*who, row["epoch"], row["round"]))
+            found.append(by_epoch[row["epoch"]].score(row))
+    return found
+
+
+def shares(results: list[Any]) -> Shares | None:
+    """By miner; None where nobody has anything."""
+    sums: dict[str, Fraction] = defaultdict(Fraction)
+    for each in results:
+        sums[each.miner_hotkey] += Fraction(each.emission or 0)
+    whole = sum(sums.values())
+    return {hotkey: amount / whole for hotkey, amount in sums.items()} if whole else None
+
+
+def published(value: Fraction) -> Decimal:
+    """Nine places, half to even."""
+    return Decimal(round(value * 10**9)).scaleb(-9)
+
+
+def percent(value: Decimal, places: int = 2) -> str:
+    return f"{Decimal(round(value * 10 ** (2 + places))).scaleb(-places):f} %".replace("-", "−")
+
+
+@attrs.frozen
+class Truth:
+    """What rows sum to.
+
+    Attributes:
+        old: the shares under the baseline.
+        new: the shares under the candidate.
+        flips: how many records change their tier.
+    """
+
+    old: Shares
+    new: Shares
+    flips: int
+
+    @property
+    def moved(self) -> Decimal:
+        return published(sum(abs(self.new[key] - self.old[key]) for key in self.old) / 2)
+
+    @property
+    def changes(self) -> dict[str, Decimal]:
+        return {key: published(self.new[key]) - published(self.old[key]) for key in self.old}
+
+    @property
+    def extremes(self) -> dict[str, str]:
+        """Who gains and who loses most, of those who do; by hotkey among equals."""
+        changes = self.changes
+        gain = min(changes, key=lambda key: (-changes[key], key))
+        loss = min(changes, key=lambda key: (changes[key], key))
+        return {
+            name: key
+            for name, key, sign in (("gain", gain, 1), ("loss", loss, -1))
+            if sign * changes[key] > 0
+        }
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """How many miners have a larger share, and how many a smaller one."""
+        changes = self.changes.values()
+        return sum(each > 0 for each in changes), sum(each < 0 for each in changes)
+
+
+def check(seed: int, proposals: tuple[str, ...], folder: Path) -> bool:
+    """Compare what one history is told to give; whether anybody has anything."""
+    chance = random.Random(seed)
+    rows, with_state = history(chance), bool(seed % 2)
+    references = chance.sample(proposals, 2)
+    path = written(folder / "history.jsonl", rows)
+    words = [path, "--rules", references[0], "--rules", references[1], "--bootstrap", "39"]
+    words += ["--with-state"] if with_state else []
+    text = run("backtest", *words, "-o", folder / "out").out
+    told = run("backtest", *words, "-o", folder / "again", "--json").json()
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    kind = "replayed" if with_state else "seed"
+    assert summary["thresholds"] == told["thresholds"] == kind
+    first = text.splitlines()[0]
+    assert first.startswith("thresholds  those of ")
+    assert ("a new network" in first) is not with_state
+    (found,), (result,) = summary["candidates"], told["results"]
+    names = (summary["baseline"]["name"], found["name"])
+    before, after = (
+        scored(
+            rows,
+            tallystick.load(reference),
+            thresholds(folder / "out", name) if with_state else None,
+        )
+        for reference, name in zip(references, names, strict=True)
+    )
+    old, new = shares(before), shares(after)
+    if old is None or new is None:
+        assert found["overall"]["share_moved"] is result["share_moved"] is None
+        return False
+    truth = Truth(old, new, sum(a.tier != b.tier for a, b in zip(before, after, strict=True)))
+    check_json(truth, found, result)
+    check_tables(truth, found, folder / "out")
+    check_texts(truth, found, text, (folder / "out" / "report.html").read_text())
+    return True
+
+
+def check_json(truth: Truth, found: Row, result: Row) -> None:
+    overall = found["overall"]
+    assert Decimal(overall["share_moved"]) == Decimal(result["share_moved"]) == truth.moved
+    assert found["flips"]["tier"] == result["flips"]["tier"] == truth.flips
+    assert (result["gaining"], result["losing"]) == truth.sides
+    for side, key in (("winners", "gain"), ("losers", "loss")):
+        named = overall[side][0] if overall[side] else None
+        assert named == result[f"largest_{key}"]
+        assert (named and named["hotkey"]) == truth.extremes.get(key)
+        if named is not None:
+            assert Decimal(named["share_change"]) == truth.changes[named["hotkey"]]
+            assert Decimal(named["candidate_share"]) == published(truth.new[named["hotkey"]])
+    if found["state"] is not None:
+        state = found["state"]["overall"]
+        assert {name: overall[name] for name in state} == state
+    if found["uncertainty"] is not None:
+        ends = found["uncertainty"]["share_moved"]
+        assert result["uncertainty"]["share_moved"] == ends
+        assert Decimal(ends[0]) <= truth.moved <= Decimal(ends[1])
+
+
+def check_tables(truth: Truth, found: Row, folder: Path) -> None:
+    table = pq.read_table(folder / "miners.parquet").to_pylist()
+    every = {row["miner_hotkey"]: row for row in table if row["skill_type"] is None}
+    assert {key: row["candidate_share"] for key, row in every.items()} == {
+        key: published(share) for key, share in truth.new.items()
+    }
+    assert {key: row["share_change"] for key, row in every.items()} == truth.changes
+    assert pq.read_table(folder / "flips.parquet").num_rows == found["flips"]["records"]
+
+
+def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
+    page = " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+    moved, flips, many = percent(truth.moved), found["flips"]["records"], len(truth.changes)
+    assert f"{moved} changes hands" in text
+    assert f"; {flips} record{'s' * (flips != 1)} change tier or gate" in text
+    assert f"changes hands {moved}" in page
+    assert f"records that flip {flips:,}" in page
+    larger, smaller = truth.sides
+    assert f"miners with a larger share {larger} of {many}" in page
+    assert f"miners with a smaller share {smaller} of {many}" in page
+    for key, hotkey in truth.extremes.items():
+        sides = (truth.old[hotkey], truth.new[hotkey])
+        values = [percent(published(share), 3) for share in sides]
+        assert f"largest {key}  {short(hotkey)} (uid 1)" in text
+        assert " → ".join(values) in text
+        assert " ".join(values) in page
+    if found["uncertainty"] is not None:
+        low, high = (percent(Decimal(each)) for each in found["uncertainty"]["share_moved"])
+        assert f"{moved} changes hands ({low} to {high})" in text
+        assert f"{moved} {low} to {high}" in page
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without plots, which say nothing in words."""
+    monkeypatch.setattr(render, "plots", lambda: None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_place_tells_what_the_rows_sum_to(
+    seed: int, proposals: tuple[str, ...], tmp_path: Path
+) -> None:
+    check(seed, proposals, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tens", range(1, 25))
+def test_every_place_tells_what_the_rows_of_many_histories_sum_to(
+    tens: int, proposals: tuple[str, ...], tmp_path: Path
+) -> None:
+    paid = 0
+    for seed in range(10 * tens, 10 * tens + 10):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        paid += check(seed, proposals, folder)
+    assert paid > 5

@@ -1,0 +1,108 @@
+"""A proposal that is linted beside the rules in force: it cannot silence what it makes worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import Finished, run
+from linted import changed, shipped
+
+SKILLS = "skills@1.1.0"
+EMISSION = "figures = { emission = 5.75, at_most = 5.75 }"
+DECAY = ('mode = "drift"', 'mode = "replace"\nkeep = 0.9')
+
+
+def beside(folder: Path, text: str, *options: str, old: str | Path = SKILLS) -> Finished:
+    path = folder / "proposal.toml"
+    path.write_text(text, encoding="utf-8")
+    return run("rules", "lint", path, "--against", old, *options)
+
+
+def codes(result: Finished) -> list[str]:
+    found: list[dict[str, Any]] = result.json()["findings"]
+    return [each["code"] for each in found]
+
+
+def silence(code: str, figures: str = "") -> str:
+    kept = f"figures = {{ {figures} }}\n" if figures else ""
+    return f'\n[[lint.silence]]\ncode = "{code}"\nreason = "as it should be"\n{kept}'
+
+
+def grown(text: str) -> str:
+    return changed(text, ("multiplier = 2.0", "multiplier = 400"))
+
+
+def test_a_silenced_finding_that_worsens_is_told_and_fails(tmp_path: Path) -> None:
+    result = beside(tmp_path, grown(shipped(SKILLS)), "--json")
+    assert result.status == 1
+    assert sorted(codes(result)) == ["emission-above-one", "silence-outgrown"]
+    assert result.json()["gone"] == []
+    text = beside(tmp_path, grown(shipped(SKILLS))).out
+    assert "emission is 1150, silenced up to 5.75" in text
+    assert "new since skills@1.1.0: 1 error, 1 warning" in text
+
+
+def test_figures_that_are_raised_in_the_proposal_are_a_silence_of_its_own(tmp_path: Path) -> None:
+    raised = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 9999, at_most = 9999 }"))
+    result = beside(tmp_path, grown(raised), "--json")
+    assert result.status == 1
+    assert sorted(codes(result)) == ["emission-above-one", "silence-new"]
+    left_out = changed(shipped(SKILLS), (EMISSION, ""))
+    assert beside(tmp_path, left_out).status == 1
+    lower = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 5.75, at_most = 5.75 }\n"))
+    assert beside(tmp_path, lower).status == 0
+
+
+def test_a_proposal_cannot_silence_its_own_errors(tmp_path: Path) -> None:
+    decays = changed(shipped(SKILLS), DECAY)
+    own = ("reputation-decays", "pool-extinction", "reputation-horizon")
+    result = beside(tmp_path, decays + "".join(map(silence, own)), "--json")
+    assert result.status == 1
+    assert {"reputation-decays", "pool-extinction", "silence-new"} <= set(codes(result))
+
+
+def test_a_silence_of_the_old_rule_set_is_for_what_that_one_has(tmp_path: Path) -> None:
+    old = tmp_path / "old.toml"
+    wide = "".join(map(silence, ("reputation-decays", "pool-extinction")))
+    old.write_text(shipped(SKILLS) + wide, encoding="utf-8")
+    # the older one silences the code in vain: its figures were written for nothing
+    result = beside(tmp_path, changed(shipped(SKILLS), DECAY) + wide, "--json", old=old)
+    assert result.status == 1
+    assert {"reputation-decays", "pool-extinction"} <= set(codes(result))
+    old.write_text(changed(shipped(SKILLS), DECAY) + wide, encoding="utf-8")
+    text = changed(shipped(SKILLS), DECAY) + wide
+    assert beside(tmp_path, text, old=old).status == 0
+    faster = changed(text, ("minimum_reputation = 0.20", "minimum_reputation = 0.40"))
+    result = beside(tmp_path, faster, "--json", old=old)
+    assert result.status == 1
+    assert "silence-outgrown" in codes(result)
+
+
+def test_what_has_no_figures_has_to_be_the_same(tmp_path: Path) -> None:
+    old = tmp_path / "old.toml"
+    zero = (
+        "success = 0.50, cost = 0.25, latency = 0.15, reliability = 0.10",
+        "success = 0.60, cost = 0.25, latency = 0.15, reliability = 0",
+    )
+    text = changed(shipped("workflow@1.0.0"), zero) + silence("weight-zero")
+    old.write_text(text, encoding="utf-8")
+    assert beside(tmp_path, text, old=old).status == 0
+
+
+def test_another_reason_and_a_narrower_silence_are_no_new_silence(tmp_path: Path) -> None:
+    text = changed(
+        shipped(SKILLS),
+        ("kept as published; it changes no score (E8)", "known"),
+    )
+    assert beside(tmp_path, text).status == 0
+    wider = changed(shipped(SKILLS), ('path = "axes.efficiency"', 'path = "axes"'))
+    result = beside(tmp_path, wider, "--json")
+    assert (result.status, codes(result)) == (1, ["silence-new"])
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option: str) -> None:
+    result = beside(tmp_path, grown(shipped(SKILLS)), option, "emission-above-one")
+    assert result.status == (1 if option == "--select" else 0)

@@ -1,0 +1,175 @@
+"""Proofs in a process that is ended: by time, by Ctrl-C, or by itself; what was answered stays."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cli.command import COMMAND, run
+
+import tallystick
+from tallystick.cli import rules_prove
+from tallystick.errors import TallystickError
+from tallystick.governance.prove import process
+from tallystick.governance.prove.process import prove_within
+from tallystick.governance.prove.property import Answer
+from tallystick.governance.prove.proving import outline, prove
+
+WORKFLOW, SKILLS = "workflow@1.1.0", "skills@1.2.0"
+DUPLICATION = "no-gain-by-duplication"
+# of one of these questions the solver does not end for as long as anybody waits
+ENDLESS = ("rules", "prove", SKILLS, "--property", DUPLICATION, "--budget", "1000000")
+REASON = "time: the 1e+06 seconds were over before it was answered"
+Progress = Callable[[int, int], None]
+
+
+def _questions(answers: tuple[Answer, ...]) -> list[tuple[str | None, ...]]:
+    return [(a.property, a.skill_type, a.axis, a.summary) for a in answers]
+
+
+@pytest.mark.parametrize("reference", [WORKFLOW, "skills@1.0.0"])
+@pytest.mark.parametrize("only", [None, DUPLICATION, "consensus-unanimous", "weights-order-free"])
+def test_the_questions_are_those_that_are_answered_in_their_order(
+    reference: str, only: str | None
+) -> None:
+    scorer = tallystick.load(reference)
+    asked, answered = outline(scorer, only), prove(scorer, only=only, budget=1)
+    assert _questions(asked) == _questions(answered)
+    assert {each.status for each in asked} <= {"undecided"}
+
+
+def test_the_answers_are_those_of_one_process() -> None:
+    scorer, told = tallystick.load(WORKFLOW), list[tuple[int, int]]()
+    found = prove_within(scorer, 10**6, progress=lambda *each: told.append(each))
+    assert found.answers == prove(scorer)
+    assert not found.is_stopped
+    assert told == [(number, len(told)) for number in range(1, len(found.answers) + 1)]
+
+
+def test_without_time_everything_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process.subprocess, "Popen", None)
+    reason = "time: the 0 seconds were over before it was answered"
+    found = prove_within(tallystick.load(WORKFLOW), 0)
+    assert {(each.status, each.reason) for each in found.answers} == {("undecided", reason)}
+    done = run("rules", "prove", WORKFLOW, "--seconds", "0")
+    assert done.status == 0
+    asked = len(found.answers)
+    assert f"time: {asked} questions not answered: --seconds N gives more" in done.out
+    assert run("rules", "prove", WORKFLOW, "--seconds", "0", "--strict").status == 1
+    results = run("rules", "prove", WORKFLOW, "--seconds", "0", "--json").json()["results"]
+    assert {each["reason"] for each in results} == {reason}
+
+
+def test_when_the_time_is_over_what_was_answered_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = time.monotonic
+
+    def late(number: int, _total: int) -> None:
+        if number == 2:
+            # as if the next question took for ever
+            monkeypatch.setattr(process.time, "monotonic", lambda: clock() + 10**9)
+
+    scorer = tallystick.load(SKILLS)
+    found = prove_within(scorer, 10**6, only=DUPLICATION, budget=10**12, progress=late).answers
+    assert _questions(found) == _questions(outline(scorer, DUPLICATION))
+    assert [each.status for each in found[:2]] == ["proved", "proved"]
+    (hard,) = (each for each in found if each.axis == "tool_poison_recall")
+    assert (hard.status, hard.reason) == ("undecided", REASON)
+
+
+def test_ctrl_c_keeps_what_was_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(number: int, _total: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def bar(_doing: str) -> Iterator[Progress]:
+        yield interrupted
+
+    monkeypatch.setattr(rules_prove, "progress_bar", bar)
+    saved = tmp_path / "saved.jsonl"
+    done = run(*ENDLESS, "--json", "--save", saved)
+    assert done.status == 128 + signal.SIGINT
+    assert done.err == "error: stopped\n"
+    results = done.json()["results"]
+    assert [each["status"] for each in results[:2]] == ["proved", "proved"]
+    assert {each["reason"] for each in results[2:]} == {
+        "stopped: it was not answered before the end"
+    }
+    assert saved.read_bytes() == b""
+    shown = run(*ENDLESS)
+    assert shown.status == 128 + signal.SIGINT
+    assert "  proved  counterexample  undecided\n" in shown.out
+
+
+def _stub(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this program be the process that asks the solver."""
+    path = tmp_path / "stub"
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(0o755)
+    monkeypatch.setattr(process.sys, "executable", str(path))
+
+
+def test_a_process_that_ends_early_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = tallystick.load(WORKFLOW)
+    _stub(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", monkeypatch)
+    found = prove_within(scorer)
+    reason = f"the process of the solver ended early, with status {-signal.SIGKILL}"
+    assert {(each.status, each.reason) for each in found.answers} == {("undecided", reason)}
+
+
+def test_what_is_wrong_in_the_other_process_is_wrong_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = tallystick.load(WORKFLOW)
+    text = (
+        "import pickle, sys\n"
+        "from tallystick.scoring.executors.executor import Failure\n"
+        "pickle.dump(Failure('EngineError', 'found another plugin'), sys.stdout.buffer)\n"
+    )
+    _stub(tmp_path, text, monkeypatch)
+    with pytest.raises(TallystickError, match="found another plugin"):
+        prove_within(scorer)
+
+
+def test_what_a_process_prints_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('a plugin says hello')\n")
+    done = subprocess.run(
+        [*COMMAND, "rules", "prove", WORKFLOW, "--property", DUPLICATION, "--json"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout.partition("hello\n")[2])["results"]) == 4
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="left out: /proc is not there")
+def test_the_solver_does_not_outlive_who_asks() -> None:
+    asking = subprocess.Popen(
+        [*COMMAND, *ENDLESS], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children")
+    while not (found := children.read_text().split()):
+        assert asking.poll() is None
+        time.sleep(0.05)
+    asking.kill()
+    asking.wait()
+    (solver,) = found
+    while _is_alive(solver):
+        time.sleep(0.05)
+
+
+def _is_alive(process_id: str) -> bool:
+    try:
+        text = Path(f"/proc/{process_id}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    # a zombie waits for whoever adopts it
+    return text.rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,143 @@
+"""Random overwrites of a live store, and what the next commands make of them.
+
+A case takes a copy of the store, writes 1 to 256 random bytes at a random place of its files, then
+closes a round and an epoch. It ends well where something was refused, or where `state verify` finds
+nothing afterwards.
+"""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attrs import frozen
+from state.subnet import Record, event, missed, record
+
+from tallystick.errors import TallystickError
+from tallystick.plugins.registry import Registry, installed_plugins
+from tallystick.state.ledger import Ledger
+from tallystick.state.replay import verify
+
+PYTHON = "executable_python"
+RULES = "skills@1.2.0"
+MINERS = tuple(f"hk-{number}" for number in range(12))
+EPOCHS = 3
+ROUNDS = 2
+LONGEST = 256
+
+
+def lines_of(epoch: int) -> Iterator[Record]:
+    """The records of an epoch, of three validators, two of which contradict themselves."""
+    for number in range(epoch * ROUNDS, (epoch + 1) * ROUNDS):
+        about = {"round": number, "epoch": epoch}
+        for place, hotkey in enumerate(MINERS):
+            task = f"t{number}-{place}"
+            yield record(task, hotkey=hotkey, consensus=round(0.3 + 0.05 * place, 2), **about)
+            if place % 3 == 0:
+                yield record(f"{task}-2", hotkey=hotkey, validator="val-2", **about)
+                late = {"hotkey": hotkey, "validator": "val-2", **about}
+                yield event(f"e{task}", "collusion_flag", f"{task}-2", **late)
+            if place % 5 == 0:
+                yield missed(f"{task}-3", hotkey=hotkey, **about)
+        for consensus in (0.1, 0.9):
+            contradicted = {"hotkey": MINERS[0], "validator": "val-3", "consensus": consensus}
+            yield record(f"disputed-{number}", **contradicted, **about)
+        yield event(f"w{number}", "probe_fail", "never", hotkey=MINERS[1], **about)
+
+
+def fill(where: str) -> None:
+    """Make a state with a history, and one epoch open that has records."""
+    hear = ["val-2", "val-3"]
+    with Ledger.create(where, RULES, validator="val-1", hear=hear) as ledger:
+        for uid, hotkey in enumerate(MINERS):
+            ledger.register(hotkey, uid, [PYTHON])
+        for epoch in range(EPOCHS):
+            ledger.close_round(list(lines_of(epoch)), at=datetime(2026, 1, 1 + epoch, tzinfo=UTC))
+            if epoch == 1:
+                with ledger.queries() as queries:
+                    waiting = [each.seq for each in queries.quarantine()]
+                ledger.drop(waiting[:1])
+            ledger.select_group(PYTHON, epoch, "seed")
+            if epoch + 1 < EPOCHS:
+                ledger.close_epoch()
+        ledger.clear(MINERS[0])
+        with ledger.epoch_log(keep=True) as log:
+            assert len(log.leaves) == EPOCHS - 1
+
+
+@frozen
+class Live:
+    """The files of a store that is in use: what was written last stands in its WAL alone."""
+
+    database: bytes
+    wal: bytes
+
+    def put(self, path: Path) -> None:
+        """Write the files of the store, as a process that was killed leaves them."""
+        path.write_bytes(self.database)
+        path.with_name(f"{path.name}-wal").write_bytes(self.wal)
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+
+
+def live(folder: Path) -> Live:
+    """A live store, whose last changes stand in its WAL."""
+    path = folder / "live.db"
+    fill(str(path))
+    with closing(sqlite3.connect(path)) as reader:
+        # who reads keeps the WAL from being taken over
+        reader.execute("SELECT count(*) FROM tallystick_log").fetchall()
+        with Ledger.open(str(path)) as ledger:
+            ledger.register("hk-late", len(MINERS), [PYTHON])
+        wal = path.with_name(f"{path.name}-wal")
+        found = Live(path.read_bytes(), wal.read_bytes())
+    assert found.wal
+    return found
+
+
+def overwrite(live: Live, rng: random.Random) -> tuple[Live, str]:
+    """The store with some bytes of its files replaced, and where."""
+    whole = bytearray(live.database + live.wal)
+    size, start = rng.randint(1, LONGEST), rng.randrange(len(whole))
+    whole[start : start + size] = rng.randbytes(min(size, len(whole) - start))
+    end = len(live.database)
+    return Live(bytes(whole[:end]), bytes(whole[end:])), f"{size} bytes at {start}"
+
+
+def more_lines() -> Sequence[Record]:
+    """What the next round brings: new records, one that is known, one that says otherwise."""
+    about = {"round": EPOCHS * ROUNDS, "epoch": EPOCHS - 1}
+    known = list(lines_of(EPOCHS - 1))
+    news = [record(f"new-{hotkey}", hotkey=hotkey, **about) for hotkey in MINERS]
+    return [*news, known[0], {**known[1], "consensus": 0.05}]
+
+
+def outcome(where: str, registry: Registry | None = None) -> tuple[str, str]:
+    """What closing a round and an epoch comes to: refused and why, sound, or a fault."""
+    registry = registry or installed_plugins()
+    try:
+        with Ledger.open(where, registry=registry) as ledger:
+            ledger.close_round(more_lines())
+        with Ledger.open(where, registry=registry) as ledger:
+            ledger.close_epoch(EPOCHS - 1)
+    except TallystickError as error:
+        return "refused", str(error)
+    try:
+        with Ledger.open(where, registry=registry) as ledger:
+            verify(ledger)
+    except TallystickError as error:
+        return "fault", str(error)
+    return "sound", ""
+
+
+def trial(live: Live, seed: int, folder: Path) -> tuple[str, str]:
+    """The outcome of one random overwrite."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    path = folder / "state.db"
+    damaged, change = overwrite(live, random.Random(seed))
+    damaged.put(path)
+    end, message = outcome(str(path))
+    return end, f"{change}: {message}"

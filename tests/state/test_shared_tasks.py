@@ -1,0 +1,71 @@
+"""Rounds whose tasks several validators recorded: each counts, or since 1.2.0 their mean (E97)."""
+
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from oracle import reputation as oracle
+from oracle.history import History, RuleSet
+from state.agreement import assert_agrees
+from state.chronicle import VALIDATORS, Epoch, history
+from state.subnet import Record, record
+
+from tallystick.state.ledger import Ledger
+
+PYTHON = "executable_python"
+
+
+def recorded_again(epoch: Epoch, rng: random.Random) -> Epoch:
+    """The epoch with records of other validators beside some, better, worse, late or missed."""
+    more = list[Record]()
+    for line in epoch.lines:
+        others = [each for each in VALIDATORS if each != line["validator"]]
+        if "event" in line or rng.random() < 0.5:
+            continue
+        for validator in rng.sample(others, rng.choice([1, 2])):
+            again = line | {"validator": validator}
+            if "submission" in line:
+                latency = rng.randint(30_000, 300_000)
+                again |= {"submission": line["submission"] | {"latency_ms": latency}}
+                again |= {"events": rng.choice([[], ["missed_deadline"], ["probe_fail"]])}
+            more.append(again)
+    lines = [*epoch.lines, *more]
+    rng.shuffle(lines)
+    return Epoch(epoch.newcomers, lines, epoch.cleared)
+
+
+@pytest.mark.parametrize("name", oracle.RULES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_round_scores_are_those_of_the_oracle(name: str, seed: int, tmp_path: Path) -> None:
+    told, lines, rng = History(lambda _: RuleSet(name)), list[Record](), random.Random(seed)
+    with Ledger.create(tmp_path / "state.db", name) as ledger:
+        for plain in history(seed, epochs=3):
+            epoch = recorded_again(plain, rng)
+            for each in epoch.newcomers:
+                ledger.register(each.hotkey, each.uid, each.types)
+            ledger.import_events(epoch.lines)
+            for hotkey in epoch.cleared:
+                ledger.clear(hotkey)
+            ledger.close_epoch()
+            told.live(epoch.newcomers, epoch.lines, epoch.cleared)
+            lines += epoch.lines
+            assert_agrees(ledger, told, lines)
+    shared = [(each["miner"]["hotkey"], each["task_id"]) for each in lines if "miner" in each]
+    assert len({*shared}) < len(shared)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("skills@1.1.0", Fraction(3, 4)), ("skills@1.2.0", Fraction(1, 2))]
+)
+def test_whoever_is_recorded_by_three_validators_counts_once(
+    name: str, expected: Fraction, tmp_path: Path
+) -> None:
+    """One task that all three saw done, and one that a single validator saw missed."""
+    with Ledger.create(tmp_path / "state.db", name) as ledger:
+        ledger.register("hk-1", 1, [PYTHON])
+        lines = [record("t1", validator=each) for each in VALIDATORS]
+        late = record("t2", validator=VALIDATORS[0], events=["missed_deadline"])
+        (closed,), _ = ledger.close_round([*lines, late])
+        (alone,), _ = ledger.close_round([line | {"round": 1} for line in lines])
+    assert Fraction(closed.scores["hk-1"]) / Fraction(alone.scores["hk-1"]) == expected

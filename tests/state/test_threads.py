@@ -1,0 +1,103 @@
+"""One ledger serves many threads, and an asyncio program awaits each call in one."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from state.chronicle import digest_of
+from state.databases import KINDS, new_database, server
+from state.subnet import record
+
+from tallystick import Ledger, Reject, Weights
+from tallystick.state.replay import verify
+
+__all__ = ["server"]
+
+MINERS, ROUNDS = 4, 6
+
+
+def begun(where: Path | str) -> Ledger:
+    ledger = Ledger.create(where, "skills@1.1.0")
+    for uid in range(MINERS):
+        ledger.register(f"hk-{uid}", uid, ["executable_python"])
+    return ledger
+
+
+def step_of(number: int) -> list[dict[str, object]]:
+    good = [record(f"t{number}-{n}", f"hk-{n % MINERS}", round=number) for n in range(8)]
+    return [*good[:3], record(f"t{number}", "nobody", round=number), *good[3:]]
+
+
+def weights_of(ledger: Ledger) -> Weights:
+    with ledger.queries() as queries:
+        return queries.weights()
+
+
+@pytest.fixture(params=KINDS)
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+    if request.param == "postgresql":
+        return begun(new_database(request.getfixturevalue("server")))
+    return begun(tmp_path / "state.db")
+
+
+async def _validated(ledger: Ledger) -> list[int]:
+    """Six steps at once, and whoever asks for weights meanwhile."""
+    steps = [
+        asyncio.to_thread(ledger.close_round, step_of(number), number, bad="reject")
+        for number in range(ROUNDS)
+    ]
+    asked = [asyncio.to_thread(weights_of, ledger) for _ in range(ROUNDS)]
+    done, _ = await asyncio.gather(asyncio.gather(*steps), asyncio.gather(*asked))
+    for _, found in done:
+        assert [isinstance(each, Reject) for each in found.results].index(True) == 3
+    return [found.events for _, found in done]
+
+
+def test_steps_that_are_awaited_at_once_are_those_taken_one_by_one(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    assert asyncio.run(_validated(ledger)) == [8] * ROUNDS
+    with begun(tmp_path / "serial.db") as serial:
+        for number in reversed(range(ROUNDS)):
+            serial.close_round(step_of(number), number, bad="reject")
+        assert digest_of(ledger) == digest_of(serial)
+        assert weights_of(ledger).uint16 == weights_of(serial).uint16
+    verify(ledger)
+
+
+def test_threads_see_the_rules_of_their_own_transaction(tmp_path: Path) -> None:
+    """One thread schedules and takes back rules, the others ask and score meanwhile."""
+    with begun(tmp_path / "state.db") as ledger:
+        start = Barrier(3)
+
+        def changing() -> None:
+            start.wait()
+            for _ in range(6):
+                ledger.adopt("skills@1.2.0", 5)
+                ledger.withdraw()
+
+        def asking() -> set[int]:
+            start.wait()
+            seen = set[int]()
+            for _ in range(40):
+                with ledger.queries() as queries:
+                    last = queries.transaction.last_rules_seq()
+                    assert queries.in_force.seq == last
+                    seen.add(last)
+            return seen
+
+        def closing() -> int:
+            start.wait()
+            rounds = range(ROUNDS)
+            taken = (ledger.close_round(step_of(n), n, bad="reject")[1] for n in rounds)
+            return sum(found.events for found in taken)
+
+        with ThreadPoolExecutor(3) as pool:
+            changes, questions, closed = map(pool.submit, (changing, asking, closing))
+            assert changes.result() is None
+            assert questions.result()
+            assert closed.result() == 8 * ROUNDS
+        assert ledger.in_force.sequences == {"skills": 12}
+        verify(ledger)
