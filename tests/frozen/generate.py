@@ -12,7 +12,8 @@ reworded: take the new text by name, with the reason in the commit message::
 
     python tests/frozen/generate.py --take words/lint-skills-1.0.0.txt
 
-A file ending in ``.lines`` has a digest for each line of something long.
+A file ending in ``.lines`` has a digest for each line of something long. Where the corpus is made
+anew, `declared` says which fields may differ from the corpus before.
 """
 
 import argparse
@@ -610,7 +611,7 @@ def state_history(corpus: Corpus, rules: str, good: list[Json]) -> None:
         tell("state", "board", types[0])
     for hotkey in hotkeys[:4]:
         tell("state", "show", hotkey)
-    say("epoch", "close")
+    say("epoch", "close", "--epoch", str(max(each["epoch"] for each in mine) + 1))
     say("state", "show", hotkeys[1])
     say("state", "board", types[-1])
     say("weights")
@@ -711,14 +712,15 @@ def embedding(corpus: Corpus) -> None:
 SECTIONS = (scoring, explaining, rule_sets, plugins, histories, states, mistakes, embedding)
 
 
-def generate(tree: Path, output: Path, sections: Sequence[str] = ()) -> None:
-    """Write the corpus of a tree into an empty folder."""
+def generate(tree: Path, output: Path, sections: Sequence[str] = ()) -> dict[str, str]:
+    """Write the corpus of a tree into an empty folder, and return its whole texts by name."""
     with tempfile.TemporaryDirectory(prefix="frozen-") as folder:
         with Corpus(tree.resolve(), Path(folder).resolve()) as corpus:
             for section in SECTIONS:
                 if not sections or section.__name__ in sections:
                     section(corpus)
         corpus.write(output)
+        return corpus.texts
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -755,11 +757,17 @@ def main() -> None:
     parser.add_argument("output", nargs="?", type=Path)
     parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--take", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--before", action="store_true", help="write before.json (see declared.py)")
     parser.add_argument("--sections", nargs="+", default=[], metavar="SECTION")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         output = options.output or Path(folder)
-        generate(options.tree, output, options.sections)
+        texts = generate(options.tree, output, options.sections)
+        if options.before:
+            # beside this file, which runs as a script here
+            from declared import BEFORE, digests  # noqa: PLC0415
+
+            BEFORE.write_text(json.dumps(digests(texts), indent=1) + "\n", encoding="utf-8")
         for name in options.take:
             target = EXPECTED / name
             target.parent.mkdir(parents=True, exist_ok=True)

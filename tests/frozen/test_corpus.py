@@ -1,8 +1,10 @@
-"""What fixed inputs come to is what it was before the engine was restructured."""
+"""What fixed inputs come to is what the corpus has, and the corpus is what was declared of it."""
 
+import json
 from pathlib import Path
 
 import pytest
+from frozen.declared import BEFORE, DECLARED, Declaration, digests, reduced
 from frozen.generate import EXPECTED, differences, generate
 
 
@@ -11,8 +13,8 @@ def report(found: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
-def test_the_corpus_is_as_it_was(tmp_path: Path) -> None:
-    generate(EXPECTED.parents[2], tmp_path)
+def test_the_corpus_is_as_it_was_but_for_what_is_declared(tmp_path: Path) -> None:
+    texts = generate(EXPECTED.parents[2], tmp_path)
     found = differences(EXPECTED, tmp_path)
     words = {name: lines for name, lines in found.items() if name.startswith("words/")}
     machine = {name: lines for name, lines in found.items() if name not in words}
@@ -20,3 +22,20 @@ def test_the_corpus_is_as_it_was(tmp_path: Path) -> None:
     assert not words, (
         f"what people read has changed; if it is meant, take it by name:{report(words)}"
     )
+    before, now = json.loads(BEFORE.read_text(encoding="utf-8")), digests(texts)
+    assert {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)} == (
+        set()
+    )
+
+
+def test_what_is_not_declared_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = Declaration("a*.json", "told", keys=("new",), pattern=r"(x)\d")
+    monkeypatch.setitem(reduced.__globals__, "DECLARED", (declared,))
+    assert reduced("a.json", '{"old": 1, "in": [{"new": 2}]}') == '{"old": 1, "in": [{}]}'
+    assert reduced("a.json", '{"old": 1}') != reduced("a.json", '{"old": 2}')
+    assert reduced("a.json", "x1 2") == reduced("a.json", "x3 2") != reduced("a.json", "x1 3")
+    assert reduced("b.json", '{"new": 2}') == '{"new": 2}'
+
+
+def test_every_declaration_has_its_reason() -> None:
+    assert all(each.because for each in DECLARED)
