@@ -39,7 +39,7 @@ class Environment:
             text=True,
             check=False,
         )
-        assert done.returncode == status, done.stderr
+        assert done.returncode == status, done.stderr + done.stdout
         return done.stdout
 
     def tallystick(self, *arguments: str, status: int = 0) -> str:

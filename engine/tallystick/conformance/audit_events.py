@@ -61,7 +61,9 @@ _MACHINERY = (
         f"{folder}{os.sep}"
         for folder in (
             Path(__file__).resolve().parents[1],
-            *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
+            *map(sysconfig.get_path, ("stdlib", "platstdlib")),
+            # a user's own packages, and those that a .pth file adds, are no purelib
+            *(folder for folder in sys.path if Path(folder).is_absolute()),
         )
     ),
 )
