@@ -211,12 +211,21 @@ NOTICED = (
     skills(
         "a round without tasks scores 1", ("no_tasks = 0", "no_tasks = 1"), by="idle-round-pays"
     ),
+    skills(
+        "a base weight of 0.02",
+        ("base_weight = 2.0", "base_weight = 0.02"),
+        by="silence-outgrown",
+    ),
+    workflow(
+        "saving weighs more than success",
+        (_SHARES, _SHARES.replace("success = 0.50, cost = 0.25", "success = 0.10, cost = 0.65")),
+        by="silence-outgrown",
+    ),
     *WORKFLOWS,
 )
 """What the linter or a property notices."""
 
 UNNOTICED = (
-    skills("a base weight of 0.02", ("base_weight = 2.0", "base_weight = 0.02")),
     skills("primaries are paid nothing", ("primary = 1.0", "primary = 0")),
     skills("flags eject nobody", ("eject_at = 3", "eject_at = 1000000")),
     skills(
@@ -224,10 +233,6 @@ UNNOTICED = (
         ('missed_deadline = "zero"', 'missed_deadline = "excluded"'),
     ),
     workflow("a window of one task", ("tasks = 100 ", "tasks = 1 ")),
-    workflow(
-        "saving weighs more than success",
-        (_SHARES, _SHARES.replace("success = 0.50, cost = 0.25", "success = 0.10, cost = 0.65")),
-    ),
 )
 """What nothing notices; docs/lint.md says why."""
 
