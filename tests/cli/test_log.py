@@ -1,6 +1,7 @@
 """What a run tells on the error output: `-v` for people, `--log-json` for machines."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,9 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMP_WORDS", "tallystick miner re")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert start().out == "plain,register\n"
+
+
+def test_a_warning_between_two_runs_is_told_by_neither() -> None:
+    assert run("rules", "list").err == ""
+    logging.getLogger("tallystick.planted").warning("of nobody's run")
+    assert run("rules", "list").err == ""

@@ -102,7 +102,10 @@ def is_on() -> bool:
 
 def begin(formatter: logging.Formatter) -> None:
     """Log from now on, in place of any log before."""
-    _handle(_Handler(logging.INFO), formatter)
+    # a settings file that is read for `verbose` may have had a warning
+    warnings = _handle(_Handler(logging.INFO), formatter)
+    for record in warnings:
+        logging.getLogger(ROOT).handle(record)
     context = click.get_current_context()
     told = {"command": context.command_path, "version": version(ROOT)}
     logging.getLogger(ROOT).info("started", extra=told)
@@ -114,18 +117,17 @@ def only_warn() -> None:
     _handle(_Warnings(), _Text())
 
 
-def _handle(handler: _Handler, formatter: logging.Formatter) -> None:
+def _handle(handler: _Handler, formatter: logging.Formatter) -> list[logging.LogRecord]:
+    """Log by one handler from now on, and return the warnings that the one before it kept."""
     root = logging.getLogger(ROOT)
     kept = list[logging.LogRecord]()
     for each in [each for each in root.handlers if isinstance(each, _Handler)]:
         root.removeHandler(each)
-        # a settings file that is read for `verbose` may have had a warning
         kept += each.take() if isinstance(each, _Warnings) else ()
     handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(handler.level)
-    for record in kept:
-        handler.handle(record)
+    return kept
 
 
 def finish(status: object) -> None:
