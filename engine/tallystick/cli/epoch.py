@@ -168,7 +168,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _report(found: EpochReport, following: int) -> Iterator[str]:
-    """What closing an epoch did, a line for each thing that it did."""
+    """Yield the lines that say what closing an epoch did."""
     late = f", {found.late} missed or late" if found.late else ""
     alone = f", and {numbered(found.alone, 'event')} that came alone" if found.alone else ""
     counted = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"

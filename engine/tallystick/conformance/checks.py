@@ -139,7 +139,7 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
 
 @attrs.frozen
 class _Answer:
-    """What one process answers as it learns it.
+    """The answers of one process, each written as soon as it is known.
 
     Attributes:
         say: writes one line.

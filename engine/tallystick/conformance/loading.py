@@ -236,7 +236,7 @@ def _state() -> Mapping[str, object]:
 
 
 def names_of_modules() -> Mapping[str, object]:
-    """What the loaded modules of the engine hold, and the functions and classes of Python."""
+    """Return the names in the modules of the engine, and Python's functions and classes."""
     found = dict[str, object]()
     for place, module in list(sys.modules.items()):
         root = place.partition(".")[0]

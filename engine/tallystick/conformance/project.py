@@ -31,7 +31,7 @@ _LONGEST = 64
 _FOLDERS = ("tests",)
 """What the project has beside its package, so that the package cannot have the name."""
 PARTS = ("tiers", "emission", "allocation", "reputation")
-"""What a rule set can have beside scores; all of them make a line that pays somebody."""
+"""Parts that a rule set can have beside scores; with all of them it pays somebody."""
 _SECTIONS: Mapping[str, str] = {
     "tiers": "tiers",
     "emission": "the emission",

@@ -298,7 +298,7 @@ def _map_inside(
 
 _OF_ADDITIONS = ("$schema", "$defs", "properties", "required", *_ANNOTATIONS)
 _OF_OBJECTS: Mapping[str, object] = {"type": "object", "additionalProperties": False}
-"""What additions may repeat of an object that they add to."""
+"""Keys of an object that additions to it may repeat."""
 
 
 def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[str, Any]:

@@ -18,7 +18,7 @@ Thresholds = Mapping[str, int]
 
 @attrs.frozen
 class ThresholdSnapshot:
-    """What the snapshot of one epoch pins; a program makes one by `of`.
+    """The values that the snapshot of one epoch pins; a program makes one by `of`.
 
     Attributes:
         thresholds: by skill type, tier thresholds by name, as the engine counts.

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tallystick.state.round_groups import RoundGroups
 
 Bad = Literal["refuse", "reject"]
-"""What becomes of a bad line: it refuses all of them, or is rejected alone."""
+"""The fate of a bad line: it refuses all of them, or is rejected alone."""
 CODES: Mapping[str, str] = MappingProxyType(
     {
         "future-epoch": "the epoch has not begun in this state",

@@ -408,7 +408,7 @@ _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
 
 
 def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
-    """What holds in an epoch, and from which later ones what else does, by digests."""
+    """Return the digests of the rules of an epoch, and of later ones with their epochs."""
     later = [(start, found) for start, found in timeline.later if start > epoch]
     now = timeline.at(epoch)
     return {

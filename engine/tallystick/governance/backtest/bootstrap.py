@@ -139,7 +139,7 @@ class Uncertainty:
 
     @property
     def unit(self) -> str:
-        """What is drawn: epochs, or rounds where there is one epoch."""
+        """The unit that is drawn: epochs, or rounds where there is one epoch."""
         return "epoch" if self.epochs > 1 else "round"
 
     @property

@@ -320,7 +320,7 @@ def _compare_thresholds(
 def _compare_seeded(
     miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
 ) -> Distribution | None:
-    """What a candidate changes by the seed thresholds; None without a replay."""
+    """Return what a candidate changes by the seed thresholds; None without a replay."""
     if before.seeded is None or after.seeded is None:
         return None
     old = attrs.evolve(before, types=before.seeded)

@@ -29,7 +29,7 @@ from tallystick.scoring.executors.executor import Executor
 
 
 class RoundCount:
-    """What some candidates change in each stretch of a history."""
+    """The changes of some candidates in each stretch of a history."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ GLOSSES = {
     "by chance": "probability",
     "refused": "by it alone",
 }
-"""What a column shows, in its head."""
+"""The meaning of each column, which stands in its head."""
 
 
 class Terms:

@@ -48,7 +48,7 @@ THRESHOLDS = {
     "replayed": "those of the replay: each epoch has what the epochs before it lead to",
     "fixed": "",
 }
-"""What is said of the thresholds that records are scored by, by `Outcome.thresholds`."""
+"""Sentences on the thresholds that records are scored by, by `Outcome.thresholds`."""
 RARE = NANO // 20
 """The probability up to which a change is not taken for chance."""
 _SAME_ORDER = (
@@ -259,7 +259,7 @@ def span(found: Period) -> str:
 
 
 def drawn_of(known: Uncertainty) -> str:
-    """What intervals are drawn of, and what that leaves out."""
+    """Say what intervals are drawn of, and what that leaves out."""
     if known.epochs > 1:
         return f"of {PERCENT} %, drawn from {counted(known.epochs, 'epoch')}"
     return (
@@ -350,7 +350,7 @@ def equals(hhi: int | None) -> str:
 
 
 def replayed(found: CandidateComparison) -> str:
-    """What is by the replay of the epochs, and what a new network would see instead."""
+    """Say what is by the replay of the epochs, and what a new network would see instead."""
     epochs = counted(found.state.epochs if found.state else 0, "epoch")
     said = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
     if found.new_network is None:

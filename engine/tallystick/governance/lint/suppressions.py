@@ -1,4 +1,4 @@
-"""What a rule set silences, each with its reason and the figures that it was written for.
+"""Silences of a rule set, each with its reason and the figures that it was written for.
 
 A silence covers a finding whose figures are no worse than those that it keeps. Beside another rule
 set it counts only if that one has it too, and only for what is found there too.

@@ -32,7 +32,7 @@ _SENTENCES = {
     REPETITION: "in {type} repeating an item of {about} raises {name} from {value} to {other}",
     IDENTITY: "in {type} the same work has {name} {value} once and {other} once",
 }
-"""Of built-in properties that compare two records, what is wrong."""
+"""Sentences on what is wrong, of built-in properties that compare two records."""
 
 
 def as_json(found: Sequence[Answer]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ WAY_BACK = (
     "stop what writes to it, move it away, and take back a backup with tallystick state restore, "
     "or an export with tallystick state import"
 )
-"""What helps where a store is damaged."""
+"""The remedy where a store is damaged."""
 _DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
 _UNREAD_WAL = (
     "found a store in a folder that cannot be written, whose last changes stand in {wal}, expected "
