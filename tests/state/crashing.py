@@ -147,6 +147,12 @@ def take(ledger: Ledger, sources: Sequence[Path], step: int) -> None:
             ledger.withdraw()
 
 
+def close_round(where: str, records: Sequence[object]) -> None:
+    """Close the open round with records; the bad ones are rejected."""
+    with Ledger.open(where) as ledger:
+        ledger.close_round(records, bad="reject")
+
+
 def _changes_before(step: int) -> int:
     """How many adoptions and withdrawals there are before a step."""
     return sum(what in {"adopt", "withdraw"} for what, _ in PLAN[:step])

@@ -4,7 +4,6 @@ import json
 import math
 import random
 import time
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from state.chronicle import digest_of
-from state.crashing import standing, started
+from state.crashing import close_round, standing, started
 from state.subnet import Record, event, missed, record, written
 
 from tallystick import Ledger, Reject, Result
@@ -23,6 +22,7 @@ from tallystick.state.answers import ClaimInfo
 from tallystick.state.ingest import Ingested
 from tallystick.state.replay import verify
 
+RULES = Path(__file__).resolve().parents[2] / "rules"
 PYTHON = "executable_python"
 OWN = "val-1"
 MINERS = 4
@@ -272,7 +272,7 @@ def test_what_waits_and_what_is_displaced_is_named(tmp_path: Path) -> None:
 
 def test_more_claims_than_are_allowed_are_scored_and_named(tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
-    shipped = Path("rules/skills/1.2.0.toml").read_text(encoding="utf-8")
+    shipped = (RULES / "skills/1.2.0.toml").read_text(encoding="utf-8")
     limits = shipped.replace("per_round = 4096", "per_round = 2", 1)
     assert limits != shipped
     rules.write_text(limits.replace('version = "1.2.0"', 'version = "9.9.9"', 1), encoding="utf-8")
@@ -339,11 +339,6 @@ def test_a_bad_record_does_not_lose_the_groups_of_a_step(tmp_path: Path) -> None
             ledger.close_round([record("t3", consensus=None)], groups=[group], bad="reject")
 
 
-def _close(where: str, records: Sequence[Any]) -> None:
-    with Ledger.open(where) as ledger:
-        ledger.close_round(records, bad="reject")
-
-
 @pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_step_that_is_killed_is_there_whole_or_not_at_all(tmp_path: Path, kills: int) -> None:
     rng, rounds = random.Random(kills), range(kills)
@@ -353,16 +348,16 @@ def test_a_step_that_is_killed_is_there_whole_or_not_at_all(tmp_path: Path, kill
     begun(Path(where)).close()
     for step in steps:
         began = time.monotonic()
-        process = started(_close, whole, step)
+        process = started(close_round, whole, step)
         process.join()
         lasted = time.monotonic() - began
         before = standing(where)
-        process = started(_close, where, step)
+        process = started(close_round, where, step)
         process.join(rng.uniform(0, lasted))
         process.kill()
         process.join()
         assert standing(where) in (before, standing(whole))
-        _close(where, step)
+        close_round(where, step)
         assert standing(where) == standing(whole)
     assert written(tmp_path / "last.jsonl", steps[-1][:3]).exists()
     with Ledger.open(where) as ledger:
